@@ -1,0 +1,46 @@
+"""An entry: a Python expression that builds a model and, as a call, its inputs.
+
+Shared by `ide`, which finds entries in a text, and by the worker, which evaluates
+them. Imports nothing but `text`.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from fxls.text import Span
+
+__all__ = ["Entry", "Kind"]
+
+
+class Kind(enum.Enum):
+    """How fxls came to know of an entry."""
+
+    COMMENT = "comment"
+    """``# fxls: Model()(x)`` in the file."""
+    PROJECT = "project"
+    """``[tool.fxls] entries`` in pyproject.toml."""
+    CLASS = "class"
+    """A module class whose constructor needs no arguments."""
+    COMMAND = "command"
+    """Somebody asked for it: on the command line, or by a request."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """An expression to evaluate in the namespace of a file.
+
+    When the outermost expression is a call whose callee is itself a call (or a name
+    that is a module), the callee builds the model and the arguments of the call are
+    its example inputs: ``Net(3)(torch.randn(1, 3))``. Otherwise the whole expression
+    builds the model and shapes stay unknown. The worker decides by the value: an
+    expression `f(x)` is a model with inputs when `f` is a module.
+    """
+
+    path: str
+    """The absolute path of the file in whose namespace the expression is evaluated."""
+    expression: str
+    kind: Kind
+    span: Span | None = None
+    """Where the expression stands in the file, for messages about it."""

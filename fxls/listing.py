@@ -1,0 +1,334 @@
+"""The listing: the generated code of one graph as a plain value, and its encoding.
+
+The listing is the one value that crosses from the user's process to the server.
+Nothing here imports torch, the engine or the protocol.
+
+Tables (`sources`, `frames`, `scopes`) are shared by index, because every node of a
+deep model repeats the same outer frames; the methods of `Listing` put them together.
+"""
+
+from __future__ import annotations
+
+import enum
+from bisect import bisect_right
+from collections.abc import Iterator
+
+import msgspec
+
+from fxls.text import Point, Span
+
+__all__ = [
+    "Facts",
+    "Failure",
+    "Frame",
+    "Identity",
+    "Items",
+    "Listing",
+    "Mark",
+    "Origin",
+    "Pieces",
+    "Place",
+    "Plain",
+    "Reason",
+    "Role",
+    "Scope",
+    "SidecarError",
+    "Source",
+    "Tensor",
+    "Value",
+    "decode",
+    "encode",
+]
+
+FORMAT = 1
+"""The version of the encoding; a reader refuses every other one."""
+
+_Index = int
+
+Pieces = tuple[str | int, ...]
+"""A written argument: text, and the index of a node wherever one stands in it."""
+
+
+class Role(enum.IntEnum):
+    """What a name does where it stands."""
+
+    BINDS = 0
+    READS = 1
+    FREES = 2
+    """The name is set to None behind its last use, so that its value can be freed."""
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True):
+    """A span of the text, on one line, that names a node."""
+
+    line: int
+    column: int
+    length: int
+    node: int
+    role: Role
+
+    @property
+    def span(self) -> Span:
+        return Span.of(self.line, self.column, self.line, self.column + self.length)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """An expression in a file, and the function whose code it is part of.
+
+    `span` is the whole expression, or the whole line where Python kept no columns.
+    """
+
+    path: str
+    function: str
+    span: Span
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where in the source a node came from.
+
+    - Never empty; innermost first: `places[0]` made the node, the last one is in the
+      function that was traced.
+    - Frames of torch and of fxls are left out.
+    """
+
+    places: tuple[Place, ...]
+
+
+class Source(msgspec.Struct, frozen=True, array_like=True):
+    """A file that frames point into; `digest` tells whether it changed since."""
+
+    path: str
+    digest: str
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True):
+    """One row of the frame table: a place, and the frame that called it."""
+
+    source: _Index
+    function: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    caller: _Index | None = None
+
+    @property
+    def span(self) -> Span:
+        return Span.of(self.line, self.column, self.end_line, self.end_column)
+
+
+class Scope(msgspec.Struct, frozen=True, array_like=True):
+    """One row of the module table: a submodule that was being called."""
+
+    path: str
+    """The qualified name, as `get_submodule` takes it; empty for the root."""
+    type: str
+    """The qualified name of the submodule's class."""
+    parent: _Index | None = None
+
+
+class Tensor(msgspec.Struct, frozen=True, tag="tensor"):
+    """What is known of a tensor; a symbolic size stands as its expression."""
+
+    shape: tuple[int | str, ...]
+    dtype: str
+    device: str
+    stride: tuple[int | str, ...] | None = None
+    bytes: int | None = None
+    requires_grad: bool = False
+
+
+class Items(msgspec.Struct, frozen=True, tag="items"):
+    """What is known of a tuple, list or dict; `keys` is given for a dict alone."""
+
+    kind: str
+    items: tuple[Value, ...]
+    keys: tuple[str, ...] | None = None
+
+
+class Plain(msgspec.Struct, frozen=True, tag="plain"):
+    """Any other value, as Python writes it, and the name of its class."""
+
+    text: str
+    kind: str
+
+
+Value = Tensor | Items | Plain
+
+
+class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of one node."""
+
+    name: str
+    opcode: str
+    target: str
+    """As `str(graph)` writes it: ``operator.add``, ``layer1.0.conv1``, ``view``."""
+    line: int
+    """The line of the text whose statement the node is."""
+    args: tuple[Pieces, ...] = ()
+    kwargs: tuple[tuple[str, Pieces], ...] = ()
+    users: tuple[_Index, ...] = ()
+    scope: _Index | None = None
+    origin: _Index | None = None
+    value: Value | None = None
+    type: str | None = None
+    """The annotation the node carries."""
+    detail: str | None = None
+    """For call_module: the submodule's ``repr``; for get_attr: the attribute's."""
+
+
+class Identity(msgspec.Struct, frozen=True, order=True):
+    """The stable logical name of what a person follows from revision to revision."""
+
+    module: str
+    """The importable name of the source's module; never ``__main__``."""
+    qualname: str
+    """The qualified name of the class (or function) whose forward was generated."""
+    producer: str = "engine"
+    stage: str = ""
+    """The pass that made the graph; empty for the graph as it was captured."""
+    rank: int | None = None
+
+    @property
+    def class_name(self) -> str:
+        return self.qualname.rpartition(".")[2]
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """The generated code of one graph: text, marks and facts.
+
+    - `marks` are in the order of the text and do not overlap.
+    - `nodes` are in the order of the graph; a node is named by its index in it.
+    """
+
+    identity: Identity
+    text: str
+    definition: int
+    """The line of ``def forward``."""
+    marks: tuple[Mark, ...]
+    nodes: tuple[Facts, ...]
+    sources: tuple[Source, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+    entry: str | None = None
+    """The expression that built the model, when one did."""
+    parameters: int | None = None
+    """How many numbers the parameters of the module hold."""
+
+    def mark_at(self, point: Point) -> Mark | None:
+        """The mark a cursor at `point` is on; of two that meet there, the right one."""
+        at = bisect_right(
+            self.marks, (point.line, point.column), key=lambda m: (m.line, m.column)
+        )
+        if at and self.marks[at - 1].span.touches(point):
+            return self.marks[at - 1]
+        return None
+
+    def marks_of(self, node: int) -> tuple[Mark, ...]:
+        """Every mark of a node, in the order of the text."""
+        return tuple(mark for mark in self.marks if mark.node == node)
+
+    def binding(self, node: int) -> Mark | None:
+        """The mark that binds a node; None for the output, which has no name."""
+        for mark in self.marks:
+            if mark.node == node and mark.role is Role.BINDS:
+                return mark
+        return None
+
+    def places(self, frame: int | None) -> Iterator[Place]:
+        """The places of a frame and its callers, innermost first."""
+        while frame is not None:
+            row = self.frames[frame]
+            yield Place(self.sources[row.source].path, row.function, row.span)
+            frame = row.caller
+
+    def origin(self, node: int) -> Origin | None:
+        """Where a node came from; None when nobody knows."""
+        places = tuple(self.places(self.nodes[node].origin))
+        return Origin(places) if places else None
+
+    def module_path(self, node: int) -> tuple[Scope, ...]:
+        """The submodules that were being called when a node was made, outermost first."""
+        path: list[Scope] = []
+        scope = self.nodes[node].scope
+        while scope is not None:
+            path.append(self.scopes[scope])
+            scope = self.scopes[scope].parent
+        return tuple(reversed(path))
+
+
+class Reason(enum.Enum):
+    """Why there is no listing."""
+
+    NOT_FOUND = "not-found"
+    """The file does not exist or cannot be read."""
+    SYNTAX = "syntax"
+    IMPORT = "import"
+    """The file raised while it was imported."""
+    ENTRY = "entry"
+    """The entry is not an expression, or raised while it was evaluated."""
+    NOT_A_MODULE = "not-a-module"
+    """The entry's value is no module (nor a function)."""
+    TRACE = "trace"
+    """The forward cannot be traced."""
+    RUN = "run"
+    """The listing was made, but running it on the example inputs raised."""
+    EXITED = "exited"
+    """The code called ``sys.exit``, or its process died."""
+    TIME = "time"
+    """It took longer than the time limit."""
+    MEMORY = "memory"
+    STORE = "store"
+    """The listing could not be written."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """The user's trouble, as a value: what happened, where, and what to do.
+
+    `places` are innermost first; empty when no line of the user's is to blame.
+    """
+
+    reason: Reason
+    message: str
+    places: tuple[Place, ...] = ()
+    advice: str | None = None
+    """What would make it work, as a sentence."""
+
+
+class SidecarError(ValueError):
+    """Bytes that are not a sidecar of this version; the message says in what way."""
+
+
+class _Sidecar(msgspec.Struct):
+    format: int
+    listing: Listing
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Sidecar)
+
+
+def encode(listing: Listing) -> bytes:
+    """The sidecar of a listing: everything but the text, which has a file of its own."""
+    return _encoder.encode(_Sidecar(FORMAT, msgspec.structs.replace(listing, text="")))
+
+
+def decode(sidecar: bytes, text: str) -> Listing:
+    """The listing of a sidecar and the text that it belongs to.
+
+    Raises `SidecarError`.
+    """
+    try:
+        version = msgspec.msgpack.decode(sidecar, type=_Version).format
+        if version != FORMAT:
+            raise SidecarError(
+                f"sidecar has format {version}, this fxls reads format {FORMAT}"
+            )
+        listing = _decoder.decode(sidecar).listing
+    except msgspec.MsgspecError as error:
+        raise SidecarError(f"sidecar is damaged: {error}") from error
+    return msgspec.structs.replace(listing, text=text)
+
+
+class _Version(msgspec.Struct):
+    format: int

@@ -1,0 +1,96 @@
+"""Points, spans and line tables: the only coordinates inside fxls.
+
+Lines and columns count from zero, columns in code points. Byte columns (Python's
+own tables) and UTF-16 columns (LSP) are turned into these at the border that meets
+them and nowhere else.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+__all__ = ["LineTable", "Point", "Span"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Point:
+    """A place between two characters of a text."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """The characters from `start` up to, and without, `end`."""
+
+    start: Point
+    end: Point
+
+    @staticmethod
+    def of(line: int, column: int, end_line: int, end_column: int) -> Span:
+        """The span between two points given as numbers."""
+        return Span(Point(line, column), Point(end_line, end_column))
+
+    def touches(self, point: Point) -> bool:
+        """Whether a cursor at `point` is on the span; right behind it counts."""
+        return self.start <= point <= self.end
+
+    def encloses(self, other: Span) -> bool:
+        """Whether every character of `other` is one of this span."""
+        return self.start <= other.start and other.end <= self.end
+
+
+class LineTable:
+    r"""Where the lines of one text begin.
+
+    Only ``\n`` ends a line: a ``\r`` before it is a character of the line, as it is
+    for Python's tokenizer columns and for LSP positions that stay in front of it.
+    """
+
+    __slots__ = ("_starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        starts = [0]
+        at = text.find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = text.find("\n", at + 1)
+        self._starts = starts
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def line(self, line: int) -> str:
+        """The characters of a line without its end; empty outside the text."""
+        if not 0 <= line < len(self._starts):
+            return ""
+        start = self._starts[line]
+        end = (
+            self._starts[line + 1] - 1
+            if line + 1 < len(self._starts)
+            else len(self.text)
+        )
+        return self.text[start:end].removesuffix("\r")
+
+    def offset(self, point: Point) -> int:
+        """The index of a point in the text; points outside go to the nearest inside."""
+        if point.line < 0:
+            return 0
+        if point.line >= len(self._starts):
+            return len(self.text)
+        return self._starts[point.line] + min(
+            max(point.column, 0), len(self.line(point.line))
+        )
+
+    def point(self, offset: int) -> Point:
+        """The point of an index; indices outside the text go to its nearest end."""
+        offset = min(max(offset, 0), len(self.text))
+        line = bisect_right(self._starts, offset) - 1
+        return Point(line, offset - self._starts[line])
+
+    def slice(self, span: Span) -> str:
+        """The characters of a span."""
+        return self.text[self.offset(span.start) : self.offset(span.end)]

@@ -1,0 +1,126 @@
+"""Requests and answers between the host and the worker, and their framing.
+
+The one module that both processes import. It must never import torch, the engine,
+the store or the protocol.
+
+A message is four bytes of length, big-endian, and as many bytes of msgpack. The worker
+gets its requests on the standard input that the host opened; its answers go to the file
+descriptor that was its standard output at start, which user code cannot reach: the
+worker moves it away before it imports anything of the user's.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import BinaryIO
+
+import msgspec
+
+from fxls.entry import Entry
+from fxls.listing import Failure, Identity
+
+__all__ = [
+    "Answer",
+    "Failed",
+    "Hello",
+    "Printed",
+    "Request",
+    "Stop",
+    "Trace",
+    "Traced",
+    "read_answer",
+    "read_request",
+    "write",
+]
+
+
+class Trace(msgspec.Struct, frozen=True, tag="trace"):
+    """Evaluate an entry, trace it and materialize its listing."""
+
+    id: int
+    entry: Entry
+    store: str
+    time_limit: float
+    """Seconds, from the import of the user's file to the answer."""
+    memory_limit: int | None = None
+    """Bytes of address space the trace may add to the worker's own."""
+
+
+class Stop(msgspec.Struct, frozen=True, tag="stop"):
+    """Give up the trace with this id: its answer is `Failed` or was on its way."""
+
+    id: int
+
+
+class Hello(msgspec.Struct, frozen=True, tag="hello"):
+    """The first message of a worker: it is ready for requests."""
+
+    python: str
+    torch: str | None
+    """None when torch cannot be imported; every trace then fails and says so."""
+    problem: str | None = None
+
+
+class Traced(msgspec.Struct, frozen=True, tag="traced"):
+    """The listing is in the store."""
+
+    id: int
+    identity: Identity
+    path: str
+    """The path of the listing's text."""
+    seconds: float
+    sources: tuple[str, ...] = ()
+    """The user's files that the trace imported: a change of one makes it stale."""
+    trouble: Failure | None = None
+    """What went wrong behind the trace: running it on the example inputs, say."""
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """There is no new listing."""
+
+    id: int
+    failure: Failure
+    sources: tuple[str, ...] = ()
+
+
+class Printed(msgspec.Struct, frozen=True, tag="printed"):
+    """Text that the user's code wrote to standard output or error."""
+
+    id: int | None
+    text: str
+
+
+Request = Trace | Stop
+Answer = Hello | Traced | Failed | Printed
+
+_encoder = msgspec.msgpack.Encoder()
+_requests = msgspec.msgpack.Decoder[Request](Request)
+_answers = msgspec.msgpack.Decoder[Answer](Answer)
+
+
+def write(stream: BinaryIO, message: Request | Answer) -> None:
+    """Send a message, whole."""
+    data = _encoder.encode(message)
+    stream.write(struct.pack(">I", len(data)) + data)
+    stream.flush()
+
+
+def read_request(stream: BinaryIO) -> Request | None:
+    """The next request; None at the end of the stream."""
+    data = _frame(stream)
+    return None if data is None else _requests.decode(data)
+
+
+def read_answer(stream: BinaryIO) -> Answer | None:
+    """The next answer; None at the end of the stream, also in the middle of one."""
+    data = _frame(stream)
+    return None if data is None else _answers.decode(data)
+
+
+def _frame(stream: BinaryIO) -> bytes | None:
+    head = stream.read(4)
+    if len(head) < 4:
+        return None
+    (length,) = struct.unpack(">I", head)
+    data = stream.read(length)
+    return data if len(data) == length else None
