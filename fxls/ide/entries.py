@@ -1,0 +1,197 @@
+"""Which entries a source file has, found without running it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import re
+import tokenize
+import tomllib
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import cast
+
+from fxls.entry import Entry, Kind
+from fxls.ide.modules import modules
+from fxls.listing import Failure, Place, Reason
+from fxls.text import Span
+
+__all__ = ["Project", "entries", "problems", "project"]
+
+_ADVICE = "Write it as a call, for example `# fxls: Net(3)(torch.randn(1, 3))`."
+_PROJECT_ADVICE = (
+    'Write it as a list of strings: entries = ["src/net.py:Net()(torch.randn(1, 3))"].'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a ``pyproject.toml`` says: its entries, and what is wrong with them."""
+
+    entries: tuple[Entry, ...] = ()
+    problems: tuple[Failure, ...] = ()
+
+
+def entries(
+    text: str, path: str, project_entries: Iterable[Entry] = ()
+) -> tuple[Entry, ...]:
+    """The entries of one file: comments, those of the project, then classes.
+
+    Comments that are no expression are left out: `problems` has them. A class is left
+    out when an earlier entry names it.
+    """
+    written = [
+        Entry(path, comment.expression, Kind.COMMENT, comment.span)
+        for comment in _comments(text)
+        if not isinstance(_expression(comment.expression), SyntaxError)
+    ]
+    written += [entry for entry in project_entries if entry.path == path]
+    named = {name for entry in written for name in _names(entry.expression)}
+    classes = [
+        Entry(path, f"{module.name}()", Kind.CLASS, module.span)
+        for module in modules(text)
+        if module.constructible and module.name not in named
+    ]
+    return (*written, *classes)
+
+
+def problems(text: str, path: str) -> tuple[Failure, ...]:
+    """What is wrong with the entry comments of a file, each at its exact place."""
+    found: list[Failure] = []
+    for comment in _comments(text):
+        error = _expression(comment.expression)
+        if isinstance(error, SyntaxError):
+            message = (
+                f"this entry is not an expression: {error.msg}"
+                if comment.expression
+                else "this entry is empty"
+            )
+            span = _error_span(comment, error)
+            place = Place(path, "<module>", span)
+            found.append(Failure(Reason.ENTRY, message, (place,), _ADVICE))
+    return tuple(found)
+
+
+def project(toml: str, folder: str, path: str) -> Project:
+    """The entries of a ``pyproject.toml`` at `path`, whose files are below `folder`."""
+    nowhere = (Place(path, "<module>", Span.of(0, 0, 0, 0)),)
+    try:
+        table = tomllib.loads(toml)
+    except tomllib.TOMLDecodeError as error:
+        failure = Failure(Reason.SYNTAX, f"not TOML: {error}", nowhere)
+        return Project(problems=(failure,))
+    value = table.get("tool", {})
+    for key in ("fxls", "entries"):
+        value = cast(object, value.get(key)) if isinstance(value, dict) else None
+    if value is None:
+        return Project()
+    if not isinstance(value, list):
+        message = "[tool.fxls] entries is not a list"
+        return Project(
+            problems=(Failure(Reason.ENTRY, message, nowhere, _PROJECT_ADVICE),)
+        )
+    found: list[Entry] = []
+    wrong: list[Failure] = []
+    for item in cast(list[object], value):
+        entry = _project_entry(item, folder)
+        if isinstance(entry, str):
+            place = Place(path, "<module>", _quoted(toml, item))
+            wrong.append(Failure(Reason.ENTRY, entry, (place,), _PROJECT_ADVICE))
+        else:
+            found.append(entry)
+    return Project(tuple(found), tuple(wrong))
+
+
+@dataclass(frozen=True, slots=True)
+class _Comment:
+    expression: str
+    span: Span
+    """The expression; where it would stand, when the comment has none."""
+
+
+_ENTRY = re.compile(r"#+[ \t]*fxls:[ \t]*(?P<expression>.*?)\s*$")
+
+
+def _comments(text: str) -> Iterator[_Comment]:
+    if "fxls:" not in text:
+        return
+    for line, column, comment in _comment_tokens(text):
+        match = _ENTRY.match(comment)
+        if match:
+            start, end = match.span("expression")
+            span = Span.of(line, column + start, line, column + end)
+            yield _Comment(match["expression"], span)
+
+
+def _comment_tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """Line, column and text of each comment; line by line where Python gave up."""
+    reached = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            reached = token.end[0]
+            if token.type == tokenize.COMMENT:
+                yield token.start[0] - 1, token.start[1], token.string
+    except (tokenize.TokenError, SyntaxError):
+        for line, content in enumerate(text.split("\n")[reached:], reached):
+            stripped = content.lstrip()
+            if stripped.startswith("#"):
+                yield line, len(content) - len(stripped), stripped
+
+
+def _expression(source: str) -> ast.expr | SyntaxError:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source, mode="eval").body
+    except SyntaxError as error:
+        return error
+    except (ValueError, RecursionError, MemoryError) as error:
+        return SyntaxError(str(error) or "too deeply nested")
+
+
+def _names(source: str) -> set[str]:
+    tree = _expression(source)
+    if isinstance(tree, SyntaxError):
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _error_span(comment: _Comment, error: SyntaxError) -> Span:
+    """The part of the expression that Python points at; all of it when it does not."""
+    length = len(comment.expression)
+    start = (error.offset or 0) - 1
+    end = (error.end_offset or 0) - 1
+    if not 0 <= start < length or (error.lineno, error.end_lineno) != (1, 1):
+        return comment.span
+    end = min(max(end, start + 1), length)
+    line, column = comment.span.start.line, comment.span.start.column
+    return Span.of(line, column + start, line, column + end)
+
+
+def _project_entry(item: object, folder: str) -> Entry | str:
+    """The entry that an item of the list stands for, or what is wrong with it."""
+    if not isinstance(item, str):
+        return f"an entry must be a string, not {item!r}"
+    file, colon, expression = item.partition(".py:")
+    if not colon or not expression.strip():
+        return f"an entry must be FILE.py:EXPRESSION, not {item!r}"
+    error = _expression(expression.strip())
+    if isinstance(error, SyntaxError):
+        return f"{expression.strip()!r} is not an expression: {error.msg}"
+    path = os.path.normpath(PurePath(folder, f"{file}.py"))
+    return Entry(path, expression.strip(), Kind.PROJECT)
+
+
+def _quoted(toml: str, item: object) -> Span:
+    """Where an item stands in the text, looked up by how it is usually written."""
+    for line, content in enumerate(toml.split("\n")):
+        column = content.find(str(item))
+        if isinstance(item, str) and column >= 0:
+            return Span.of(line, column, line, column + len(item))
+    for line, content in enumerate(toml.split("\n")):
+        if re.match(r"\s*entries\s*=", content):
+            return Span.of(line, 0, line, len(content.rstrip("\r")))
+    return Span.of(0, 0, 0, 0)
