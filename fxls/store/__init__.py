@@ -1,0 +1,26 @@
+"""The folder where listings are materialized: identity, path, URI; write, read, watch.
+
+Imported by the runtime in the user's process and by the server in its own. It must
+never import torch, the engine or the protocol.
+"""
+
+from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
+from fxls.store.log import Revision
+from fxls.store.names import class_name_of, digest_of, locate, uri_of
+from fxls.store.store import Changes, Store, Token
+
+__all__ = [
+    "Changes",
+    "Damaged",
+    "NotAListing",
+    "Revision",
+    "Store",
+    "StoreError",
+    "Token",
+    "Unreadable",
+    "Unwritable",
+    "class_name_of",
+    "digest_of",
+    "locate",
+    "uri_of",
+]

@@ -1,0 +1,68 @@
+"""What can go wrong with a store, each with the path and what to do about it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+__all__ = ["Damaged", "NotAListing", "StoreError", "Unreadable", "Unwritable"]
+
+_ELSEWHERE = "or choose another folder with FXLS_STORE"
+
+_WRITING = {
+    errno.ENOSPC: ("the disk is full", f"Free some space {_ELSEWHERE}."),
+    errno.EDQUOT: ("the disk quota is used up", f"Free some space {_ELSEWHERE}."),
+    errno.EFBIG: ("the file would be larger than the limit", f"Raise it {_ELSEWHERE}."),
+    errno.EROFS: ("the file system is read-only", f"Make it writable {_ELSEWHERE}."),
+    errno.EACCES: ("permission is denied", f"Give permission to write {_ELSEWHERE}."),
+    errno.EPERM: ("it may not be written", f"Give permission to write {_ELSEWHERE}."),
+    errno.ENOTDIR: ("a file is where a folder must be", f"Move it away {_ELSEWHERE}."),
+    errno.EEXIST: ("a file is where a folder must be", f"Move it away {_ELSEWHERE}."),
+    errno.EISDIR: ("a folder is where a file must be", f"Move it away {_ELSEWHERE}."),
+}
+
+
+class StoreError(Exception):
+    """Something is wrong with a store: where, what, and what to do."""
+
+    def __init__(self, path: Path, problem: str, advice: str) -> None:
+        super().__init__(path, problem, advice)
+        self.path = path
+        self.problem = problem
+        self.advice = advice
+        """What would make it work, as sentences."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}. {self.advice}"
+
+
+class NotAListing(StoreError):
+    """The path names no listing that is in this store."""
+
+
+class Damaged(StoreError):
+    """A file of the store does not hold what was written to it."""
+
+
+class Unreadable(StoreError):
+    """The system does not let a file of the store be read."""
+
+    @classmethod
+    def because(cls, path: Path, error: OSError) -> Unreadable:
+        reason = error.strerror or str(error)
+        return cls(path, f"cannot be read: {reason}", "Check its permissions.")
+
+
+class Unwritable(StoreError):
+    """The system does not let the store be written."""
+
+    @classmethod
+    def because(cls, path: Path, error: OSError) -> Unwritable:
+        reason = error.strerror or str(error)
+        problem, advice = _WRITING.get(
+            error.errno or 0, (reason, f"Repair this {_ELSEWHERE}.")
+        )
+        if error.errno in (errno.ENOTDIR, errno.EEXIST):
+            path = next(filter(os.path.isfile, (path, *path.parents)), path)
+        return cls(path, f"cannot be written: {problem}", advice)

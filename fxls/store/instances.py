@@ -1,0 +1,202 @@
+"""The instances of a text: one sidecar for each facts that it was made with.
+
+A sidecar is named by the hash of its bytes, in `facts/<name of the text>/`. It is
+touched whenever its listing is materialized, so the modification times say which
+instance is the newest, and for how long nobody wanted the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fxls.listing import Listing, SidecarError, decode
+from fxls.store import files
+from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
+from fxls.store.names import digest_in, digest_of
+
+__all__ = ["Instances"]
+
+_AGAIN = "Run your program or `fxls trace` again to write it again"
+
+_BOUND = 32 << 20
+"""How many bytes of sidecars stay decoded in memory; the last one always does."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    signature: files.Signature
+    listing: Listing
+
+
+class Instances:
+    """The texts and sidecars of one store.
+
+    What was read stays in memory for as long as its files are unchanged.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        rewrote: Callable[[StoreError], None],
+        served: Callable[[StoreError], None],
+    ) -> None:
+        """`rewrote` hears of damage that was repaired, `served` of damage that was
+        got around.
+        """
+        self._root = root
+        self._rewrote = rewrote
+        self._served = served
+        self._texts: dict[str, tuple[files.Signature, str]] = {}
+        self._kept: dict[Path, _Kept] = {}
+
+    def put(self, path: Path, text: bytes, sidecar: bytes) -> None:
+        """Write what is not there, and make this instance the newest of its text.
+
+        The text goes last, so that there is never a text without facts. Raises
+        `Unwritable`.
+        """
+        folder = self._folder(path)
+        facts = folder / digest_of(sidecar)
+        try:
+            dates = [at.modified + 1000 for at in files.signatures_in(folder).values()]
+        except Unreadable as error:
+            raise Unwritable(error.path, error.problem, error.advice) from error
+        # Later than every other instance, even when the clock was set back.
+        stamp = max([time.time_ns(), *dates])
+        if _holds(facts, sidecar):
+            # In a store that may only be read the instances keep their order.
+            with contextlib.suppress(OSError):
+                os.utime(facts, ns=(stamp, stamp))
+        else:
+            files.write(self._root, facts, sidecar, modified=stamp)
+        if not _holds(path, text):
+            damaged = files.is_there(path)
+            files.write(self._root, path, text)
+            if damaged:
+                self._rewrote(
+                    Damaged(
+                        path,
+                        "was edited by hand or damaged",
+                        "It was written again; a debugger or editor that shows the "
+                        "edited text must open it again.",
+                    )
+                )
+
+    def all(self, path: Path) -> tuple[Listing, ...]:
+        """The good instances of a text, newest first.
+
+        Raises as `newest` does; with one good instance the damage of others is
+        reported.
+        """
+        text = self._text(path)
+        found: list[Listing] = []
+        troubles: list[StoreError] = []
+        for facts in self._newest_first(path):
+            try:
+                found.append(self._decode(path, text, facts))
+            except StoreError as trouble:
+                troubles.append(trouble)
+        if not found and troubles:
+            raise troubles[0]
+        for trouble in troubles:
+            self._served(trouble)
+        return tuple(found)
+
+    def newest(self, path: Path) -> Listing:
+        """The newest good instance of a text; damage of newer ones is reported.
+
+        Raises `NotAListing`, `Damaged` or `Unreadable`.
+        """
+        text = self._text(path)
+        troubles: list[StoreError] = []
+        for facts in self._newest_first(path):
+            try:
+                listing = self._decode(path, text, facts)
+            except StoreError as trouble:
+                troubles.append(trouble)
+                continue
+            for trouble in troubles:
+                self._served(trouble)
+            return listing
+        raise troubles[0]
+
+    def one(self, path: Path, facts: str) -> Listing:
+        """The instance with these facts; raises as `newest` does."""
+        return self._decode(path, self._text(path), self._folder(path) / facts)
+
+    def _folder(self, path: Path) -> Path:
+        return self._root / "facts" / path.stem
+
+    def _newest_first(self, path: Path) -> tuple[Path, ...]:
+        folder = self._folder(path)
+        found = files.signatures_in(folder)
+        if not found:
+            raise Damaged(path, "its facts are missing", f"{_AGAIN}.")
+        names = sorted(found, key=lambda name: found[name].modified, reverse=True)
+        return tuple(folder / name for name in names)
+
+    def _text(self, path: Path) -> str:
+        """The text of a listing, after its hash was compared with its name."""
+        signature = files.sign(path)
+        kept = self._texts.get(path.name)
+        if kept and kept[0] == signature:
+            return kept[1]
+        data = files.read(path)
+        if signature is None or data is None:
+            raise NotAListing(path, "there is no such listing", f"{_AGAIN}.")
+        if digest_of(data) != digest_in(path.name):
+            raise Damaged(
+                path,
+                "was edited by hand or damaged: its text is not the one it is named by",
+                f"{_AGAIN}, or delete it.",
+            )
+        text = data.decode()
+        self._texts[path.name] = (signature, text)
+        return text
+
+    def _decode(self, path: Path, text: str, facts: Path) -> Listing:
+        signature = files.sign(facts)
+        kept = self._kept.get(facts)
+        if kept is None or kept.signature != signature:
+            data = files.read(facts)
+            if signature is None or data is None:
+                raise Damaged(path, f"its facts {facts.name} are missing", f"{_AGAIN}.")
+            if digest_of(data) != facts.name:
+                raise Damaged(path, f"its facts {facts.name} are damaged", f"{_AGAIN}.")
+            # A sidecar that was only touched is not decoded again.
+            listing = kept.listing if kept else _decoded(path, text, data)
+            kept = _Kept(signature, listing)
+        self._keep(facts, kept)
+        return kept.listing
+
+    def _keep(self, facts: Path, kept: _Kept) -> None:
+        self._kept.pop(facts, None)
+        self._kept[facts] = kept
+        # Lists, because another thread may be reading too.
+        spare = sum(kept.signature.size for kept in list(self._kept.values())) - _BOUND
+        for oldest in list(self._kept)[:-1]:
+            if spare <= 0:
+                break
+            if dropped := self._kept.pop(oldest, None):
+                spare -= dropped.signature.size
+                self._texts.pop(oldest.parent.name + ".py", None)
+
+
+def _decoded(path: Path, text: str, data: bytes) -> Listing:
+    try:
+        return decode(data, text)
+    except SidecarError as error:
+        raise Damaged(path, f"its {error}", f"{_AGAIN}.") from error
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether a file holds exactly this."""
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False

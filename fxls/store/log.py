@@ -1,0 +1,161 @@
+"""The log of each identity: which revision it had, when, and made by whom.
+
+A log is a file of JSON lines, only ever appended to, in `log/<slug>.jsonl`. Its order
+is the order of what happened, whatever the clock said.
+
+- A line says all that a list of identities needs, so that no sidecar is opened for it.
+- A line that cannot be read (torn by a kill, of another format) counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from fxls.listing import Identity
+from fxls.store import files
+from fxls.store.errors import StoreError
+from fxls.store.names import is_file_name, slug_of
+
+__all__ = ["Log", "Logs", "Revision"]
+
+_FORMAT = 1
+_SUFFIX = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One text that an identity had, with the facts it had last."""
+
+    identity: Identity
+    path: Path
+    """The path of the text."""
+    facts: str
+    """The hash of the sidecar."""
+    time: float
+    """When the log got it, in seconds since 1970 by the writer's clock."""
+    pid: int
+    sources: tuple[str, ...]
+    """The source files that origins point into."""
+    entry: str | None
+
+
+class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    format: int
+    identity: Identity
+    text: str
+    facts: str
+    time: float
+    pid: int
+    sources: tuple[str, ...] = ()
+    entry: str | None = None
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(_Line)
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What happened to one identity: at least one line, oldest first."""
+
+    lines: tuple[Revision, ...]
+    sources: frozenset[str]
+    """The source files of all lines."""
+
+
+class Logs:
+    """The logs of one store, kept in memory for as long as the files are unchanged."""
+
+    def __init__(self, root: Path, report: Callable[[StoreError], None]) -> None:
+        self._root = root
+        self._folder = root / "log"
+        self._report = report
+        self._kept: dict[str, tuple[files.Signature, Log | None]] = {}
+
+    def append(self, revision: Revision) -> None:
+        """Add a revision, unless it is the one that the log ends with.
+
+        Raises `Unwritable`.
+        """
+        path = self._folder / (slug_of(revision.identity) + _SUFFIX)
+        last = self._decode(files.last_line(path))
+        if last and (last.path, last.facts) == (revision.path, revision.facts):
+            return
+        line = _Line(
+            _FORMAT,
+            revision.identity,
+            revision.path.name,
+            revision.facts,
+            revision.time,
+            revision.pid,
+            revision.sources,
+            revision.entry,
+        )
+        files.append_line(path, _encoder.encode(line))
+
+    def of(self, slug: str) -> Log | None:
+        """The log of an identity; None when it says nothing."""
+        path = self._folder / (slug + _SUFFIX)
+        try:
+            signature = files.sign(path)
+            return self._load(slug, signature) if signature else None
+        except StoreError as error:
+            self._report(error)
+            return None
+
+    def all(self) -> Mapping[str, Log]:
+        """Every log that says anything, by slug."""
+        try:
+            signatures = files.signatures_in(self._folder)
+        except StoreError as error:
+            self._report(error)
+            return {}
+        found: dict[str, Log] = {}
+        for name, signature in signatures.items():
+            slug = name.removesuffix(_SUFFIX)
+            if slug != name:
+                try:
+                    log = self._load(slug, signature)
+                except StoreError as error:
+                    self._report(error)
+                else:
+                    if log:
+                        found[slug] = log
+        return found
+
+    def _load(self, slug: str, signature: files.Signature) -> Log | None:
+        kept = self._kept.get(slug)
+        if kept is None or kept[0] != signature:
+            lines = tuple(self._read(self._folder / (slug + _SUFFIX), slug))
+            sources = frozenset(path for line in lines for path in line.sources)
+            kept = (signature, Log(lines, sources) if lines else None)
+            self._kept[slug] = kept
+        return kept[1]
+
+    def _read(self, path: Path, slug: str) -> Iterator[Revision]:
+        # The part behind the last line end is a line that is still being written.
+        for line in (files.read(path) or b"").split(b"\n")[:-1]:
+            revision = self._decode(line)
+            if revision is not None and slug_of(revision.identity) == slug:
+                yield revision
+
+    def _decode(self, data: bytes) -> Revision | None:
+        try:
+            line = _decoder.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+        if line.format != _FORMAT or not is_file_name(line.text):
+            return None
+        return Revision(
+            line.identity,
+            self._root / line.text,
+            line.facts,
+            line.time,
+            line.pid,
+            line.sources,
+            line.entry,
+        )

@@ -1,0 +1,106 @@
+"""How things are called: the store of a source, the file of a text, the URI of an
+identity. Nothing here writes; only `locate` looks at the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from fxls.listing import Identity
+
+__all__ = [
+    "class_name_of",
+    "digest_in",
+    "digest_of",
+    "file_name",
+    "is_file_name",
+    "locate",
+    "slug_in",
+    "slug_of",
+    "uri_of",
+]
+
+FOLDER = ".fxls"
+
+_MARKERS = ("pyproject.toml", ".git", FOLDER)
+_DIGITS = 12
+_LONGEST = 80
+"""Bounds the readable part of a name, as file systems end names at 255 bytes."""
+
+_FILE_NAME = re.compile(rf"([A-Za-z0-9_]+)_([0-9a-f]{{{_DIGITS}}})\.py")
+_URI = re.compile(r"fxls:/+([A-Za-z0-9._-]+)/forward\.py")
+
+
+def locate(start: Path) -> Path:
+    """The store root for a source file or folder; it need not exist.
+
+    `.fxls` in the nearest parent that holds pyproject.toml, .git or .fxls; else in
+    the folder itself. Symbolic links stay as they are spelled, because debuggers and
+    editors compare spellings.
+    """
+    start = Path(os.path.abspath(start))  # noqa: PTH100  # resolve() follows links
+    folder = start if os.path.isdir(start) else start.parent  # noqa: PTH112  # as below
+    for parent in (folder, *folder.parents):
+        # Not Path.exists, because Path.exists raises for a folder that may not be searched.
+        if any(os.path.exists(parent / marker) for marker in _MARKERS):  # noqa: PTH110
+            return parent / FOLDER
+    return folder / FOLDER
+
+
+def digest_of(text: bytes) -> str:
+    """The hash by which texts and facts are named."""
+    return hashlib.sha256(text).hexdigest()[:_DIGITS]
+
+
+def file_name(class_name: str, digest: str) -> str:
+    """The name of the file of a text: ``Net_0123456789ab.py``."""
+    safe = re.sub(r"[^A-Za-z0-9_]+", "_", class_name)[:_LONGEST].strip("_")
+    return f"{safe or 'graph'}_{digest}.py"
+
+
+def is_file_name(name: str) -> bool:
+    """Whether `file_name` makes names like this."""
+    return _FILE_NAME.fullmatch(name) is not None
+
+
+def class_name_of(path: Path) -> str | None:
+    """The class in the name of a listing, sanitized; None for any other file."""
+    found = _FILE_NAME.fullmatch(path.name)
+    return found[1] if found else None
+
+
+def digest_in(name: str) -> str | None:
+    """The hash in the name of a listing; None for any other file."""
+    found = _FILE_NAME.fullmatch(name)
+    return found[2] if found else None
+
+
+def slug_of(identity: Identity) -> str:
+    """An identity as one word of ``[A-Za-z0-9._-]``: readable, and then a hash.
+
+    Only the store knows the way back, because the readable part is cut and cleaned.
+    """
+    words = [f"{identity.module}.{identity.qualname}", identity.producer]
+    if identity.stage:
+        words.append(identity.stage)
+    if identity.rank is not None:
+        words.append(f"rank{identity.rank}")
+    readable = "-".join(re.sub(r"[^A-Za-z0-9._]+", "_", word) for word in words)
+    digest = digest_of(msgspec.json.encode(identity))
+    return f"{readable[:_LONGEST].strip('._-')}-{digest}"
+
+
+def uri_of(identity: Identity) -> str:
+    """The virtual document that always shows the newest revision of an identity."""
+    return f"fxls:/{slug_of(identity)}/forward.py"
+
+
+def slug_in(uri: str) -> str | None:
+    """The slug in a URI made by `uri_of`; None for any other."""
+    found = _URI.fullmatch(uri)
+    return found[1] if found else None

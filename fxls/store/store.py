@@ -1,0 +1,262 @@
+"""The store: listings as immutable files, and the log of each identity.
+
+What lies in the folder::
+
+    .gitignore                        the store ignores itself
+    Net_0123456789ab.py               a text, named by its hash
+    facts/Net_0123456789ab/<hash>     one sidecar for each facts the text was made with
+    log/<slug of the identity>.jsonl  what happened to an identity
+    tmp/                              half-written files
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fxls.listing import Identity, Listing, encode
+from fxls.store import files
+from fxls.store.errors import NotAListing, StoreError, Unwritable
+from fxls.store.instances import Instances
+from fxls.store.log import Log, Logs, Revision
+from fxls.store.names import (
+    FOLDER,
+    digest_of,
+    file_name,
+    is_file_name,
+    slug_in,
+    slug_of,
+)
+
+__all__ = ["Changes", "Store", "Token"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """How many lines of each log somebody has seen."""
+
+    seen: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened to a store, oldest first for each identity, and where it stands."""
+
+    revisions: tuple[Revision, ...]
+    token: Token
+
+
+def _warn(trouble: StoreError) -> None:
+    _log.warning("%s", trouble)
+
+
+class Store:
+    """A folder of listings.
+
+    - Making one touches nothing on disk.
+    - Any number of stores, threads and processes may use one folder at once; there
+      are no locks.
+    - `report` gets the trouble that did not keep an answer from being given (a text
+      that was written again, a sidecar that an older one stood in for), each once.
+    """
+
+    def __init__(
+        self, root: Path, *, report: Callable[[StoreError], None] = _warn
+    ) -> None:
+        self.root = Path(os.path.abspath(root))  # noqa: PTH100  # resolve() follows links
+        self._report = report
+        self._reported: set[str] = set()
+        self._instances = Instances(self.root, report, self._report_once)
+        self._logs = Logs(self.root, self._report_once)
+        self._spellings: dict[str, str] = {}
+
+    def path_of(self, class_name: str, text: str) -> Path:
+        """Where a text belongs; whether it is there does not matter."""
+        return self.root / file_name(class_name, digest_of(text.encode()))
+
+    def owns(self, path: Path) -> bool:
+        """Whether a listing of this store has, or would have, this path."""
+        if not is_file_name(path.name):
+            return False
+        return path.parent == self.root or _real(path.parent) == _real(self.root)
+
+    def materialize(self, listing: Listing) -> Path:
+        """Write a listing, unless it is there, and note it in the log.
+
+        A text or a sidecar that is damaged is written again. Raises `Unwritable`;
+        every listing that was there then still is.
+        """
+        try:
+            path = self.path_of(listing.identity.class_name, listing.text)
+            sidecar = encode(listing)
+        except UnicodeEncodeError as error:
+            raise Unwritable(
+                self.root,
+                f"cannot hold a listing of {listing.identity.qualname!a}: a name in it "
+                f"is not Unicode, {error.object[error.start : error.end]!a}",
+                "Rename the file or folder that has this character.",
+            ) from error
+        self._ignore()
+        self._instances.put(path, listing.text.encode(), sidecar)
+        self._logs.append(
+            Revision(
+                identity=listing.identity,
+                path=path,
+                facts=digest_of(sidecar),
+                time=time.time(),
+                pid=os.getpid(),
+                sources=tuple(source.path for source in listing.sources),
+                entry=listing.entry,
+            )
+        )
+        return path
+
+    def read(self, path: Path) -> Listing:
+        """The newest instance of a listing.
+
+        Raises `NotAListing`, `Damaged` or `Unreadable`. When the newest sidecar is
+        damaged an older one of the same text serves, and the damage is reported.
+        """
+        return self._instances.newest(self._own(path))
+
+    def instances(self, path: Path) -> tuple[Listing, ...]:
+        """Every instance of a listing, newest first: the same text with other facts.
+
+        Raises as `read` does.
+        """
+        return self._instances.all(self._own(path))
+
+    def read_revision(self, revision: Revision) -> Listing:
+        """The instance with the facts of this revision; raises as `read` does."""
+        return self._instances.one(self._own(revision.path), revision.facts)
+
+    def identities(self) -> tuple[Identity, ...]:
+        """Every identity that has a revision in the store, by name."""
+        newest = [_newest(log) for log in self._logs.all().values()]
+        return tuple(line.identity for line in sorted(filter(None, newest), key=_name))
+
+    def identity_of(self, uri: str) -> Identity | None:
+        """The identity whose `uri_of` this is; None when the store never had it."""
+        slug = slug_in(uri)
+        log = self._logs.of(slug) if slug else None
+        return log.lines[-1].identity if log else None
+
+    def revisions(self, identity: Identity) -> tuple[Revision, ...]:
+        """The revisions of an identity, oldest first.
+
+        Those whose text was deleted are left out; a text that came back later is a
+        revision again.
+        """
+        log = self._logs.of(slug_of(identity))
+        lines = log.lines if log else ()
+        return tuple(
+            line
+            for line, following in zip(lines, (*lines[1:], None), strict=True)
+            if (following is None or following.path != line.path) and _is_there(line)
+        )
+
+    def newest(self, identity: Identity) -> Revision | None:
+        """The last of `revisions`; None when there is none."""
+        log = self._logs.of(slug_of(identity))
+        return _newest(log) if log else None
+
+    def about(self, source: Path) -> tuple[Listing, ...]:
+        """The newest listing of each identity that has origins in this file, by name.
+
+        One that cannot be read is reported and left out.
+        """
+        wanted = _real(source)
+        found: list[Listing] = []
+        # Asked of the whole log first, because that costs no look at the disk.
+        logs = [log for log in self._logs.all().values() if self._names(log, wanted)]
+        for revision in sorted(filter(None, map(_newest, logs)), key=_name):
+            if any(self._spelling(path) == wanted for path in revision.sources):
+                try:
+                    found.append(self.read_revision(revision))
+                except StoreError as trouble:
+                    self._report_once(trouble)
+        return tuple(found)
+
+    def changes_since(self, token: Token | None) -> Changes:
+        """What the logs say that they did not say at `token`; None is the beginning.
+
+        Costs one stat for each identity: cheap enough to ask every second.
+        """
+        seen: Mapping[str, int] = token.seen if token else {}
+        logs = self._logs.all()
+        revisions: list[Revision] = []
+        for slug, log in logs.items():
+            start = seen.get(slug, 0)
+            # A log that is shorter than it was is another one.
+            revisions += log.lines[start if start <= len(log.lines) else 0 :]
+        counts = {slug: len(log.lines) for slug, log in logs.items()}
+        return Changes(tuple(revisions), Token(counts))
+
+    def _own(self, path: Path) -> Path:
+        """The path as this store spells it."""
+        if not self.owns(path):
+            raise NotAListing(
+                path,
+                f"is not a listing of the store {self.root}",
+                "Listings lie in that folder and are called <Class>_<hash>.py.",
+            )
+        return self.root / path.name
+
+    def _names(self, log: Log, source: str) -> bool:
+        return any(self._spelling(path) == source for path in log.sources)
+
+    def _spelling(self, source: str) -> str:
+        if source not in self._spellings:
+            self._spellings[source] = _real(source)
+        return self._spellings[source]
+
+    def _ignore(self) -> None:
+        """Hide the store from git, unless the folder holds anything else as well."""
+        path = self.root / ".gitignore"
+        if files.is_there(path):
+            return
+        ours = ("facts", "log", files.TEMPORARY)
+        # What keeps this from being written keeps the listing from it too, and that
+        # is what the user needs to hear of.
+        with contextlib.suppress(StoreError):
+            if self.root.name == FOLDER or all(
+                name in ours or is_file_name(name) for name in files.names_in(self.root)
+            ):
+                files.write(self.root, path, b"*\n")
+
+    def _report_once(self, trouble: StoreError) -> None:
+        if str(trouble) not in self._reported:
+            self._reported.add(str(trouble))
+            self._report(trouble)
+
+
+def _real(path: Path | str) -> str:
+    """A path as the file system spells it, to compare two spellings."""
+    return os.path.normcase(os.path.realpath(path))
+
+
+def _is_there(revision: Revision) -> bool:
+    return files.is_there(revision.path)
+
+
+def _newest(log: Log) -> Revision | None:
+    return next(filter(_is_there, reversed(log.lines)), None)
+
+
+def _name(revision: Revision) -> tuple[str, str, str, str, int]:
+    identity = revision.identity
+    rank = -1 if identity.rank is None else identity.rank
+    return (
+        identity.module,
+        identity.qualname,
+        identity.producer,
+        identity.stage,
+        rank,
+    )
