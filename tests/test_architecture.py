@@ -1,0 +1,188 @@
+"""The rules of docs/ARCHITECTURE.md that a program can check."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted((ROOT / "fxls").rglob("*.py"))
+PROGRAMS = [*MODULES, *sorted((ROOT / "tools").rglob("*.py"))]
+
+MAY_CATCH_EVERYTHING = {"fxls/server.py", "fxls/worker/__main__.py"}
+"""The server's handler wrapper and the worker's request loop."""
+
+MAY_READ_THE_ENVIRONMENT = {
+    "fxls/cli.py",
+    "fxls/worker/__main__.py",
+    # `install()` takes its default store from FXLS_STORE, which editors pass.
+    "fxls/runtime/__init__.py",
+}
+
+MOST_TYPE_IGNORES = 60
+"""A ceiling that only goes down: torch's untyped API forces each of them."""
+
+MOST_LINES = 500
+
+BANNED = re.compile(
+    r"(?<![a-z])(Manager|Helper|Util|Utils|Base|Data|Info|Handler|Common)$"
+)
+BANNED_FILES = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=name(path))
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The dotted names that a file imports, wherever the import stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module is not None
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def dotted(node: ast.AST) -> str:
+    """``torch.fx`` of the expression ``torch.fx``; empty for any other expression."""
+    match node:
+        case ast.Name():
+            return node.id
+        case ast.Attribute():
+            return f"{dotted(node.value)}.{node.attr}"
+        case _:
+            return ""
+
+
+def names_torch_fx(path: Path) -> bool:
+    tree = parsed(path)
+    spoken = {*imported(tree), *(dotted(node) for node in ast.walk(tree))}
+    return any(re.match(r"torch\.fx\b", one) for one in spoken)
+
+
+def catches_everything(path: Path) -> bool:
+    """Whether a file has an ``except`` that takes every exception and goes on."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.ExceptHandler):
+            kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+            everything = any(
+                kind is None or dotted(kind) in ("Exception", "BaseException")
+                for kind in kinds
+            )
+            last = node.body[-1]
+            passes_on = isinstance(last, ast.Raise) and last.exc is None
+            if everything and not passes_on:
+                return True
+    return False
+
+
+def test_the_import_contract_holds() -> None:
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command as c; c()",
+            "--no-cache",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_torch_fx_is_named_in_the_runtime_alone() -> None:
+    named = {path for path in MODULES if names_torch_fx(path)}
+    assert {name(path).split("/")[1] for path in named} <= {"runtime"}
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("fxls", {"torch", "lsprotocol", "pygls", "msgspec"}),
+        ("fxls.ide", {"torch", "lsprotocol", "pygls"}),
+        ("fxls.server", {"torch"}),
+        ("fxls.cli", {"torch", "lsprotocol", "pygls"}),
+        ("fxls.engine", {"lsprotocol", "pygls", "fxls.store", "fxls.ide"}),
+    ],
+)
+def test_an_import_does_not_load(module: str, absent: set[str]) -> None:
+    code = f"import sys, {module}; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert absent & set(run.stdout.split()) == set()
+
+
+def test_everything_is_caught_in_two_places_alone() -> None:
+    found = {name(path) for path in PROGRAMS if catches_everything(path)}
+    assert found == MAY_CATCH_EVERYTHING
+
+
+def test_behaviour_from_the_environment_enters_in_few_places() -> None:
+    reading = {
+        name(path)
+        for path in MODULES
+        if {"os.environ", "os.getenv"}
+        & {dotted(node) for node in ast.walk(parsed(path))}
+    }
+    assert reading <= MAY_READ_THE_ENVIRONMENT
+
+
+def test_type_ignores_only_become_fewer() -> None:
+    lines = [
+        (name(path), line)
+        for path in [*PROGRAMS, *(ROOT / "tests").rglob("*.py")]
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"#\s*(pyright|type):\s*ignore", line) and "re.search" not in line
+    ]
+    bare = [
+        where
+        for where, line in lines
+        if not re.search(r"# pyright: ignore\[\w+(, ?\w+)*\]  # \w", line)
+    ]
+    assert bare == []
+    assert len([w for w, _ in lines if w.startswith("fxls/")]) <= MOST_TYPE_IGNORES
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=name)
+def test_a_module_says_what_it_holds_in_reasonable_length(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert ast.get_docstring(parsed(path)), "a module opens with a sentence"
+    assert text.count("\n") <= MOST_LINES
+    assert path.stem not in BANNED_FILES
+
+
+def test_names_say_what_a_thing_is() -> None:
+    classes = [
+        node.name
+        for path in PROGRAMS
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef) and BANNED.search(node.name)
+    ]
+    assert classes == []
+
+
+def test_nothing_needs_the_machine_it_was_written_on() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    elsewhere = re.compile(
+        rf"/work/shared|{re.escape(str(ROOT))}/|(--index-url|--find-links|--registry)\b"
+    )
+    mine = Path(__file__).resolve()
+    for path in (ROOT / file for file in listed.stdout.split("\0") if file):
+        if path != mine and path.is_file():
+            found = elsewhere.search(path.read_text(encoding="utf-8", errors="replace"))
+            assert found is None, f"{name(path)} says {found and found[0]}"
