@@ -50,6 +50,6 @@ $(STAMP): pyproject.toml
 	    { echo 'fxls needs Python 3.11 or newer: make PYTHON=python3.11 ...' >&2; exit 1; }
 	@echo 'setting up .venv (a minute or two, once)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check '$(TORCH)'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	@touch $@
