@@ -17,9 +17,9 @@ from typing import cast
 from fxls.entry import Entry, Kind
 from fxls.ide.modules import modules
 from fxls.listing import Failure, Place, Reason
-from fxls.text import Span
+from fxls.text import Point, Span
 
-__all__ = ["Project", "entries", "problems", "project"]
+__all__ = ["Project", "comment_at", "entries", "problems", "project"]
 
 _ADVICE = "Write it as a call, for example `# fxls: Net(3)(torch.randn(1, 3))`."
 _PROJECT_ADVICE = (
@@ -58,6 +58,14 @@ def entries(
     return (*written, *classes)
 
 
+def comment_at(text: str, path: str, point: Point) -> Entry | None:
+    """The entry of the comment under a cursor."""
+    for comment in _comments(text):
+        if comment.span.touches(point):
+            return Entry(path, comment.expression, Kind.COMMENT, comment.span)
+    return None
+
+
 def problems(text: str, path: str) -> tuple[Failure, ...]:
     """What is wrong with the entry comments of a file, each at its exact place."""
     found: list[Failure] = []
@@ -83,9 +91,10 @@ def project(toml: str, folder: str, path: str) -> Project:
     except tomllib.TOMLDecodeError as error:
         failure = Failure(Reason.SYNTAX, f"not TOML: {error}", nowhere)
         return Project(problems=(failure,))
-    value = table.get("tool", {})
-    for key in ("fxls", "entries"):
-        value = cast(object, value.get(key)) if isinstance(value, dict) else None
+    value: object = table
+    for key in ("tool", "fxls", "entries"):
+        known = isinstance(value, dict)
+        value = cast(dict[str, object], value).get(key) if known else None
     if value is None:
         return Project()
     if not isinstance(value, list):

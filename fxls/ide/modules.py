@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fxls.text import LineTable, Span
+from fxls.text import LineTable, Point, Span
 
-__all__ = ["ModuleClass", "modules", "parsed"]
+__all__ = ["ModuleClass", "class_at", "modules", "parsed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,15 @@ def modules(text: str) -> tuple[ModuleClass, ...]:
     )
 
 
+def class_at(lines: LineTable, point: Point) -> tuple[str, Span] | None:
+    """The class whose name in its class statement is under a cursor, in any text."""
+    match = _CLASS.match(lines.line(point.line))
+    if match is None:
+        return None
+    span = Span.of(point.line, match.start(1), point.line, match.end(1))
+    return (match[1], span) if span.touches(point) else None
+
+
 def parsed(text: str) -> ast.Module | None:
     """The syntax tree of a file; None when Python cannot read it."""
     try:
@@ -55,6 +64,9 @@ def parsed(text: str) -> ast.Module | None:
             return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+_CLASS = re.compile(r"\s*class\s+(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +161,6 @@ def _required_by(value: ast.expr) -> bool:
 
 def _name_span(lines: LineTable, node: ast.ClassDef) -> Span:
     line = node.lineno - 1
-    match = re.search(r"\bclass\s+(\w+)", lines.line(line))
+    match = _CLASS.match(lines.line(line))
     start, end = match.span(1) if match else (0, len(lines.line(line)))
     return Span.of(line, start, line, end)

@@ -1,0 +1,53 @@
+"""From name to name in a listing, and from a node to the source it came from."""
+
+from __future__ import annotations
+
+from fxls.ide.document import Destination, Document, Jump
+from fxls.listing import Mark, Role
+from fxls.text import Point
+
+__all__ = ["definition", "highlights", "implementation", "references"]
+
+
+def definition(document: Document, point: Point) -> Jump | None:
+    """Where a cursor in a listing leads.
+
+    A use leads to the name that binds the node. That name, and anything else in the
+    node's statement, leads to the source: the exact expression, innermost frame first.
+    """
+    touched = document.touched(point)
+    if touched is None:
+        return None
+    if touched.role in (Role.READS, Role.FREES):
+        return Jump(touched.span, (document.destination(touched.node),))
+    return _jump_to_source(document, point)
+
+
+def implementation(document: Document, point: Point) -> Jump | None:
+    """The source of the node under a cursor, also from a use of it."""
+    return _jump_to_source(document, point)
+
+
+def references(document: Document, point: Point) -> tuple[Mark, ...]:
+    """Where the node under a cursor is bound and read, in the order of the text.
+
+    Where its name is freed is none: nobody wrote that to use it.
+    """
+    return tuple(m for m in highlights(document, point) if m.role is not Role.FREES)
+
+
+def highlights(document: Document, point: Point) -> tuple[Mark, ...]:
+    """Every mark of the node whose name is under a cursor."""
+    mark = document.listing.mark_at(point)
+    return document.marks_of(mark.node) if mark else ()
+
+
+def _jump_to_source(document: Document, point: Point) -> Jump | None:
+    touched = document.touched(point)
+    origin = document.listing.origin(touched.node) if touched else None
+    if touched is None or origin is None:
+        return None
+    return Jump(
+        touched.span,
+        tuple(Destination(p.path, p.span, p.span) for p in origin.places),
+    )

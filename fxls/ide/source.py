@@ -1,0 +1,165 @@
+"""From an expression of the source to the nodes that it made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fxls.ide.card import Block, Field, Hover, Inline, Line, Link
+from fxls.ide.document import Document, Jump
+from fxls.ide.entries import comment_at
+from fxls.ide.hover import counted, node_line, node_link
+from fxls.ide.modules import class_at
+from fxls.text import LineTable, Point, Span
+
+__all__ = ["Made", "SourceFile", "definition", "hover", "implementation", "made_at"]
+
+_NODES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of the user's, and the listings that have origins in it."""
+
+    path: str
+    lines: LineTable
+    documents: tuple[Document, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The nodes of one listing that an expression of a source made."""
+
+    document: Document
+    span: Span
+    """The expression."""
+    nodes: tuple[int, ...]
+    """In the order of the graph; never empty."""
+
+
+def made_at(source: SourceFile, point: Point) -> tuple[Made, ...]:
+    """What the innermost expression under a cursor made, listing by listing.
+
+    A place in a function that was called stands for all that its calls made, and a
+    call of a submodule or function for all that was made below it.
+    """
+    spans: dict[Span, list[tuple[Document, int]]] = {}
+    for document in source.documents:
+        for frame in document.frames_in(source.path):
+            span = document.listing.frames[frame].span
+            if span.touches(point):
+                spans.setdefault(span, []).append((document, frame))
+    if not spans:
+        return ()
+    innermost = min(spans, key=lambda span: _size(span, point))
+    found: dict[Document, set[int]] = {}
+    for document, frame in spans[innermost]:
+        found.setdefault(document, set()).update(document.nodes_through(frame))
+    return tuple(
+        Made(document, innermost, tuple(sorted(nodes)))
+        for document, nodes in found.items()
+        if nodes
+    )
+
+
+def hover(source: SourceFile, point: Point) -> Hover | None:
+    """What the code under a cursor became, with links and shapes.
+
+    On an expression its nodes; on an entry comment and on the name of a class the
+    listings that were made of it.
+    """
+    named = _named(source, point)
+    if named is not None:
+        span, documents = named
+        return Hover(span, tuple(Line(_listing_line(d)) for d in documents))
+    found = made_at(source, point)
+    if not found:
+        return None
+    card = tuple(block for made in found for block in _made_blocks(made))
+    return Hover(found[0].span, card)
+
+
+def implementation(source: SourceFile, point: Point) -> Jump | None:
+    """Where the nodes that the expression under a cursor made are bound.
+
+    From an entry comment and the name of a class: the ``def`` of their listings.
+    """
+    named = _named(source, point)
+    if named is not None:
+        span, documents = named
+        return Jump(span, tuple(document.start for document in documents))
+    found = made_at(source, point)
+    if not found:
+        return None
+    return Jump(
+        found[0].span,
+        tuple(made.document.destination(n) for made in found for n in made.nodes),
+    )
+
+
+def definition(source: SourceFile, point: Point) -> Jump | None:
+    """As `implementation`, but only where no Python server has an answer of its own.
+
+    An editor shows the definitions of all its servers together, so on a name ours
+    would turn a jump to the name's definition into a list to choose from. Operators,
+    brackets and entry comments have no other definition.
+    """
+    if comment_at(source.lines.text, source.path, point) is None:
+        line = source.lines.line(point.line)
+        around = line[max(point.column - 1, 0) : point.column + 1]
+        if any(character.isalnum() or character in "_\"'" for character in around):
+            return None
+    return implementation(source, point)
+
+
+def _named(
+    source: SourceFile, point: Point
+) -> tuple[Span, tuple[Document, ...]] | None:
+    """The listings of an entry comment or class name; None when there are none."""
+    entry = comment_at(source.lines.text, source.path, point)
+    if entry is not None and entry.span is not None:
+        span = entry.span
+        found = [d for d in source.documents if d.listing.entry == entry.expression]
+    else:
+        named = class_at(source.lines, point)
+        if named is None:
+            return None
+        name, span = named
+        found = [d for d in source.documents if d.listing.identity.class_name == name]
+    return (span, tuple(found)) if found else None
+
+
+def _listing_line(document: Document) -> tuple[Inline, ...]:
+    start = document.start
+    count = counted(len(document.listing.nodes), "node")
+    link = Link("forward", start.path, start.focus.start)
+    return ("generated ", link, f" of {_title(document)}: {count}")
+
+
+def _made_blocks(made: Made) -> Iterator[Block]:
+    yield Line((f"{counted(len(made.nodes), 'node')} of {_title(made.document)}",))
+    for node in made.nodes[:_NODES]:
+        link = node_link(made.document, node)
+        yield Field("", (link, ": ", *node_line(made.document, node)))
+    if len(made.nodes) > _NODES:
+        yield Line((f"… and {len(made.nodes) - _NODES:,} more",))
+
+
+def _title(document: Document) -> str:
+    """``Net``, with what sets it apart from other listings of the class."""
+    identity = document.listing.identity
+    words = [identity.qualname]
+    if identity.producer != "engine":
+        words.append(identity.producer)
+    if identity.stage:
+        words.append(identity.stage)
+    if identity.rank is not None:
+        words.append(f"rank {identity.rank}")
+    return ", ".join(words)
+
+
+def _size(span: Span, point: Point) -> tuple[bool, int, int]:
+    """Smaller is more inner; a span that ends at the cursor comes after all others."""
+    lines = span.end.line - span.start.line
+    columns = span.end.column - (0 if lines else span.start.column)
+    return span.end == point, lines, columns

@@ -1,0 +1,90 @@
+"""How the value of a node is written: short for hints and tables, long for cards."""
+
+from __future__ import annotations
+
+import re
+
+from fxls.listing import Items, Plain, Tensor, Value
+
+__all__ = ["dtype_of", "long_form", "shape_of", "short_form"]
+
+_ITEMS = 8
+"""So many items of a tuple, list or dict are written."""
+
+_SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+
+
+def short_form(value: Value) -> str:
+    """``f32[1, 64]`` for a tensor; ``(f32[1], i64[])`` for a tuple of tensors."""
+    match value:
+        case Tensor():
+            return f"{_short_dtype(value.dtype)}[{_sizes(value.shape)}]"
+        case Items():
+            return _items(value)
+        case Plain():
+            return value.text
+
+
+def shape_of(value: Value | None) -> str:
+    """``(1, 64)`` for a tensor, nothing for anything else."""
+    if not isinstance(value, Tensor):
+        return ""
+    return f"({_sizes(value.shape)}{',' if len(value.shape) == 1 else ''})"
+
+
+def dtype_of(value: Value | None) -> str:
+    """``float32`` for a tensor, the name of the class for anything else."""
+    match value:
+        case Tensor():
+            return value.dtype.removeprefix("torch.")
+        case Items() | Plain():
+            return value.kind
+        case None:
+            return ""
+
+
+def long_form(value: Value) -> str:
+    """All that is known of a value, on one line."""
+    if not isinstance(value, Tensor):
+        return f"{value.kind} {short_form(value)}"
+    words = [f"{dtype_of(value)} {shape_of(value)}"]
+    if value.stride is not None:
+        words.append(f"stride ({_sizes(value.stride)})")
+    words.append(value.device)
+    if value.bytes is not None:
+        words.append(_bytes(value.bytes))
+    if value.requires_grad:
+        words.append("requires grad")
+    return ", ".join(words)
+
+
+def _short_dtype(dtype: str) -> str:
+    """``f32`` for ``torch.float32``; a name that has no short form stays."""
+    name = dtype.removeprefix("torch.")
+    match = re.fullmatch(r"([a-z]+)(\d\w*)", name)
+    if match and match[1] in _SHORT:
+        return _SHORT[match[1]] + match[2]
+    return name
+
+
+def _sizes(sizes: tuple[int | str, ...]) -> str:
+    return ", ".join(map(str, sizes))
+
+
+def _items(value: Items) -> str:
+    words = [short_form(item) for item in value.items[:_ITEMS]]
+    if value.keys is not None:
+        words = [f"{key}: {word}" for key, word in zip(value.keys, words, strict=False)]
+    if len(value.items) > _ITEMS:
+        words.append(f"… {len(value.items) - _ITEMS} more")
+    left, right = {"list": "[]", "dict": "{}"}.get(value.kind, "()")
+    return left + ", ".join(words) + right
+
+
+def _bytes(count: int) -> str:
+    size = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} GiB"

@@ -1,0 +1,299 @@
+"""Hover in a listing."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from fxls.ide.document import Document
+from fxls.ide.hover import hover, table
+from fxls.listing import Facts, Frame, Identity, Items, Listing, Plain, Source, Tensor
+from fxls.text import Point
+from tests.ide.nets import LISTING_PATH, NET, NET_LISTING, TEXT, source_text
+from tests.support.cards import card_text
+from tests.support.drawing import cursor, drawn
+from tests.support.listings import listing_of
+
+
+def check(marked: str, expected: str) -> None:
+    """The hover at the ``$0`` of a line of the listing: what it covers and says."""
+    line, point = cursor(marked)
+    point = Point(TEXT.split("\n").index(line), point.column)
+    found = hover(NET, point, source_text)
+    assert found is not None
+    said = drawn(TEXT, [(found.span, "")]) + "\n" + card_text(found.card)
+    assert said == dedent(expected).strip("\n")
+
+
+CONV = """
+- args: [x Net_0123456789ab.py:2:18]
+- kwargs:
+- users: 1: [relu Net_0123456789ab.py:4:4]
+- module: `conv` Conv2d
+- value: `float32 (1, 4, 8, 8), stride (256, 64, 8, 1), cpu, 1 KiB, requires grad`
+- is: `Conv2d(3, 4, kernel_size=(3, 3))`
+from [net.py:8 net.py:7:23] in `Net.forward`
+    y = torch.relu(self.conv(x))
+"""
+
+
+def test_a_name_that_binds_shows_its_node() -> None:
+    check(
+        "    co$0nv = self.conv(x);  x = None",
+        "    conv = self.conv(x);  x = None\n"
+        "    ^^^^\n"
+        "`conv`: call_module `conv` → `f32[1, 4, 8, 8]`" + CONV,
+    )
+
+
+def test_a_use_shows_the_node_that_it_reads() -> None:
+    check(
+        "    relu = torch.relu(conv$0);  conv = None",
+        "    relu = torch.relu(conv);  conv = None\n"
+        "                      ^^^^\n"
+        "`conv`: call_module `conv` → `f32[1, 4, 8, 8]`" + CONV,
+    )
+
+
+def test_a_name_that_is_freed_shows_its_node() -> None:
+    check(
+        "    relu = torch.relu(conv);  $0conv = None",
+        "    relu = torch.relu(conv);  conv = None\n"
+        "                              ^^^^\n"
+        "`conv`: call_module `conv` → `f32[1, 4, 8, 8]`" + CONV,
+    )
+
+
+def test_anything_else_of_a_statement_shows_its_node() -> None:
+    check(
+        "    conv = self.co$0nv(x);  x = None",
+        "    conv = self.conv(x);  x = None\n"
+        "    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "`conv`: call_module `conv` → `f32[1, 4, 8, 8]`" + CONV,
+    )
+
+
+def test_a_placeholder_is_a_name_like_any_other() -> None:
+    check(
+        "def forward(self, $0x):",
+        """
+def forward(self, x):
+                  ^
+`x`: placeholder → `f32[1, 3, 8, 8]`
+- args:
+- kwargs:
+- users: 1: [conv Net_0123456789ab.py:3:4]
+- value: `float32 (1, 3, 8, 8), cpu`
+""",
+    )
+
+
+def test_the_chain_of_frames_and_modules_is_shown_from_the_inside() -> None:
+    check(
+        "    m$0ul = block_fc * 2;  block_fc = None",
+        """
+    mul = block_fc * 2;  block_fc = None
+    ^^^
+`mul`: call_function `operator.mul`
+- args: [block_fc Net_0123456789ab.py:5:4], `2`
+- kwargs:
+- users: 1: [add Net_0123456789ab.py:8:4]
+- module: `block` Block
+from [block.py:7 block.py:6:11] in `double`
+    return x * 2
+called from [block.py:3 block.py:2:15] in `Block.forward`
+called from [net.py:9 net.py:8:15] in `Net.forward`
+    return self.block(y) + y.view(
+""",
+    )
+
+
+def test_an_expression_of_several_lines_is_quoted_whole() -> None:
+    check(
+        "    view = relu.v$0iew(-1);  relu = None",
+        """
+    view = relu.view(-1);  relu = None
+    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+`view`: call_method `view`
+- args: [relu Net_0123456789ab.py:4:4], `-1`
+- kwargs:
+- users: 1: [add Net_0123456789ab.py:8:4]
+from [net.py:9 net.py:8:31] in `Net.forward`
+    return self.block(y) + y.view(
+        -1,
+    )
+""",
+    )
+
+
+def test_the_output_has_no_name_but_a_statement() -> None:
+    check(
+        "    ret$0urn add",
+        """
+    return add
+    ^^^^^^^^^^
+`output`: output
+- args: [add Net_0123456789ab.py:8:4]
+- kwargs:
+- users: 0
+""",
+    )
+
+
+def test_the_definition_shows_the_table_of_the_graph() -> None:
+    at = "Net_0123456789ab.py"
+    check(
+        "de$0f forward(self, x):",
+        f"""
+def forward(self, x):
+^^^^^^^^^^^^^^^^^^^^^
+`Net`: 8 nodes (1 placeholder, 2 call_module, 3 call_function, 1 call_method, 1 output)
+name | op | target | args | kwargs | users | shape | dtype | source
+[x {at}:2:18] | placeholder | `x` |  |  | 1 | (1, 3, 8, 8) | float32 |
+[conv {at}:3:4] | call_module | `conv` | [x {at}:2:18] |  | 1 | (1, 4, 8, 8) \
+| float32 | [net.py:8 net.py:7:23]
+[relu {at}:4:4] | call_function | `torch.relu` | [conv {at}:3:4] |  | 2 \
+| (1, 4, 8, 8) | float32 | [net.py:8 net.py:7:12]
+[block_fc {at}:5:4] | call_module | `block.fc` | [relu {at}:4:4] |  | 1 |  |  \
+| [block.py:3 block.py:2:22]
+[mul {at}:6:4] | call_function | `operator.mul` | [block_fc {at}:5:4], `2` |  | 1 \
+|  |  | [block.py:7 block.py:6:11]
+[view {at}:7:4] | call_method | `view` | [relu {at}:4:4], `-1` |  | 1 |  |  \
+| [net.py:9 net.py:8:31]
+[add {at}:8:4] | call_function | `operator.add` | [mul {at}:6:4], [view {at}:7:4] |  \
+| 1 |  |  | [net.py:9 net.py:8:15]
+[output {at}:9:4] | output | `output` | [add {at}:8:4] |  | 0 |  |  |
+""",
+    )
+
+
+@pytest.mark.parametrize(
+    "point",
+    [Point(0, 3), Point(1, 0), Point(3, 2), Point(3, 99), Point(99, 0), Point(-1, 0)],
+)
+def test_there_is_nothing_to_say_off_the_code(point: Point) -> None:
+    assert hover(NET, point, source_text) is None
+
+
+def test_a_source_that_cannot_be_read_is_still_linked() -> None:
+    found = hover(NET, Point(3, 5), lambda path: None)
+
+    assert found is not None
+    assert card_text(found.card).endswith(
+        "\nfrom [net.py:8 net.py:7:23] in `Net.forward`"
+    )
+
+
+def test_a_source_that_became_shorter_has_no_snippet() -> None:
+    found = hover(NET, Point(3, 5), lambda path: "import torch\n")
+
+    assert found is not None
+    assert card_text(found.card).endswith(
+        "\nfrom [net.py:8 net.py:7:23] in `Net.forward`"
+    )
+
+
+def test_a_table_says_how_much_it_leaves_out() -> None:
+    lines = card_text(table(NET, 1)).split("\n")
+
+    row = "[x Net_0123456789ab.py:2:18] | placeholder | `x` |  |  | 1 | (1, 3, 8, 8)"
+    assert lines[-2:] == [
+        f"{row} | float32 |",
+        "… and 7 more. `fxls trace --table` prints all.",
+    ]
+
+
+def test_a_node_with_hundreds_of_users_and_constants_stays_readable() -> None:
+    uses = "".join(f"    y{i} = torch.f(x)\n" for i in range(100))
+    text = f"def forward(self, x):\n{uses}    return [{'1, ' * 300}x]\n"
+    document = Document(LISTING_PATH, listing_of(text))
+
+    found = hover(document, Point(0, 18), source_text)
+    last = hover(document, Point(101, 4), source_text)
+
+    assert found is not None
+    assert last is not None
+    assert card_text(found.card).endswith(
+        "[y23 Net_0123456789ab.py:24:4], … and 77 more"
+    ), "101 users: the hundred and the output, of which 24 are named"
+    assert max(map(len, card_text(last.card).split("\n"))) < 450
+
+
+def test_long_chains_of_frames_are_cut_in_the_middle() -> None:
+    frames = tuple(Frame(0, "f", i, 0, i, 1, i + 1) for i in range(19))
+    text = "def forward(self):\n    return 1\n"
+    facts = Facts("output", "output", "output", 1, args=(("1",),), origin=0)
+    listing = Listing(
+        Identity("m", "f"),
+        text,
+        0,
+        (),
+        (facts,),
+        (Source("/work/f.py", ""),),
+        (*frames, Frame(0, "main", 19, 0, 19, 1)),
+    )
+
+    found = hover(Document(LISTING_PATH, listing), Point(1, 4), lambda path: None)
+
+    assert found is not None
+    lines = card_text(found.card).split("\n")
+    assert lines[-2:] == [
+        "called from [f.py:8 f.py:7:0] in `f`",
+        "… and 12 frames more, up to [f.py:20 f.py:19:0]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Tensor((), "torch.bfloat16", "cuda:0"), "bf16[]"),
+        (Tensor(("s0", 3), "int64", "cpu"), "i64[s0, 3]"),
+        (Tensor((2,), "torch.bool", "cpu"), "bool[2]"),
+        (Tensor((2,), "torch.float8_e4m3fn", "cpu"), "f8_e4m3fn[2]"),
+        (
+            Items("tuple", (Tensor((2,), "int32", "cpu"), Plain("3", "int"))),
+            "(i32[2], 3)",
+        ),
+        (Items("dict", (Plain("1", "int"),), ("a",)), "{a: 1}"),
+        (
+            Items("list", (Plain("1", "int"),) * 10),
+            "[1, 1, 1, 1, 1, 1, 1, 1, … 2 more]",
+        ),
+    ],
+)
+def test_values_are_short_in_the_title(
+    value: Tensor | Items | Plain, expected: str
+) -> None:
+    text = "def forward(self, x):\n    return x\n"
+    document = Document(LISTING_PATH, listing_of(text, values={"x": value}))
+
+    found = hover(document, Point(0, 18), source_text)
+
+    assert found is not None
+    assert card_text(found.card).split("\n")[0] == f"`x`: placeholder → `{expected}`"
+
+
+def test_a_name_beside_an_astral_character_is_found_by_code_points() -> None:
+    text = "def forward(self, x):\n    y = torch.f('𝄞', x)\n    return y\n"
+    document = Document(LISTING_PATH, listing_of(text))
+
+    found = hover(document, Point(1, 21), source_text)
+
+    assert found is not None
+    assert drawn(text, [(found.span, "")]) == (
+        "    y = torch.f('𝄞', x)\n                     ^"
+    )
+
+
+def test_the_fixture_is_a_listing_like_any_other() -> None:
+    assert [facts.name for facts in NET_LISTING.nodes] == [
+        "x",
+        "conv",
+        "relu",
+        "block_fc",
+        "mul",
+        "view",
+        "add",
+        "output",
+    ]

@@ -1,0 +1,103 @@
+"""From name to name in a listing, and from a node to its source."""
+
+from __future__ import annotations
+
+from fxls.ide.navigation import definition, highlights, implementation, references
+from fxls.text import LineTable, Point
+from tests.ide.nets import NET, SOURCE, TEXT
+from tests.support.cards import jump_text
+from tests.support.drawing import cursor, drawn
+
+
+def at(marked: str) -> Point:
+    line, point = cursor(marked)
+    return Point(TEXT.split("\n").index(line), point.column)
+
+
+def test_a_use_leads_to_the_name_that_binds() -> None:
+    jump = definition(NET, at("    relu = torch.relu(co$0nv);  conv = None"))
+
+    assert jump is not None
+    assert jump_text(jump) == ["Net_0123456789ab.py:3:4-3:8"]
+    assert drawn(TEXT, [(jump.span, "")]) == (
+        "    relu = torch.relu(conv);  conv = None\n                      ^^^^"
+    )
+    assert NET.lines.slice(jump.destinations[0].whole) == (
+        "conv = self.conv(x);  x = None"
+    )
+
+
+def test_a_use_of_a_parameter_leads_to_the_parameter() -> None:
+    jump = definition(NET, at("    conv = self.conv(x$0);  x = None"))
+
+    assert jump_text(jump) == ["Net_0123456789ab.py:2:18-2:19"]
+
+
+def test_a_name_that_is_freed_leads_to_where_it_is_bound() -> None:
+    jump = definition(NET, at("    conv = self.conv(x);  $0x = None"))
+
+    assert jump_text(jump) == ["Net_0123456789ab.py:2:18-2:19"]
+
+
+def test_a_name_that_binds_leads_to_the_exact_expression() -> None:
+    jump = definition(NET, at("    co$0nv = self.conv(x);  x = None"))
+
+    assert jump is not None
+    assert jump_text(jump) == ["net.py:7:23-7:35"]
+    assert LineTable(SOURCE).slice(jump.destinations[0].focus) == "self.conv(x)"
+
+
+def test_every_frame_is_a_destination_innermost_first() -> None:
+    jump = definition(NET, at("    mu$0l = block_fc * 2;  block_fc = None"))
+
+    assert jump_text(jump) == [
+        "block.py:6:11-6:16",
+        "block.py:2:15-2:33",
+        "net.py:8:15-8:28",
+    ]
+
+
+def test_the_rest_of_a_statement_leads_to_the_source_too() -> None:
+    jump = definition(NET, at("    view = relu.v$0iew(-1);  relu = None"))
+
+    assert jump_text(jump) == ["net.py:8:31-10:9"]
+
+
+def test_implementation_of_a_use_is_the_source_of_its_node() -> None:
+    jump = implementation(NET, at("    relu = torch.relu(co$0nv);  conv = None"))
+
+    assert jump_text(jump) == ["net.py:7:23-7:35"]
+
+
+def test_a_node_whose_origin_nobody_knows_leads_nowhere() -> None:
+    assert definition(NET, at("    retur$0n add")) is None
+    assert definition(NET, at("im$0port torch")) is None
+    assert implementation(NET, at("im$0port torch")) is None
+
+
+def test_references_are_where_a_node_is_bound_and_read() -> None:
+    found = references(NET, at("    view = re$0lu.view(-1);  relu = None"))
+
+    assert drawn(TEXT, [(m.span, m.role.name) for m in found]).split("\n") == [
+        "    relu = torch.relu(conv);  conv = None",
+        "    ^^^^ BINDS",
+        "    block_fc = self.block.fc(relu)",
+        "                             ^^^^ READS",
+        "    view = relu.view(-1);  relu = None",
+        "           ^^^^ READS",
+    ]
+
+
+def test_highlights_have_also_where_a_name_is_freed() -> None:
+    found = highlights(NET, at("def forward(self, $0x):"))
+
+    assert [(m.span.start, m.role.name) for m in found] == [
+        (Point(2, 18), "BINDS"),
+        (Point(3, 21), "READS"),
+        (Point(3, 26), "FREES"),
+    ]
+
+
+def test_only_a_name_has_references() -> None:
+    assert references(NET, at("    view = relu.v$0iew(-1);  relu = None")) == ()
+    assert highlights(NET, at("im$0port torch")) == ()
