@@ -17,6 +17,7 @@ _WRITING = {
     errno.EROFS: ("the file system is read-only", f"Make it writable {_ELSEWHERE}."),
     errno.EACCES: ("permission is denied", f"Give permission to write {_ELSEWHERE}."),
     errno.EPERM: ("it may not be written", f"Give permission to write {_ELSEWHERE}."),
+    errno.ENOENT: ("no folder can be made there", f"Make it {_ELSEWHERE}."),
     errno.ENOTDIR: ("a file is where a folder must be", f"Move it away {_ELSEWHERE}."),
     errno.EEXIST: ("a file is where a folder must be", f"Move it away {_ELSEWHERE}."),
     errno.EISDIR: ("a folder is where a file must be", f"Move it away {_ELSEWHERE}."),

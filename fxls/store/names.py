@@ -92,7 +92,7 @@ def slug_of(identity: Identity) -> str:
         words.append(f"rank{identity.rank}")
     readable = "-".join(re.sub(r"[^A-Za-z0-9._]+", "_", word) for word in words)
     digest = digest_of(msgspec.json.encode(identity))
-    return f"{readable[:_LONGEST].strip('._-')}-{digest}"
+    return f"{readable[:_LONGEST].strip('._-') or 'graph'}-{digest}"
 
 
 def uri_of(identity: Identity) -> str:

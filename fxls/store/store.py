@@ -17,6 +17,8 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from fxls.listing import Identity, Listing, encode
@@ -156,11 +158,8 @@ class Store:
         """
         log = self._logs.of(slug_of(identity))
         lines = log.lines if log else ()
-        return tuple(
-            line
-            for line, following in zip(lines, (*lines[1:], None), strict=True)
-            if (following is None or following.path != line.path) and _is_there(line)
-        )
+        runs = (tuple(run) for _, run in groupby(lines, attrgetter("path")))
+        return tuple(run[-1] for run in runs if _is_there(run[-1]))
 
     def newest(self, identity: Identity) -> Revision | None:
         """The last of `revisions`; None when there is none."""

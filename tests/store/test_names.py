@@ -1,0 +1,117 @@
+"""Where the store of a source is, and how files and identities are called."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fxls.listing import Identity
+from fxls.store import Store, class_name_of, locate, uri_of
+
+LETTERS = st.text(st.characters(exclude_categories=["Cs"]))
+IDENTITIES = st.builds(
+    Identity, LETTERS, LETTERS, LETTERS, LETTERS, st.none() | st.integers(0, 9999)
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "start", "expected"),
+    [
+        ("project/pyproject.toml", "project/src/net.py", "project"),
+        ("project/.git/HEAD", "project/src/net.py", "project"),
+        ("project/.git", "project/src/deep/net.py", "project"),
+        ("project/.fxls/.gitignore", "project/src/net.py", "project"),
+        ("project/src/pyproject.toml", "project/src/net.py", "project/src"),
+        ("project/pyproject.toml", "project", "project"),
+        ("project/.fxls/.gitignore", "project/.fxls/Net_0123456789ab.py", "project"),
+        ("project/src/net.py", "project/src/net.py", "project/src"),
+        ("project/src/net.py", "project/src", "project/src"),
+        ("größe 🙂/.git", "größe 🙂/net.py", "größe 🙂"),
+    ],
+)
+def test_the_store_is_at_the_root_of_the_project(
+    tmp_path: Path, there: str, start: str, expected: str
+) -> None:
+    (tmp_path / there).parent.mkdir(parents=True)
+    (tmp_path / there).write_text("")
+    folder = (tmp_path / start).parent
+    folder.mkdir(parents=True, exist_ok=True)
+
+    assert locate(tmp_path / start) == tmp_path / expected / ".fxls"
+
+
+def test_a_store_keeps_the_spelling_of_a_linked_folder(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / ".git").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "project")
+
+    assert locate(tmp_path / "link" / "net.py") == tmp_path / "link" / ".fxls"
+
+
+def test_a_relative_source_is_found_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.chdir(tmp_path)
+
+    assert locate(Path("src") / "net.py") == tmp_path / ".fxls"
+
+
+@pytest.mark.parametrize(
+    ("class_name", "expected"),
+    [
+        ("Net", "Net"),
+        ("_Net_2", "Net_2"),
+        ("<lambda>", "lambda"),
+        ("make.<locals>.Net", "make_locals_Net"),
+        ("Größe", "Gr_e"),
+        ("模型", "graph"),
+        ("", "graph"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("Net\n\0", "Net"),
+        ("N" * 300, "N" * 80),
+    ],
+)
+def test_any_class_gives_a_safe_file_name(class_name: str, expected: str) -> None:
+    digest = sha256("größe\n".encode()).hexdigest()[:12]
+
+    path = Store(Path("/store")).path_of(class_name, "größe\n")
+
+    assert path == Path("/store") / f"{expected}_{digest}.py"
+    assert class_name_of(path) == expected
+    assert Store(Path("/store")).owns(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["Net.py", "Net_0123456789AB.py", "_0123456789ab.py", "N-t_0123456789ab.py"]
+)
+def test_other_files_have_no_class(name: str) -> None:
+    assert class_name_of(Path("/store") / name) is None
+
+
+@pytest.mark.parametrize(
+    ("identity", "expected"),
+    [
+        (Identity("net", "Net"), "net.Net-engine-23e3914497a5"),
+        (
+            Identity("a.b", "f.<locals>.Net", "export", "fuse/conv", 3),
+            "a.b.f._locals_.Net-export-fuse_conv-rank3-",
+        ),
+        (Identity("", "模型"), "engine-"),
+    ],
+)
+def test_the_uri_of_an_identity_can_be_read(identity: Identity, expected: str) -> None:
+    assert uri_of(identity).startswith(f"fxls:/{expected}")
+
+
+@given(IDENTITIES, IDENTITIES)
+def test_identities_have_safe_uris_of_their_own(one: Identity, other: Identity) -> None:
+    uri = uri_of(one)
+
+    assert re.fullmatch(r"fxls:/[A-Za-z0-9_][A-Za-z0-9._-]{,99}/forward\.py", uri)
+    assert (uri == uri_of(other)) == (one == other)
