@@ -68,16 +68,17 @@ class Instances:
             raise Unwritable(error.path, error.problem, error.advice) from error
         # Later than every other instance, even when the clock was set back.
         stamp = max([time.time_ns(), *dates])
-        if _holds(facts, sidecar):
+        if _content(facts) == sidecar:
             # In a store that may only be read the instances keep their order.
             with contextlib.suppress(OSError):
                 os.utime(facts, ns=(stamp, stamp))
         else:
             files.write(self._root, facts, sidecar, modified=stamp)
-        if not _holds(path, text):
-            damaged = files.is_there(path)
+        # One look, because another writer may put the text there at any moment.
+        held = _content(path)
+        if held != text:
             files.write(self._root, path, text)
-            if damaged:
+            if held is not None:
                 self._rewrote(
                     Damaged(
                         path,
@@ -194,9 +195,9 @@ def _decoded(path: Path, text: str, data: bytes) -> Listing:
         raise Damaged(path, f"its {error}", f"{_AGAIN}.") from error
 
 
-def _holds(path: Path, data: bytes) -> bool:
-    """Whether a file holds exactly this."""
+def _content(path: Path) -> bytes | None:
+    """What a file holds; None when there is none, nothing when it cannot be read."""
     try:
-        return path.stat().st_size == len(data) and path.read_bytes() == data
-    except OSError:
-        return False
+        return files.read(path)
+    except Unreadable:
+        return b""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fxls.listing import Identity
+from fxls.store import Store
 from tests.store.made import NET, Listening, made, names_below
 
 TEXTS = 40
@@ -90,6 +93,59 @@ def test_threads_may_share_a_store(tmp_path: Path) -> None:
     )
 
 
+def die_before(step: int, root: Path) -> None:
+    """Kill this process before it touches the folder for the nth time."""
+    steps = itertools.count()
+
+    def count(event: str, arguments: tuple[object, ...]) -> None:
+        touches = event in ("open", "os.mkdir", "os.rename", "os.utime", "os.scandir")
+        if touches and str(arguments[0]).startswith(str(root)) and next(steps) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+
+
+def test_a_writer_may_be_killed_before_any_of_its_steps(tmp_path: Path) -> None:
+    wanted = (made("relu"), made("tanh"))
+    whole = Store(tmp_path / "whole" / ".fxls")
+    paths = [whole.materialize(listing).name for listing in wanted]
+    step, status = 0, -1
+    while status != 0:
+        root = tmp_path / str(step) / ".fxls"
+        child = os.fork()
+        if child == 0:
+            die_before(step, root)
+            for listing in wanted:
+                Store(root).materialize(listing)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        assert status == 0 or os.WTERMSIG(status) == signal.SIGKILL
+
+        it = Listening(root)
+        there = [path for path in paths if (root / path).exists()]
+        assert there == paths[: len(there)]
+        assert [it.store.read(root / path) for path in there] == list(
+            wanted[: len(there)]
+        )
+        known = [one.path.name for one in it.store.revisions(NET)]
+        assert known == there[: len(known)]
+
+        for listing in wanted:
+            it.store.materialize(listing)
+        assert kept_in(root) == kept_in(whole.root)
+        newest = it.store.newest(NET)
+        assert newest is not None
+        assert it.store.read_revision(newest) == wanted[-1]
+        assert it.reports == []
+        step += 1
+    assert step > 30, "the steps were counted"
+
+
+def kept_in(root: Path) -> list[str]:
+    """Every file of a store but the temporary ones."""
+    return [name for name in names_below(root) if not name.startswith("tmp/")]
+
+
 ENDLESS = """
 import itertools, sys
 from pathlib import Path
@@ -98,7 +154,7 @@ from tests.store.made import made
 store = Store(Path(sys.argv[1]))
 for at in itertools.count(int(sys.argv[2])):
     # Long, so that a kill often lands in the middle of a write.
-    print(store.materialize(made(f"r{at}_" + "x" * 50_000)), flush=True)
+    print(store.materialize(made(f"r{at}_" + "x" * 500_000)), flush=True)
 """
 
 
@@ -108,8 +164,10 @@ def test_a_store_survives_writers_that_are_killed(tmp_path: Path) -> None:
     for at in range(6):
         writer = start(ENDLESS, str(root), str(1000 * at))
         assert writer.stdout is not None
-        for _ in range(3 + at):
+        for _ in range(1 + at):
             promised.append(Path(writer.stdout.readline().strip()))
+        while not names_below(root / "tmp"):
+            assert writer.poll() is None
         writer.kill()
         promised += [Path(line) for line in writer.stdout.read().splitlines()]
         writer.wait()
