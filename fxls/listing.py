@@ -280,6 +280,11 @@ class Reason(enum.Enum):
     MEMORY = "memory"
     STORE = "store"
     """The listing could not be written."""
+    WORKER = "worker"
+    """The process that runs the user's code did not start, or was lost."""
+    STOPPED = "stopped"
+    """Nobody waits for it any more: it was cancelled, or a later request took its place.
+    """
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -3,7 +3,9 @@
 The one module that both processes import. It must never import torch, the engine,
 the store or the protocol.
 
-A message is four bytes of length, big-endian, and as many bytes of msgpack. The worker
+A message is four bytes of length, big-endian, and as many bytes of msgpack. Ahead of its
+first one the worker sends `PREAMBLE`: what stands before it was printed by the start-up
+of the user's interpreter (a ``sitecustomize``, say) and is no message. The worker
 gets its requests on the standard input that the host opened; its answers go to the file
 descriptor that was its standard output at start, which user code cannot reach: the
 worker moves it away before it imports anything of the user's.
@@ -20,18 +22,26 @@ from fxls.entry import Entry
 from fxls.listing import Failure, Identity
 
 __all__ = [
+    "PREAMBLE",
     "Answer",
+    "Began",
     "Failed",
+    "Frames",
     "Hello",
     "Printed",
     "Request",
     "Stop",
     "Trace",
     "Traced",
+    "answer_of",
+    "framed",
     "read_answer",
     "read_request",
+    "request_of",
     "write",
 ]
+
+PREAMBLE = b"\0fxls worker\0"
 
 
 class Trace(msgspec.Struct, frozen=True, tag="trace"):
@@ -59,6 +69,12 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
     torch: str | None
     """None when torch cannot be imported; every trace then fails and says so."""
     problem: str | None = None
+
+
+class Began(msgspec.Struct, frozen=True, tag="began"):
+    """The trace left the queue: its time is running."""
+
+    id: int
 
 
 class Traced(msgspec.Struct, frozen=True, tag="traced"):
@@ -91,7 +107,7 @@ class Printed(msgspec.Struct, frozen=True, tag="printed"):
 
 
 Request = Trace | Stop
-Answer = Hello | Traced | Failed | Printed
+Answer = Hello | Began | Traced | Failed | Printed
 
 _encoder = msgspec.msgpack.Encoder()
 _requests = msgspec.msgpack.Decoder[Request](Request)
@@ -100,9 +116,47 @@ _answers = msgspec.msgpack.Decoder[Answer](Answer)
 
 def write(stream: BinaryIO, message: Request | Answer) -> None:
     """Send a message, whole."""
-    data = _encoder.encode(message)
-    stream.write(struct.pack(">I", len(data)) + data)
+    stream.write(framed(message))
     stream.flush()
+
+
+def framed(message: Request | Answer) -> bytes:
+    """The bytes of a message, its length included."""
+    data = _encoder.encode(message)
+    return struct.pack(">I", len(data)) + data
+
+
+def request_of(payload: bytes) -> Request:
+    """The request in a payload; raises `msgspec.MsgspecError`."""
+    return _requests.decode(payload)
+
+
+def answer_of(payload: bytes) -> Answer:
+    """The answer in a payload; raises `msgspec.MsgspecError`."""
+    return _answers.decode(payload)
+
+
+class Frames:
+    """Bytes as they arrive, cut into payloads."""
+
+    __slots__ = ("rest",)
+
+    def __init__(self) -> None:
+        self.rest = b""
+        """What arrived of the next message."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The payloads that are whole with these bytes."""
+        rest = self.rest + data
+        payloads: list[bytes] = []
+        while len(rest) >= 4:
+            end = 4 + int.from_bytes(rest[:4])
+            if len(rest) < end:
+                break
+            payloads.append(rest[4:end])
+            rest = rest[end:]
+        self.rest = rest
+        return payloads
 
 
 def read_request(stream: BinaryIO) -> Request | None:

@@ -1,0 +1,435 @@
+"""The host: starts the worker, asks it, and never waits for it without a bound.
+
+Used by the server and by the command line. It must never import torch, the engine or
+the protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import enum
+import itertools
+import math
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import msgspec
+
+from fxls.entry import Entry
+from fxls.listing import Failure, Reason
+from fxls.wire import (
+    PREAMBLE,
+    Answer,
+    Began,
+    Failed,
+    Frames,
+    Hello,
+    Printed,
+    Request,
+    Stop,
+    Trace,
+    Traced,
+    answer_of,
+    framed,
+)
+
+__all__ = ["Host", "Settings", "State", "Status"]
+
+_GRACE = 5.0
+"""Seconds behind a trace's time limit after which the worker itself must be stuck."""
+_SILENCE = 15.0
+"""Seconds in which a worker that traces nothing must begin with a trace."""
+_FAREWELL = 2.0
+"""Seconds that a worker has to end what it started, when it is closed."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+"""Seconds between the loss of a worker and the start of the one after it."""
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the worker is started."""
+
+    python: str = sys.executable
+    """The user's interpreter."""
+    cwd: str | None = None
+    """The folder that the user's code runs in; None is the host's own."""
+    jobs: int = 2
+    """How many traces run at a time."""
+    options: tuple[str, ...] = ()
+    """More options of ``python -m fxls.worker``."""
+    start_limit: float = 60.0
+    """Seconds that the import of torch may take."""
+
+
+class State(enum.Enum):
+    IDLE = "idle"
+    """No worker was asked for yet, or the last one was closed."""
+    STARTING = "starting"
+    READY = "ready"
+    TRACING = "tracing"
+    BROKEN = "broken"
+    """The interpreter does not start a worker; the next request tries again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the host is doing, for a person to read."""
+
+    state: State
+    message: str
+    advice: str | None = None
+
+
+class Host:
+    """Asks one worker, which is started by the first request.
+
+    - Of the requests for one entry only the latest is served; an earlier one gets
+      `Failed` with `Reason.STOPPED` at once.
+    - A worker that is lost is started again, after a pause that grows; a request that
+      it was serving is asked once more.
+    - Belongs to one event loop, which it never blocks.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        on_printed: Callable[[Entry | None, str], None] = lambda _entry, _text: None,
+        on_status: Callable[[Status], None] = lambda _status: None,
+    ) -> None:
+        self._settings = settings
+        self._on_printed = on_printed
+        self._on_status = on_status
+        self._asks: dict[int, _Ask] = {}
+        self._numbers = itertools.count(1)
+        self._worker: _Worker | None = None
+        self._starting: asyncio.Task[_Worker | Failure] | None = None
+        self._broken: Failure | None = None
+        self._losses = 0
+        self._not_before = 0.0
+        self._closed = False
+
+    async def trace(
+        self,
+        entry: Entry,
+        *,
+        store: str,
+        time_limit: float = 20.0,
+        memory_limit: int | None = None,
+    ) -> Traced | Failed:
+        """Trace an entry; cancelling the call stops the trace."""
+        self.cancel(entry, "a later request took its place")
+        number = next(self._numbers)
+        request = Trace(number, entry, store, time_limit, memory_limit)
+        ask = _Ask(request, asyncio.get_running_loop().create_future())
+        self._asks[number] = ask
+        try:
+            return await self._served(ask)
+        finally:
+            self._give_up(ask, "it was cancelled")
+            del self._asks[number]
+            if not self._asks and self._alive is not None:
+                self._tell(State.READY, "ready")
+
+    def cancel(self, entry: Entry, why: str = "it was cancelled") -> None:
+        """Give up the traces of this entry: each is answered at once."""
+        for ask in self._asks.values():
+            asked = ask.request.entry
+            if (asked.path, asked.expression) == (entry.path, entry.expression):
+                self._give_up(ask, why)
+
+    async def close(self) -> None:
+        """End the worker and all it started; requests are given up."""
+        self._closed = True
+        for ask in self._asks.values():
+            self._give_up(ask, "fxls is closing")
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait({self._starting})
+        if self._worker is not None:
+            await self._worker.close()
+        self._tell(State.IDLE, "closed")
+
+    @property
+    def _alive(self) -> _Worker | None:
+        worker = self._worker
+        return None if worker is None or worker.ended.done() else worker
+
+    async def _served(self, ask: _Ask) -> Traced | Failed:
+        number = ask.request.id
+        for _ in range(2):
+            worker = await self._ready(ask)
+            if worker is None:
+                return ask.answer.result()
+            if isinstance(worker, Failure):
+                return Failed(number, worker)
+            ask.deadline = None
+            worker.send(ask.request)
+            answer = await self._answer(ask, worker)
+            if answer is not None:
+                return answer
+        failure = Failure(
+            Reason.WORKER,
+            f"the worker was lost twice while it traced `{ask.request.entry.expression}`",
+            advice="The system may have run out of memory, or the code ends processes "
+            "that are not its own.",
+        )
+        return Failed(number, failure)
+
+    async def _ready(self, ask: _Ask) -> _Worker | Failure | None:
+        """A worker that said hello; None when the request was given up."""
+        while self._alive is None:
+            if self._closed:
+                return Failure(Reason.STOPPED, "fxls is closed")
+            if self._starting is None:
+                self._starting = asyncio.create_task(self._start())
+            starting = self._starting
+            await asyncio.wait(
+                {starting, ask.answer}, return_when=asyncio.FIRST_COMPLETED
+            )
+            if ask.answer.done():
+                return None
+            if self._starting is starting:
+                self._starting = None
+            worker = starting.result()
+            if isinstance(worker, Failure):
+                return worker
+        return self._alive
+
+    async def _start(self) -> _Worker | Failure:
+        pause = self._not_before - asyncio.get_running_loop().time()
+        if pause > 0:
+            if self._broken is not None:
+                return self._broken
+            await asyncio.sleep(pause)
+        self._tell(State.STARTING, "starting the worker")
+        worker = await _Worker.start(self._settings, self._receive, self._print)
+        if isinstance(worker, Failure):
+            self._broken = worker
+            self._count_loss()
+            self._tell(State.BROKEN, worker.message, worker.advice)
+        else:
+            self._broken = None
+            self._worker = worker
+            worker.ended.add_done_callback(self._on_ended)
+            self._tell(State.READY, "ready")
+        return worker
+
+    async def _answer(self, ask: _Ask, worker: _Worker) -> Traced | Failed | None:
+        """The answer to a request that was sent; None when the worker was lost."""
+        loop = asyncio.get_running_loop()
+        while True:
+            until = ask.deadline or loop.time() + _SILENCE
+            await asyncio.wait(
+                {ask.answer, worker.ended},
+                timeout=max(until - loop.time(), 0.0),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if ask.answer.done():
+                return ask.answer.result()
+            if worker.ended.done():
+                return None
+            busy = any(other.deadline is not None for other in self._asks.values())
+            if loop.time() >= (ask.deadline or (math.inf if busy else until)):
+                # The worker keeps the limit itself, unless it is stuck.
+                worker.kill()
+                return None
+
+    def _give_up(self, ask: _Ask, why: str) -> None:
+        if ask.answer.done():
+            return
+        ask.answer.set_result(Failed(ask.request.id, Failure(Reason.STOPPED, why)))
+        if self._alive is not None:
+            self._alive.send(Stop(ask.request.id))
+
+    def _receive(self, answer: Answer) -> None:
+        match answer:
+            case Hello():
+                pass
+            case Printed(id=number, text=text):
+                ask = self._asks.get(number or 0)
+                self._print(ask and ask.request.entry, text)
+            case Began(id=number):
+                if ask := self._asks.get(number):
+                    limit = ask.request.time_limit + _GRACE
+                    ask.deadline = asyncio.get_running_loop().time() + limit
+                    self._tell(State.TRACING, f"tracing {ask.request.entry.expression}")
+            case Traced(id=number) | Failed(id=number):
+                self._losses = 0
+                ask = self._asks.get(number)
+                if ask is not None and not ask.answer.done():
+                    ask.answer.set_result(answer)
+
+    def _print(self, entry: Entry | None, text: str) -> None:
+        self._on_printed(entry, text)
+
+    def _on_ended(self, _: asyncio.Future[None]) -> None:
+        if not self._closed:
+            self._count_loss()
+            self._tell(State.STARTING, "the worker was lost and will be started again")
+
+    def _count_loss(self) -> None:
+        pause = min(_FIRST_PAUSE * 2**self._losses, _LONGEST_PAUSE)
+        self._not_before = asyncio.get_running_loop().time() + pause
+        self._losses += 1
+
+    def _tell(self, state: State, message: str, advice: str | None = None) -> None:
+        self._on_status(Status(state, message, advice))
+
+
+@dataclass(slots=True)
+class _Ask:
+    """A request that is not answered."""
+
+    request: Trace
+    answer: asyncio.Future[Traced | Failed]
+    deadline: float | None = None
+    """When the worker must have answered; None until the trace began."""
+
+
+class _Worker:
+    """One process of the worker, from its hello to its end."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        receive: Callable[[Answer], None],
+        on_printed: Callable[[Entry | None, str], None],
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self._process = process
+        self._receive = receive
+        self._print = on_printed
+        self._printed = ""
+        self.hello: asyncio.Future[Hello] = loop.create_future()
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def start(
+        cls,
+        settings: Settings,
+        receive: Callable[[Answer], None],
+        on_printed: Callable[[Entry | None, str], None],
+    ) -> _Worker | Failure:
+        """A worker that said hello, or why there is none."""
+        command = (settings.python, "-P", "-m", "fxls.worker")
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                f"--jobs={settings.jobs}",
+                *settings.options,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=settings.cwd,
+                # So that Ctrl-C in a terminal ends the host, which then ends it.
+                start_new_session=True,
+            )
+        except OSError as error:
+            return _not_started(settings.python, error.strerror or str(error))
+        worker = cls(process, receive, on_printed)
+        try:
+            await asyncio.wait(
+                {worker.hello, worker.ended},
+                timeout=settings.start_limit,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        except asyncio.CancelledError:
+            await worker.close()
+            raise
+        if worker.hello.done():
+            return worker
+        silent = not worker.ended.done()
+        worker.kill()
+        await worker.ended
+        if silent:
+            return _not_started(
+                settings.python, f"it was not ready within {settings.start_limit:g} s"
+            )
+        return _not_started(settings.python, worker._printed)
+
+    def send(self, request: Request) -> None:
+        stdin = self._process.stdin
+        if stdin is not None and not stdin.is_closing():
+            stdin.write(framed(request))
+
+    def kill(self) -> None:
+        # The kernel, or the end of their pipes, ends its children.
+        with suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def close(self) -> None:
+        """Let it end what it started, and itself; kill it when it does not."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        await asyncio.wait({self.ended}, timeout=_FAREWELL)
+        self.kill()
+        await self.ended
+
+    async def _read(self) -> None:
+        errors = asyncio.create_task(self._read_errors())
+        try:
+            await self._read_answers()
+        finally:
+            # It cannot answer any more: at its end, or because it sent no message.
+            self.kill()
+            await self._process.wait()
+            await errors
+            self.ended.set_result(None)
+
+    async def _read_answers(self) -> None:
+        stdout = self._process.stdout
+        assert stdout is not None
+        head = b""
+        while PREAMBLE not in head:
+            data = await stdout.read(_CHUNK)
+            if not data:
+                return
+            head += data
+        printed, _, rest = head.partition(PREAMBLE)
+        if printed:
+            self._print(None, printed.decode(errors="replace"))
+        frames = Frames()
+        data = rest
+        while True:
+            for payload in frames.feed(data):
+                try:
+                    answer = answer_of(payload)
+                except msgspec.MsgspecError:
+                    return
+                if isinstance(answer, Hello):
+                    self.hello.set_result(answer)
+                self._receive(answer)
+            data = await stdout.read(_CHUNK)
+            if not data:
+                return
+
+    async def _read_errors(self) -> None:
+        stderr = self._process.stderr
+        assert stderr is not None
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        while data := await stderr.read(_CHUNK):
+            text = decoder.decode(data)
+            self._printed = (self._printed + text)[-_CHUNK:]
+            self._print(None, text)
+
+
+def _not_started(python: str, printed: str) -> Failure:
+    """Why an interpreter did not start a worker, from the last line it printed."""
+    lines = printed.strip().splitlines() or ["it ended without a word"]
+    advice = "Choose another interpreter, one that has torch and fxls."
+    if "No module named" in lines[-1] and "fxls" in lines[-1]:
+        advice = (
+            f"Install fxls into it (`{python} -m pip install fxls`), or choose another "
+            "interpreter."
+        )
+    elif "option" in printed.lower() and "-P" in printed:
+        advice = "fxls needs Python 3.11 or newer: choose another interpreter."
+    return Failure(
+        Reason.WORKER, f"{python} did not start the worker: {lines[-1]}", advice=advice
+    )

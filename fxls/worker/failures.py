@@ -1,0 +1,147 @@
+"""What the user's code raised, as a value that says what to do."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from fxls.engine import TraceError
+from fxls.entry import Entry
+from fxls.listing import Failure, Reason
+from fxls.worker.places import Territory, ended_in, shortened, syntax_place
+
+__all__ = ["failure_of", "is_ours"]
+
+_LONGEST = 4000
+"""Bounds a message: some errors print a whole tensor."""
+
+
+def failure_of(
+    error: BaseException,
+    reason: Reason,
+    territory: Territory,
+    entry: Entry,
+    module: ModuleType | None,
+) -> Failure:
+    """The failure that an error is, when it was raised in the step of this reason."""
+    places = territory.places(error)
+    if isinstance(error, TraceError):
+        if error.origin is not None:
+            places = shortened(list(error.origin.places))
+        return Failure(reason, _message(error), places, error.advice or None)
+    if isinstance(error, SystemExit):
+        code = "" if error.code is None else repr(error.code)
+        message = f"the code called sys.exit({code})"
+        return Failure(Reason.EXITED, message, places, _advice_on_exit(reason))
+    if _is_memory(error):
+        advice = "Build a smaller model for the entry, or raise the memory limit."
+        return Failure(Reason.MEMORY, _message(error), places, advice)
+    if isinstance(error, SyntaxError) and reason is Reason.IMPORT:
+        place = syntax_place(error)
+        if place is not None and territory.holds(place.path):
+            return Failure(Reason.SYNTAX, _message(error), (place, *places))
+    return Failure(
+        reason, _message(error), places, _advice(error, reason, entry, module)
+    )
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether an error is a fault of fxls: an assertion of its own code."""
+    ours = str(Path(__file__).parents[1])
+    return isinstance(error, AssertionError) and ended_in(error).startswith(ours)
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        message = f"{type(error).__name__}: {error.msg}"
+    else:
+        # Python's own formatting survives a ``__str__`` that raises.
+        message = "".join(traceback.format_exception_only(error)).strip()
+    return message if len(message) <= _LONGEST else message[:_LONGEST] + " ..."
+
+
+def _is_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    )
+
+
+def _advice_on_exit(reason: Reason) -> str:
+    if reason is Reason.IMPORT:
+        return (
+            'Put the code that runs the program under `if __name__ == "__main__":`, '
+            "so that the file can be imported."
+        )
+    return "Raise an exception there: fxls has to build the model to trace it."
+
+
+_MISSING = re.compile(
+    r"(?P<callee>[\w.<>]+)\(\) missing \d+ required [\w-]+ arguments?: (?P<names>.*)"
+)
+
+
+def _advice(
+    error: BaseException, reason: Reason, entry: Entry, module: ModuleType | None
+) -> str | None:
+    match error:
+        case _ if is_ours(error):
+            return "This is a fault of fxls: please report it, with the worker's log."
+        case ModuleNotFoundError() if error.name is not None:
+            top = error.name.partition(".")[0]
+            return (
+                f"Install `{top}` into {sys.executable}, or choose the interpreter "
+                "that has it."
+            )
+        case FileNotFoundError():
+            return (
+                f"Relative paths start at {Path.cwd()}; one that starts at "
+                "`Path(__file__).parent` works from everywhere."
+            )
+        case NameError() if reason is Reason.ENTRY and module is not None:
+            return _advice_on_name(error.name or "", entry, module)
+        case TypeError() if reason is Reason.ENTRY:
+            return _advice_on_arguments(str(error))
+        case ValueError() if "more than 1 value per channel" in str(error):
+            return (
+                "Give it a larger batch, or trace it for evaluation: "
+                "`Net().eval()(...)`."
+            )
+        case _ if reason is Reason.RUN:
+            return "There is a listing, without shapes: check the example inputs."
+        case _:
+            return None
+
+
+def _advice_on_name(name: str, entry: Entry, module: ModuleType) -> str | None:
+    classes = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, torch.nn.Module)
+    ]
+    close = difflib.get_close_matches(name, vars(module), 1)
+    if close:
+        return f"Did you mean `{close[0]}`?"
+    if classes:
+        listed = ", ".join(f"`{name}`" for name in classes)
+        return f"The modules of {Path(entry.path).name} are {listed}."
+    return f"{Path(entry.path).name} has no module class."
+
+
+def _advice_on_arguments(message: str) -> str | None:
+    missing = _MISSING.match(message)
+    if missing is None:
+        return None
+    callee = missing["callee"].removesuffix(".__init__").rpartition(".")[2]
+    arguments = ", ".join(
+        f"{name}=..." for name in re.findall(r"'(\w+)'", missing["names"])
+    )
+    return (
+        "Write an entry comment that gives them: "
+        f"`# fxls: {callee}({arguments})(torch.randn(...))`."
+    )

@@ -1,0 +1,76 @@
+"""The life of a process that serves one trace."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import sys
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
+
+from fxls.wire import PREAMBLE, Failed, Trace, Traced, framed
+from fxls.worker.channel import send
+from fxls.worker.limits import end_time, limit_memory, limit_time, watch_for_death
+
+__all__ = ["AFTER", "serve"]
+
+AFTER = 0.25
+"""Seconds behind the time limit after which the code is taken to be stuck in C."""
+
+
+def serve(request: Trace, answers: int, log: int) -> NoReturn:
+    """Answer on a pipe and end the process, without its ``atexit`` and threads.
+
+    What is written to the pipe is the text of a crash, if there was one, and behind
+    `PREAMBLE` one message, if it came to that. A fault of fxls leaves its traceback on `log`.
+    """
+    # Not at the top: the supervisor imports this module, and there may be no torch.
+    import torch  # noqa: PLC0415
+
+    from fxls.worker.trace import Attempt  # noqa: PLC0415
+
+    owner = os.getpid()
+    # Kept, because user code may put anything in their place.
+    streams = [s for s in (sys.stdout, sys.stderr) if isinstance(s, io.TextIOWrapper)]
+
+    def answer(outcome: Traced | Failed) -> NoReturn:
+        # A process that the user's code forked comes by here as well.
+        if os.getpid() == owner:
+            _flush(streams)
+            send(answers, PREAMBLE + framed(outcome))
+        os._exit(0)
+
+    def at_end(frame: FrameType | None) -> None:
+        answer(attempt.out_of_time(frame))
+
+    sys.argv = [request.entry.path]
+    sys.dont_write_bytecode = True
+    for stream in streams:
+        stream.reconfigure(
+            encoding="utf-8", errors="backslashreplace", line_buffering=True
+        )
+    # A pool of threads costs more than it brings for one run of a model, and its
+    # stacks would count as memory of the user's.
+    torch.set_num_threads(1)
+    lift_memory = (
+        (lambda: None)
+        if request.memory_limit is None
+        else limit_memory(request.memory_limit)
+    )
+    attempt = Attempt(request, lift_memory, lambda text: send(log, text.encode()))
+    watch_for_death(answers, request.time_limit + AFTER)
+    limit_time(request.time_limit, at_end)
+    outcome = attempt.outcome()
+    end_time()
+    answer(outcome)
+
+
+def _flush(streams: list[io.TextIOWrapper]) -> None:
+    for stream in streams:
+        # The user's code may have closed it.
+        with suppress(OSError, ValueError):
+            stream.flush()
+    if sys.platform != "win32":
+        ctypes.CDLL(None).fflush(None)

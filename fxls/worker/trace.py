@@ -1,0 +1,179 @@
+"""One trace: import the file, evaluate the entry, trace, run, materialize."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import TypeVar, cast
+
+import torch
+
+from fxls.engine import GraphModule, Node, symbolic_trace
+from fxls.engine.passes.shape_prop import ShapeProp
+from fxls.listing import Failure, Reason
+from fxls.runtime import listing_of
+from fxls.store import Store, StoreError, locate
+from fxls.wire import Failed, Trace, Traced
+from fxls.worker.deaths import out_of_time
+from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
+from fxls.worker.failures import failure_of, is_ours
+from fxls.worker.load import home_of, imported_files, load
+from fxls.worker.places import Territory
+
+__all__ = ["Attempt"]
+
+_Result = TypeVar("_Result")
+
+
+class Attempt:
+    """A trace under way, in a process of its own."""
+
+    def __init__(
+        self,
+        request: Trace,
+        lift_memory: Callable[[], None],
+        log: Callable[[str], None],
+    ) -> None:
+        self._request = request
+        self._entry = request.entry
+        self._path = Path(request.entry.path)
+        self._territory = Territory(self._path)
+        self._lift_memory = lift_memory
+        self._log = log
+        self._started = time.perf_counter()
+        self._before = frozenset(sys.modules)
+        self._module: ModuleType | None = None
+
+    def outcome(self) -> Traced | Failed:
+        """Do it all."""
+        try:
+            text = self._path.read_text("utf-8", errors="replace")
+        except OSError as error:
+            reason = error.strerror or str(error)
+            return self._failed(
+                Failure(
+                    Reason.NOT_FOUND,
+                    f"{self._path} cannot be read: {reason}",
+                    advice="Save the file, or correct its path in the entry.",
+                )
+            )
+        return self._outcome(text)
+
+    def out_of_time(self, frame: FrameType | None) -> Failed:
+        """The answer when the time is over while `frame` runs."""
+        places = self._territory.places_of_frame(frame)
+        return self._failed(out_of_time(self._request.time_limit, places))
+
+    def _outcome(self, text: str) -> Traced | Failed:
+        random.seed(0)
+        torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
+        project = locate(self._path).parent
+        home = home_of(self._path)
+        module = self._guarded(Reason.IMPORT, lambda: load(home, project))
+        if isinstance(module, Failure):
+            return self._failed(module)
+        self._module = module
+        model = self._guarded(Reason.ENTRY, lambda: evaluate(self._entry, module, text))
+        if isinstance(model, Failure):
+            return self._failed(model)
+        graph_module = self._guarded(Reason.TRACE, lambda: _traced(model))
+        if isinstance(graph_module, Failure):
+            return self._failed(graph_module)
+        trouble = None if model.inputs is None else self._run(graph_module, model)
+        return self._materialized(graph_module, trouble)
+
+    def _run(self, graph_module: GraphModule, model: Model) -> Failure | None:
+        """Run the graph on the example inputs, so that its nodes know their values."""
+        assert model.inputs is not None
+        root, inputs = model.root, model.inputs
+        args = self._guarded(Reason.RUN, lambda: _positional(root, inputs))
+        if isinstance(args, Failure):
+            return args
+        run = _Run(graph_module)
+        result = self._guarded(Reason.RUN, lambda: run.propagate(*args))
+        if not isinstance(result, Failure):
+            return None
+        origin = run.node.origin if run.node is not None else None
+        if origin is None or result.reason is not Reason.RUN:
+            return result
+        return Failure(result.reason, result.message, origin.places, result.advice)
+
+    def _materialized(
+        self, graph_module: GraphModule, trouble: Failure | None
+    ) -> Traced | Failed:
+        listing = self._guarded(
+            Reason.TRACE,
+            lambda: listing_of(graph_module, entry=self._entry.expression),
+        )
+        if isinstance(listing, Failure):
+            return self._failed(listing)
+        try:
+            path = Store(Path(self._request.store)).materialize(listing)
+        except StoreError as error:
+            message = f"{error.path}: {error.problem}"
+            return self._failed(Failure(Reason.STORE, message, advice=error.advice))
+        return Traced(
+            id=self._request.id,
+            identity=listing.identity,
+            path=str(path),
+            seconds=time.perf_counter() - self._started,
+            sources=self._sources(),
+            trouble=trouble,
+        )
+
+    def _guarded(
+        self, reason: Reason, step: Callable[[], _Result]
+    ) -> _Result | Failure:
+        """The result of a step that runs the user's code, or what became of it."""
+        try:
+            return step()
+        except Refused as refusal:
+            return refusal.failure
+        except BaseException as error:  # noqa: BLE001  user code may raise anything
+            self._lift_memory()
+            if is_ours(error):
+                self._log(traceback.format_exc())
+            return failure_of(error, reason, self._territory, self._entry, self._module)
+
+    def _failed(self, failure: Failure) -> Failed:
+        sources = {*self._sources(), *(place.path for place in failure.places)}
+        return Failed(self._request.id, failure, tuple(sorted(sources)))
+
+    def _sources(self) -> tuple[str, ...]:
+        return tuple(
+            sorted({str(self._path), *imported_files(self._territory, self._before)})
+        )
+
+
+class _Run(ShapeProp):
+    """Notes which node runs, to say where an error came from."""
+
+    node: Node | None = None
+
+    def run_node(self, n: Node) -> object:
+        self.node = n
+        return super().run_node(n)
+
+
+def _traced(model: Model) -> GraphModule:
+    if isinstance(model.root, GraphModule):
+        return model.root
+    return symbolic_trace(model.root)
+
+
+def _positional(
+    root: torch.nn.Module | Callable[..., object], inputs: Inputs
+) -> tuple[object, ...]:
+    """The inputs in the order of the graph's placeholders; raises `TypeError`."""
+    forward = root.forward if isinstance(root, torch.nn.Module) else root
+    bound = inspect.signature(forward).bind(*inputs.args, **inputs.kwargs)
+    if inputs.kwargs:
+        bound.apply_defaults()
+    keywords = cast(Mapping[str, object], bound.kwargs)
+    return (*bound.args, *keywords.values())
