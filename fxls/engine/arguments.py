@@ -1,0 +1,125 @@
+"""What stands in the arguments of a node: walking it, mapping it, making it immutable.
+
+An argument is an atom, a node, or a tuple, list, dict or slice of arguments. Inside a
+node, lists and dicts are immutable, so an argument can be shared and compared by
+identity: a map that changes nothing returns the object that it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+from fxls.engine.immutable_collections import immutable_dict, immutable_list
+
+__all__ = [
+    "EMPTY_KWARGS",
+    "Argument",
+    "Reference",
+    "freeze",
+    "map_aggregate",
+    "map_references",
+    "references",
+]
+
+Argument: TypeAlias = Any
+"""tuple | list | dict | slice of arguments, a Node, or any atom."""
+
+EMPTY_KWARGS: immutable_dict[str, Argument] = immutable_dict()
+"""The one empty kwargs: most nodes have none, and a dict each would cost 64 bytes."""
+
+
+class Reference:
+    """What stands in an argument for the value of a node: the base of `Node`."""
+
+    __slots__ = ()
+
+
+def map_aggregate(a: Argument, fn: Callable[[Any], Any]) -> Argument:
+    """`fn` applied to every leaf of an argument; containers become immutable.
+
+    Named tuples stay what they are. `fn` sees nodes and atoms alike.
+    """
+    kind: type = type(a)
+    if kind is tuple:
+        return tuple([map_aggregate(x, fn) for x in a])
+    if isinstance(a, tuple):
+        items = [map_aggregate(x, fn) for x in cast("tuple[Any, ...]", a)]
+        return kind(*items) if hasattr(kind, "_fields") else tuple(items)
+    if isinstance(a, list):
+        return immutable_list([map_aggregate(x, fn) for x in cast("list[Any]", a)])
+    if isinstance(a, dict):
+        old = cast("dict[Any, Any]", a)
+        return immutable_dict([(k, map_aggregate(v, fn)) for k, v in old.items()])
+    if kind is slice:
+        return slice(
+            map_aggregate(a.start, fn),
+            map_aggregate(a.stop, fn),
+            map_aggregate(a.step, fn),
+        )
+    return fn(a)
+
+
+def map_references(a: Argument, fn: Callable[[Any], Any]) -> Argument:
+    """`fn` applied to every node in an argument; all else stays."""
+    if type(a) is tuple:  # the usual case: a flat tuple of nodes and atoms
+        return tuple(
+            [
+                fn(x)
+                if isinstance(x, Reference)
+                else (x if type(x) in _ATOMS else map_references(x, fn))
+                for x in cast("tuple[Any, ...]", a)
+            ]
+        )
+    return map_aggregate(a, lambda x: fn(x) if isinstance(x, Reference) else x)
+
+
+def freeze(a: Argument) -> Argument:
+    """The argument with immutable containers; itself when it had no others."""
+    kind: type = type(a)
+    if kind in _ATOMS or isinstance(a, Reference):
+        return a
+    if kind is tuple:
+        for x in a:
+            if type(x) not in _ATOMS and not isinstance(x, Reference):
+                break
+        else:
+            return a
+    return map_aggregate(a, _same)
+
+
+def references(args: Sequence[Argument], kwargs: Mapping[str, Argument]) -> list[Any]:
+    """The nodes in args and kwargs, each once, in the order they stand there."""
+    found: dict[Any, None] = {}
+    for a in args:
+        if isinstance(a, Reference):
+            found[a] = None
+        elif type(a) not in _ATOMS:
+            _collect(a, found)
+    if kwargs:
+        for a in kwargs.values():
+            _collect(a, found)
+    return list(found)
+
+
+def _collect(a: Argument, found: dict[Any, None]) -> None:
+    if isinstance(a, Reference):
+        found[a] = None
+    elif isinstance(a, tuple | list):
+        for x in cast("Sequence[Any]", a):
+            _collect(x, found)
+    elif isinstance(a, dict):
+        for x in cast("dict[Any, Any]", a).values():
+            _collect(x, found)
+    elif type(a) is slice:
+        _collect(a.start, found)
+        _collect(a.stop, found)
+        _collect(a.step, found)
+
+
+def _same(a: Any) -> Any:
+    return a
+
+
+_ATOMS = frozenset({int, float, str, bool, type(None), complex, bytes, type(...)})
+"""Exact types that hold no node: asking for them first spares the search."""

@@ -1,0 +1,138 @@
+"""Code generation: one walk over the graph writes the text and knows every position."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import torch
+import torch.utils._pytree as pytree
+
+from fxls.engine import fx_pytree
+from fxls.engine.arguments import Argument
+
+if TYPE_CHECKING:
+    from fxls.engine.graph import Graph
+    from fxls.listing import Mark
+
+__all__ = [
+    "STANDARD_GLOBALS",
+    "CodeGen",
+    "MarkedCode",
+    "PythonCode",
+    "TransformCode",
+    "marked_code",
+]
+
+TransformCode: TypeAlias = Callable[[list[str]], list[str]]
+"""Gets the lines of the body, each with its end, and returns those to use instead."""
+
+INDENT = "    "
+"""One level of the generated code."""
+
+STANDARD_GLOBALS: tuple[tuple[str, Any], ...] = (
+    ("inf", math.inf),
+    ("nan", math.nan),
+    ("NoneType", NoneType),
+    ("torch", torch),
+    ("device", torch.device),
+    ("fx_pytree", fx_pytree),
+    ("pytree", pytree),
+)
+"""Global names that every generated function has: what `repr` writes and cannot read,
+and what the overridden parts of a `CodeGen` may call."""
+
+
+@dataclass(slots=True)
+class PythonCode:
+    """A generated function: its source, and the values of its global names."""
+
+    src: str
+    globals: dict[str, Any]
+    _lineno_map: dict[int, int | None] = field(default_factory=dict[int, "int | None"])
+    """Line of the function, its ``def`` being line 0, to the place of the node."""
+    _prologue_start: int = 0
+    """The line of ``def``, counted from one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedCode:
+    """A generated function, and where its text names which node.
+
+    - Lines and columns count from zero, as everywhere in fxls.
+    - A node is named by its place in the graph.
+    """
+
+    code: PythonCode
+    marks: tuple[Mark, ...]
+    """In the order of the text."""
+    lines: tuple[int, ...]
+    """Per node: the line whose statement it is; for a placeholder the line of ``def``."""
+    definition: int
+    """The line of ``def``."""
+
+
+def marked_code(graph: Graph, root_module: str = "self") -> MarkedCode:
+    """The source of a graph, as `Graph.python_code` gives it, with its marks."""
+    from fxls.engine.generation import Generation  # noqa: PLC0415 - needs CodeGen
+
+    return Generation(graph._codegen, graph, root_module).marked_code()
+
+
+class CodeGen:
+    """The rules by which a graph becomes Python, with five points to change them.
+
+    Override `gen_fn_def`, `generate_output`, `process_inputs`, `process_outputs` and
+    `additional_globals` in a subclass and give an instance to `Graph.set_codegen`. The
+    invariant: ``f.process_outputs(f.graph(*f.process_inputs(*inputs))) == f(*inputs)``.
+    A subclass with a `generate_prologue`, as the first extension point was called, works
+    as well.
+    """
+
+    def __init__(self) -> None:
+        self._body_transformer: TransformCode | None = None
+        self._func_name: str = "forward"
+
+    def gen_fn_def(
+        self,
+        free_vars: list[str],
+        maybe_return_annotation: str,
+        *,
+        expanded_def: bool = False,
+    ) -> str:
+        """The head of the function, for parameters written with type and default."""
+        if not free_vars or free_vars[0] != "self":
+            free_vars.insert(0, "self")
+        if expanded_def:
+            inner = "".join(f"\n{INDENT * 2}{one}," for one in free_vars)
+            listed = f"{inner}\n{INDENT}"
+        else:
+            listed = ", ".join(free_vars)
+        return f"def {self._func_name}({listed}){maybe_return_annotation}:"
+
+    def generate_output(
+        self, output_args: Argument, *, descs: Sequence[str] | None = None
+    ) -> str:
+        """The return statement, for the argument of the output node."""
+        return f"return {output_args!r}"
+
+    def process_inputs(self, *args: Any) -> Any:
+        """What the function is called with, as the placeholders take it."""
+        return args
+
+    def process_outputs(self, outputs: Any) -> Any:
+        """What the output node gives, as the function returns it."""
+        return outputs
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        """Names that the code of the overridden methods uses, with their values."""
+        return []
+
+    def generate(self, graph: Graph, root_module: str, **form: Any) -> PythonCode:
+        """The graph as source; `form` is what `Graph.python_code` takes by keyword."""
+        from fxls.engine.generation import Generation  # noqa: PLC0415 - needs CodeGen
+
+        return Generation(self, graph, root_module, **form).code()

@@ -1,0 +1,570 @@
+"""The graph: an ordered list of nodes, and the ways to make, find and remove them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fxls.engine import collector, lint, node_text, purity
+from fxls.engine.arguments import (
+    EMPTY_KWARGS,
+    Argument,
+    freeze,
+    map_references,
+    references,
+)
+from fxls.engine.codegen import CodeGen, PythonCode, TransformCode
+from fxls.engine.names import Namespace, target_name
+from fxls.engine.node import (
+    GAP,
+    Node,
+    Target,
+    add_user,
+    check_op_and_target,
+    freeze_kwargs,
+    has_users,
+    link_before,
+    map_arg,
+    set_arguments,
+    unlink,
+)
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from fxls.engine.graph_module import GraphModule
+    from fxls.engine.tracer import Tracer
+
+__all__ = ["CodeGen", "Graph", "PythonCode", "map_arg"]
+
+
+class Graph:
+    """The steps of one function, in the order in which they run.
+
+    - Every node has a name of its own and is in the list of each node that it uses.
+    - New nodes go in front of the insert point, which is the end unless
+      `inserting_before` or `inserting_after` moved it.
+    - Independent graphs may be changed from several threads, one graph may not.
+    """
+
+    def __init__(
+        self,
+        owning_module: GraphModule | None = None,
+        tracer_cls: type[Tracer] | None = None,
+        tracer_extras: dict[str, Any] | None = None,
+    ) -> None:
+        self._root = root = Node(self, "", "root", "", (), EMPTY_KWARGS)
+        self._insert_point = root
+        self._len = 0
+        self._graph_namespace = Namespace()
+        self._index: dict[tuple[str, Any], dict[Node, None]] | None = None
+        self._owning_module = owning_module
+        self._owners = 0
+        self._tracer_cls = tracer_cls
+        self._tracer_extras = tracer_extras
+        self._codegen = CodeGen()
+        self._co_fields: dict[str, Any] = {}
+
+    @property
+    def owning_module(self) -> GraphModule | None:
+        """The module whose forward the graph is; None for none, or more than one."""
+        return self._owning_module
+
+    @owning_module.setter
+    def owning_module(self, module: GraphModule | None) -> None:
+        if module is not None:
+            self._owning_module = None if self._owners else module
+            self._owners += 1
+
+    @property
+    def nodes(self) -> NodeList:
+        """The nodes in order: a live view that can be iterated while nodes go."""
+        return NodeList(self)
+
+    def output_node(self) -> Node:
+        """The output; raises AssertionError when there is none, or not at the end."""
+        last = self._root._prev
+        if last._op != "output":
+            raise AssertionError(
+                f"the last node of the graph is {last!r} ({last._op}), not an output"
+            )
+        return last
+
+    def find_nodes(
+        self,
+        *,
+        op: str,
+        target: Target | None = None,
+        sort: bool = True,
+    ) -> list[Node]:
+        """The nodes with an opcode, and for call_function a target; fast at any size.
+
+        `sort` puts them in the order of the graph.
+        """
+        if op == "call_function" and target is None:
+            return [node for node in self.nodes if node._op == op]
+        index = self._index
+        if index is None:
+            index = self._index = {}
+            for node in self.nodes:
+                index.setdefault(_key(node), {})[node] = None
+        if op == "call_function":
+            found = list(index.get((op, target), ()))
+        else:
+            found = list(index.get((op, None), ()))
+            if target is not None:
+                found = [node for node in found if node._target == target]
+        if sort:
+            found.sort(key=_order)
+        return found
+
+    def create_node(
+        self,
+        op: str,
+        target: Target,
+        args: tuple[Argument, ...] | None = None,
+        kwargs: Mapping[str, Argument] | None = None,
+        name: str | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """A new node at the insert point.
+
+        Its name is `name`, or one made from the target, with a number where taken.
+        """
+        check_op_and_target(op, target)
+        if args is None:
+            args = ()
+        elif type(args) is not tuple and not isinstance(args, tuple | list):
+            raise AssertionError(f"args of a node are a tuple, not {args!r}")
+        if kwargs is None:
+            kwargs = EMPTY_KWARGS
+        elif not isinstance(kwargs, dict):
+            raise AssertionError(f"kwargs of a node are a dict, not {kwargs!r}")
+        node = self._add(
+            op,
+            target,
+            freeze(args),
+            freeze_kwargs(kwargs),
+            target_name(target) if name is None else name,
+            type_expr,
+        )
+        module = self._owning_module
+        if module is not None:
+            for hook in getattr(module, "_create_node_hooks", ()):
+                hook(node)
+        return node
+
+    def _add(
+        self,
+        op: str,
+        target: Target,
+        args: tuple[Argument, ...],
+        kwargs: Any,
+        name: str,
+        type_expr: Any | None,
+    ) -> Node:
+        """Make a node of checked parts; args and kwargs are immutable already."""
+        node = Node.__new__(Node)
+        node.graph = self
+        node._op = op
+        node._target = target
+        node._args = args
+        node._kwargs = kwargs
+        node._name = self._graph_namespace.create_name(name, None)
+        node._type = type_expr
+        node._erased = False
+        node._users = node._repr_fn = node._frames = node._scope = node._line = None
+        for used in references(args, kwargs):
+            add_user(used, node)
+        place = self._insert_point
+        if place is self._root:
+            before = place._prev
+            node._sort_key = before._sort_key + GAP
+            node._prev = before
+            node._next = place
+            before._next = place._prev = node
+        else:
+            link_before(node, place)
+        self._len += 1
+        if self._index is not None:
+            self._index_add(node)
+        return node
+
+    def placeholder(
+        self,
+        name: str,
+        type_expr: Any | None = None,
+        default_value: Any = inspect.Signature.empty,
+    ) -> Node:
+        """An input of the function; ``*name`` and ``**name`` take the rest."""
+        args = () if default_value is inspect.Signature.empty else (default_value,)
+        return self.create_node("placeholder", name, args, type_expr=type_expr)
+
+    def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
+        """A read of an attribute of the module, by its dotted path."""
+        if self._owning_module is not None and not _reaches(
+            self._owning_module, qualified_name
+        ):
+            warnings.warn(
+                "Attempted to insert a get_attr Node with no underlying reference in"
+                " the owning GraphModule! Call GraphModule.add_submodule to add the"
+                " necessary submodule, GraphModule.add_parameter to add the necessary"
+                " Parameter, or nn.Module.register_buffer to add the necessary buffer",
+                stacklevel=2,
+            )
+        return self.create_node("get_attr", qualified_name, type_expr=type_expr)
+
+    def call_module(
+        self,
+        module_name: str,
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """A call of a submodule, by its dotted path."""
+        if self._owning_module is not None and not _reaches(
+            self._owning_module, module_name
+        ):
+            warnings.warn(
+                "Attempted to insert a call_module Node with no underlying reference in"
+                " the owning GraphModule! Call GraphModule.add_submodule to add the"
+                " necessary submodule",
+                stacklevel=2,
+            )
+        return self.create_node(
+            "call_module", module_name, args, kwargs, type_expr=type_expr
+        )
+
+    def call_method(
+        self,
+        method_name: str,
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """A call of a method of the first argument."""
+        return self.create_node(
+            "call_method", method_name, args, kwargs, type_expr=type_expr
+        )
+
+    def call_function(
+        self,
+        the_function: Callable[..., Any],
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        type_expr: Any | None = None,
+        name: str | None = None,
+    ) -> Node:
+        """A call of a function."""
+        return self.create_node(
+            "call_function", the_function, args, kwargs, name, type_expr
+        )
+
+    def output(self, result: Argument, type_expr: Any | None = None) -> Node:
+        """The value that the function returns: the last node."""
+        return self.create_node("output", "output", (result,), type_expr=type_expr)
+
+    def node_copy(
+        self, node: Node, arg_transform: Callable[[Node], Argument] = lambda x: x
+    ) -> Node:
+        """A copy of a node, of this or another graph, with its arguments mapped."""
+        new = self.create_node(
+            node._op,
+            node._target,
+            map_arg(node._args, arg_transform),
+            map_arg(node._kwargs, arg_transform),
+            node._name,
+            node._type,
+        )
+        _copy_notes(node, new)
+        return new
+
+    def graph_copy(
+        self,
+        g: Graph,
+        val_map: dict[Node, Node],
+        return_output_node: bool = False,  # noqa: FBT001, FBT002 - FX's signature
+    ) -> Argument | None:
+        """Copy the nodes of a graph here; `val_map` gives, and gets, node to node.
+
+        Returns what the copied graph's output would return (with the output node, when
+        asked for); the output itself is not copied.
+        """
+        with collector.paused():
+            for node in g.nodes:
+                if node in val_map:
+                    continue
+                if node._op == "output":
+                    result = map_arg(node._args[0], val_map.__getitem__)
+                    return (result, node) if return_output_node else result
+                val_map[node] = self.node_copy(node, val_map.__getitem__)
+        return None
+
+    def erase_node(self, to_erase: Node) -> None:
+        """Remove a node that nobody uses; raises RuntimeError while somebody does."""
+        if has_users(to_erase):
+            users = to_erase.users
+            raise RuntimeError(
+                f"Tried to erase Node {to_erase} but it still had {len(users)} users in"
+                f" the graph: {users}! Replace it first:"
+                f" {to_erase}.replace_all_uses_with(other)"
+            )
+        if to_erase.graph is not self:
+            raise RuntimeError(f"cannot erase {to_erase}: it is of another graph")
+        if to_erase._erased:
+            warnings.warn(
+                f"erase_node({to_erase}) on an already erased node", stacklevel=2
+            )
+            return
+        if self._owning_module is not None:
+            for hook in getattr(self._owning_module, "_erase_node_hooks", ()):
+                hook(to_erase)
+        self._index_remove(to_erase)
+        if self._insert_point is to_erase:
+            self._insert_point = to_erase._next
+        next_ = to_erase._next
+        prev = to_erase._prev
+        unlink(to_erase)
+        # An iteration that stands on the node goes on from where the node was.
+        to_erase._next, to_erase._prev = next_, prev
+        to_erase._erased = True
+        self._len -= 1
+        set_arguments(
+            to_erase,
+            map_references(to_erase._args, _nothing),
+            map_references(to_erase._kwargs, _nothing),
+        )
+
+    def inserting_before(self, n: Node | None = None) -> InsertPoint:
+        """New nodes go in front of `n`, or to the start; as a block, until its end."""
+        if n is None:
+            return self.inserting_after(self._root)
+        self._check_own(n)
+        return InsertPoint(self, n)
+
+    def inserting_after(self, n: Node | None = None) -> InsertPoint:
+        """New nodes go behind `n`, or to the end; as a block, until its end."""
+        if n is None:
+            return self.inserting_before(self._root)
+        self._check_own(n)
+        return InsertPoint(self, n._next)
+
+    def eliminate_dead_code(
+        self, is_impure_node: Callable[[Node], bool] | None = None
+    ) -> bool:
+        """Erase the nodes that nobody uses and that do nothing else; whether any was.
+
+        `is_impure_node` decides in place of `Node.is_impure`.
+        """
+        return purity.eliminate_dead_code(self, is_impure_node)
+
+    def lint(self) -> None:
+        """Check every rule of a well-formed graph; raises RuntimeError with all faults."""
+        lint.check(self)
+
+    def python_code(
+        self,
+        root_module: str,
+        *,
+        verbose: bool = False,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        expanded_def: bool = False,
+        record_func: bool = False,
+        additional_meta: list[str] | None = None,
+    ) -> PythonCode:
+        """The graph as Python source; `root_module` is the name of the module in it."""
+        return self._codegen.generate(
+            self,
+            root_module,
+            verbose=verbose,
+            include_stride=include_stride,
+            include_device=include_device,
+            colored=colored,
+            expanded_def=expanded_def,
+            record_func=record_func,
+            additional_meta=additional_meta,
+        )
+
+    def set_codegen(self, codegen: CodeGen) -> None:
+        """Write, and run, the graph by another set of rules."""
+        self._codegen = codegen
+
+    def on_generate_code(
+        self,
+        make_transformer: Callable[[TransformCode | None], TransformCode],
+    ) -> contextlib.AbstractContextManager[None]:
+        """Let a function change the lines of the body whenever code is generated.
+
+        `make_transformer` gets the function in force (or None) and returns the next
+        one. As a block, the old one is in force again at its end.
+        """
+        before = self._codegen._body_transformer
+        self._codegen._body_transformer = make_transformer(before)
+
+        @contextlib.contextmanager
+        def until_end() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                self._codegen._body_transformer = before
+
+        return until_end()
+
+    def process_inputs(self, *args: Any) -> Any:
+        """What the function is called with, as the graph's placeholders take it."""
+        return self._codegen.process_inputs(*args)
+
+    def process_outputs(self, out: Any) -> Any:
+        """What the graph's output gives, as the function returns it."""
+        return self._codegen.process_outputs(out)
+
+    def print_tabular(self) -> None:
+        """Print the nodes as a table."""
+        from tabulate import tabulate  # noqa: PLC0415 - 10 ms that few need
+
+        rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in self.nodes]
+        print(  # noqa: T201 - FX's method prints
+            tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"])
+        )
+
+    def _target_to_str(self, target: Target | None) -> str:
+        assert target is not None, "a node without a target has no name of its own"
+        return target_name(target)
+
+    def _clear_nodes(self) -> None:
+        self._root._next = self._root._prev = self._root
+        self._insert_point = self._root
+        self._len = 0
+        self._index = None
+
+    def _check_own(self, node: Node) -> None:
+        if node.graph is not self:
+            raise AssertionError(f"cannot insert at {node}: it is of another graph")
+
+    def _index_add(self, node: Node) -> None:
+        if self._index is not None and node._op != "root":
+            self._index.setdefault(_key(node), {})[node] = None
+
+    def _index_remove(self, node: Node) -> None:
+        if self._index is not None:
+            self._index.get(_key(node), {}).pop(node, None)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
+        memo = {} if memo is None else memo
+        new = Graph(tracer_cls=self._tracer_cls)
+        new._codegen = copy.deepcopy(self._codegen, memo)
+        new._co_fields = dict(self._co_fields)
+        val_map: dict[Node, Node] = {}
+        copied = new.graph_copy(self, val_map, return_output_node=True)
+        if isinstance(copied, tuple):
+            result, old_output = copied
+            output = new.create_node(
+                "output", "output", (result,), {}, old_output._name, old_output._type
+            )
+            _copy_notes(old_output, output)
+            val_map[old_output] = output
+        for old, made in val_map.items():
+            memo[id(old)] = made
+        return new
+
+    def __str__(self) -> str:
+        return node_text.format_graph(self.nodes)
+
+
+class NodeList:
+    """The nodes of a graph, in order.
+
+    - Erasing or inserting while iterating is fine: the iteration goes on behind the
+      node that it gave last, or behind the place where that one was.
+    """
+
+    __slots__ = ("_reverse", "graph")
+
+    def __init__(self, graph: Graph, direction: str = "_next") -> None:
+        assert direction in ("_next", "_prev"), direction
+        self.graph = graph
+        self._reverse = direction == "_prev"
+
+    def __len__(self) -> int:
+        return self.graph._len
+
+    def __iter__(self) -> Iterator[Node]:
+        root = self.graph._root
+        if self._reverse:
+            node = root._prev
+            while node is not root:
+                if not node._erased:
+                    yield node
+                node = node._prev
+        else:
+            node = root._next
+            while node is not root:
+                if not node._erased:
+                    yield node
+                node = node._next
+
+    def __reversed__(self) -> NodeList:
+        return NodeList(self.graph, "_next" if self._reverse else "_prev")
+
+
+class InsertPoint:
+    """Where new nodes of a graph go, from now on or until the end of a block."""
+
+    def __init__(self, graph: Graph, place: Node) -> None:
+        self._graph = graph
+        self._before = graph._insert_point
+        graph._insert_point = place
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self._graph._insert_point = self._before
+
+
+def _key(node: Node) -> tuple[str, Any]:
+    return (node._op, node._target if node._op == "call_function" else None)
+
+
+def _order(node: Node) -> int:
+    return node._sort_key
+
+
+def _nothing(_node: Node) -> None:
+    return None
+
+
+def _copy_notes(old: Node, new: Node) -> None:
+    """Give a copied node what is known of the one it was copied from."""
+    new._frames = old._frames
+    new._scope = old._scope
+    if "meta" in _slots_set(old):
+        new.meta = copy.copy(old.meta)
+
+
+def _slots_set(node: Node) -> tuple[str, ...]:
+    try:
+        object.__getattribute__(node, "meta")
+    except AttributeError:
+        return ()
+    return ("meta",)
+
+
+def _reaches(module: Any, path: str) -> bool:
+    """Whether a dotted path leads from a module to an attribute."""
+    for atom in path.split("."):
+        if not hasattr(module, atom):
+            return False
+        module = getattr(module, atom)
+    return True

@@ -1,0 +1,137 @@
+"""The names of nodes: unique in a graph, and what they are derived from."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Callable
+from typing import Any
+
+__all__ = [
+    "RESERVED",
+    "Namespace",
+    "identifier",
+    "is_illegal",
+    "snake_case",
+    "target_name",
+]
+
+RESERVED = frozenset(
+    {"inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree"}
+)
+"""Names that generated code uses for values that Python prints but cannot read."""
+
+
+class Namespace:
+    """Hands out identifiers, each once.
+
+    - A name that was given is never given again, also after its node is gone.
+    - No name is a keyword, a builtin or reserved, unless it is handed out for just
+      that object.
+    - A taken name gets the next free number behind the last one seen with its base.
+    """
+
+    __slots__ = ("_last", "_names", "_used")
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._last: dict[str, int] = {}
+        self._names: dict[int, tuple[str, Any]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._used
+
+    def create_name(self, candidate: str, obj: Any | None) -> str:
+        """A free identifier close to `candidate`; for an object always the same one."""
+        if obj is not None and (known := self._names.get(id(obj))) is not None:
+            return known[0]
+        name = self._free(candidate, obj)
+        self._used.add(name)
+        if obj is not None:
+            self._names[id(obj)] = (
+                name,
+                obj,
+            )  # the object kept, so its id is not reused
+        return name
+
+    def associate_name_with_obj(self, name: str, obj: Any) -> None:
+        """Remember that `name`, handed out before, stands for `obj`."""
+        self._names[id(obj)] = (name, obj)
+
+    def copy(self) -> Namespace:
+        """A namespace in which the same names are taken, for no object."""
+        new = Namespace()
+        new._used = self._used.copy()
+        new._last = self._last.copy()
+        return new
+
+    def _free(self, candidate: str, obj: Any | None) -> str:
+        base = candidate
+        if not (candidate.isidentifier() and candidate.isascii()):
+            base = candidate = identifier(candidate)
+        number = None
+        if candidate[-1] in _DIGITS:
+            base, number = _split(candidate)
+        last = self._last
+        if candidate not in self._used and not is_illegal(candidate, obj):
+            if number is not None:
+                last[base] = number
+            return candidate
+        at = last.get(base, 0)
+        while True:
+            at += 1
+            name = f"{base}_{at}"
+            if name not in self._used and not is_illegal(name, obj):
+                last[base] = at
+                return name
+
+
+def snake_case(name: str) -> str:
+    """``PascalCase`` and ``ALL_CAPS`` in lower case, words parted by underscores."""
+    known = _snake_cased.get(name)
+    if known is None:
+        known = _snake_cased[name] = _HUMP.sub(_parted, name).lower()
+    return known
+
+
+def target_name(target: Callable[..., Any] | str) -> str:
+    """What a node is called after its target, before it is made unique."""
+    if isinstance(target, str):
+        name = target
+        if name.startswith("__") and name.endswith("__"):
+            name = name[2:-2]
+    else:
+        name = target.__name__
+    return snake_case(name)
+
+
+_DIGITS = frozenset("0123456789")
+_SUFFIX = re.compile(r"(.+)_(\d+)\Z", re.ASCII | re.DOTALL)
+_OTHER = re.compile(r"[^0-9a-zA-Z_]+")
+_HUMP = re.compile(r"(?<=[a-z])[A-Z]")
+_KEYWORDS = frozenset(keyword.kwlist)
+_BUILTINS = vars(builtins)
+_snake_cased: dict[str, str] = {}
+
+
+def _parted(found: re.Match[str]) -> str:
+    return "_" + found.group()
+
+
+def identifier(candidate: str) -> str:
+    """`candidate` with every other character than those of a name made one ``_``."""
+    name = _OTHER.sub("_", candidate) or "_unnamed"
+    return "_" + name if name[0] in _DIGITS else name
+
+
+def _split(name: str) -> tuple[str, int | None]:
+    found = _SUFFIX.match(name)
+    return (name, None) if found is None else (found[1], int(found[2]))
+
+
+def is_illegal(name: str, obj: Any | None) -> bool:
+    """Whether a name is Python's or reserved, and stands for another object."""
+    if name in _BUILTINS:
+        return obj is None or _BUILTINS[name] is not obj
+    return name in _KEYWORDS or (name in RESERVED and obj is None)

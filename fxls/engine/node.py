@@ -1,0 +1,496 @@
+"""A node: one step of a graph, its place in the order, and who uses its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from fxls.engine import node_text, origin
+from fxls.engine.arguments import (
+    EMPTY_KWARGS,
+    Argument,
+    Reference,
+    freeze,
+    map_aggregate,
+    map_references,
+    references,
+)
+from fxls.engine.immutable_collections import immutable_dict
+
+if TYPE_CHECKING:
+    from fxls.engine.graph import Graph
+    from fxls.engine.origin import RawOrigin, ScopeSnapshot
+    from fxls.listing import Origin
+
+__all__ = ["OPCODES", "Argument", "Node", "Target", "map_aggregate", "map_arg"]
+
+Target: TypeAlias = Callable[..., Any] | str
+
+OPCODES = frozenset(
+    {
+        "placeholder",
+        "get_attr",
+        "call_function",
+        "call_method",
+        "call_module",
+        "output",
+        "root",
+    }
+)
+"""What a node can do; ``root`` is the graph's own sentinel and never listed."""
+
+GAP = 1 << 20
+"""The distance between the order labels of nodes that were appended one by one."""
+
+
+def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
+    """`fn` applied to every node in an argument (FX's `map_arg`)."""
+    assert callable(fn), "the second argument of map_arg is a function"
+    return map_references(a, fn)
+
+
+class Node(Reference):
+    """One step of a graph.
+
+    - Every write of op, target, args, kwargs, name or type goes through a setter, which
+      keeps users, the graph's index and the node's written line true.
+    - `users` is a dict in the order in which the users came; do not change it.
+    - Nodes compare by their place in the graph, in O(1).
+    - Any other attribute may be set.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_args",
+        "_erased",
+        "_frames",
+        "_kwargs",
+        "_line",
+        "_name",
+        "_next",
+        "_op",
+        "_prev",
+        "_repr_fn",
+        "_scope",
+        "_sort_key",
+        "_target",
+        "_type",
+        "_users",
+        "graph",
+        "meta",
+        "users",
+    )
+
+    graph: Graph
+    meta: dict[str, Any]
+    """Whatever passes note about the node. Made when first read."""
+    users: dict[Node, None]
+    """The nodes that have this one in their arguments. Made when first read."""
+    _op: str
+    _target: Target
+    _args: tuple[Argument, ...]
+    _kwargs: immutable_dict[str, Argument]
+    _name: str
+    _type: Any
+    _prev: Node
+    _next: Node
+    _sort_key: int
+    _erased: bool
+    _repr_fn: Callable[[Node], str] | None
+    _users: dict[Node, None] | Node | None
+    """None, the only user, or what `users` is: most nodes have one user, and a dict
+    each would be a fifth of a graph's memory."""
+    _frames: RawOrigin | None
+    _scope: ScopeSnapshot | None
+    _line: Any
+    """The statement as code generation wrote it last; None when it is out of date."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op: str,
+        target: Target,
+        args: tuple[Argument, ...],
+        kwargs: Mapping[str, Argument],
+        return_type: Any | None = None,
+    ) -> None:
+        check_op_and_target(op, target)
+        self.graph = graph
+        self._op = op
+        self._target = target
+        self._name = name
+        self._type = return_type
+        self._args = ()
+        self._kwargs = EMPTY_KWARGS
+        self._prev = self._next = self
+        self._sort_key = 0
+        self._erased = False
+        self._users = self._repr_fn = self._frames = self._scope = self._line = None
+        set_arguments(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """Make `users` and `meta` when they are first read."""
+        if name == "users":
+            users = self._users
+            made = {} if users is None else {cast("Node", users): None}
+            self._users = self.users = made
+            return made
+        if name == "meta":
+            scope = self._scope
+            meta: dict[str, Any] = (
+                {} if scope is None else {"nn_module_stack": scope.module_stack()}
+            )
+            self.meta = meta
+            return meta
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}"
+        )
+
+    op = property(attrgetter("_op"), lambda self, op: _retarget(self, op, self._target))
+    """The opcode."""
+
+    target = property(
+        attrgetter("_target"), lambda self, target: _retarget(self, self._op, target)
+    )
+    """What is called or read: a function, or a name or path."""
+
+    args = property(
+        attrgetter("_args"),
+        lambda self, args: set_arguments(self, args, self._kwargs),
+        doc="The positional arguments. Assign a new tuple to change them.",
+    )
+
+    kwargs = property(
+        attrgetter("_kwargs"),
+        lambda self, kwargs: set_arguments(self, self._args, kwargs),
+        doc="The keyword arguments. Assign a new dict to change them.",
+    )
+
+    name = property(
+        attrgetter("_name"),
+        lambda self, name: _set_name(self, name),
+        doc="What the node's value is called in code. Not checked to be unique.",
+    )
+
+    type = property(
+        attrgetter("_type"),
+        lambda self, value: _set_type(self, value),
+        doc="The annotation of the value, or None.",
+    )
+
+    @property
+    def next(self) -> Node:
+        """The node behind this one; the graph's root behind the last."""
+        return self._next
+
+    @property
+    def prev(self) -> Node:
+        """The node in front of this one; the graph's root in front of the first."""
+        return self._prev
+
+    @property
+    def all_input_nodes(self) -> list[Node]:
+        """The nodes in args and kwargs, each once, in the order they stand there."""
+        return references(self._args, self._kwargs)
+
+    @property
+    def _input_nodes(self) -> dict[Node, None]:
+        return dict.fromkeys(references(self._args, self._kwargs))
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where in the source the node came from; None when it was made by hand."""
+        return origin.resolve(self._frames)
+
+    @property
+    def stack_trace(self) -> str | None:
+        """The origin as the lines of a traceback; what `meta` says goes first."""
+        noted = self.meta.get("stack_trace")
+        return noted if noted is not None else origin.stack_trace(self._frames)
+
+    @stack_trace.setter
+    def stack_trace(self, trace: str | None) -> None:
+        self.meta["stack_trace"] = trace
+
+    def noted(self, key: str) -> Any:
+        """What `meta` holds for a key, or None; does not make `meta`."""
+        try:
+            return _meta_of(self).get(key)
+        except AttributeError:
+            return None
+
+    def prepend(self, x: Node) -> None:
+        """Move `x` directly in front of this node."""
+        if self.graph is not x.graph:
+            raise AssertionError(
+                f"cannot move {x} in front of {self}: they are of different graphs"
+            )
+        if x is self:
+            return
+        _unlink(x)
+        link_before(x, self)
+
+    def append(self, x: Node) -> None:
+        """Move `x` directly behind this node."""
+        self._next.prepend(x)
+
+    def update_arg(self, idx: int, arg: Argument) -> None:
+        """Replace the positional argument `idx`."""
+        args = list(self._args)
+        args[idx] = arg
+        set_arguments(self, tuple(args), self._kwargs)
+
+    def insert_arg(self, idx: int, arg: Argument) -> None:
+        """Put an argument in front of positional argument `idx`."""
+        if not 0 <= idx <= len(self._args):
+            raise AssertionError(
+                f"insert_arg: index {idx} is not between 0 and len(args)"
+                f" = {len(self._args)}"
+            )
+        arg = freeze(arg)
+        self._args = (*self._args[:idx], arg, *self._args[idx:])
+        self._line = None
+        for used in references((arg,), EMPTY_KWARGS):
+            add_user(used, self)
+
+    def update_kwarg(self, key: str, arg: Argument) -> None:
+        """Set the keyword argument `key`."""
+        set_arguments(self, self._args, {**self._kwargs, key: arg})
+
+    def replace_all_uses_with(
+        self,
+        replace_with: Node,
+        delete_user_cb: Callable[[Node], bool] | None = None,
+        *,
+        propagate_meta: bool = False,
+    ) -> list[Node]:
+        """Let every user of this node (that `delete_user_cb` admits) use another.
+
+        Returns the users that were changed. `propagate_meta` moves the meta along,
+        which the other node must not have yet.
+        """
+        if propagate_meta:
+            if replace_with.meta:
+                raise AssertionError(
+                    f"replace_all_uses_with({replace_with}, propagate_meta=True):"
+                    " that node has meta of its own, which would be lost"
+                )
+            replace_with.meta.update(self.meta)
+        users = list(self.users)
+        if delete_user_cb is not None:
+            users = [user for user in users if delete_user_cb(user)]
+        hooks = _replace_hooks(self.graph)
+        for user in users:
+            for hook in hooks:
+                hook(old=self, new=replace_with.name, user=user)
+            _replace_input(user, self, replace_with)
+        return users
+
+    def replace_input_with(self, old_input: Node, new_input: Node) -> None:
+        """Use `new_input` wherever this node uses `old_input`."""
+        for hook in _replace_hooks(self.graph):
+            hook(old=old_input, new=new_input.name, user=self)
+        _replace_input(self, old_input, new_input)
+
+    def is_impure(self, impure_random: bool = True) -> bool:  # noqa: FBT001, FBT002 - FX's signature
+        """Whether erasing the node would change what the graph does."""
+        from fxls.engine.purity import is_impure  # noqa: PLC0415 - needs Node
+
+        return is_impure(self, impure_random=impure_random)
+
+    def format_node(
+        self,
+        placeholder_names: list[str] | None = None,
+        maybe_return_typename: list[str] | None = None,
+        *,
+        include_tensor_metadata: bool = False,
+    ) -> str | None:
+        """The node as `str(graph)` writes it.
+
+        With `placeholder_names` a placeholder is added to that list instead, and the
+        result is None; `maybe_return_typename` gets the annotation of the output.
+        """
+        return node_text.format_node(
+            self,
+            placeholder_names,
+            maybe_return_typename,
+            include_tensor_metadata=include_tensor_metadata,
+        )
+
+    def _pretty_print_target(self, target: object) -> str:
+        return node_text.pretty_target(target)
+
+    def _rename(self, candidate: str) -> None:
+        if candidate != self._name:
+            self.name = self.graph._graph_namespace.create_name(candidate, None)
+
+    def __repr__(self) -> str:
+        return self._name if self._repr_fn is None else self._repr_fn(self)
+
+    def __lt__(self, other: Node) -> bool:
+        return self._sort_key < other._sort_key
+
+    def __gt__(self, other: Node) -> bool:
+        return self._sort_key > other._sort_key
+
+    def __le__(self, other: Node) -> bool:
+        return self is other or self._sort_key < other._sort_key
+
+    def __ge__(self, other: Node) -> bool:
+        return self is other or self._sort_key > other._sort_key
+
+
+_meta_of: Callable[[Node], dict[str, Any]] = cast("Any", Node.meta).__get__
+"""Reads the slot itself: raises AttributeError while it is empty."""
+
+
+def check_op_and_target(op: str, target: Target) -> None:
+    """Refuse an opcode that is none, and a target that does not go with it."""
+    if op not in OPCODES:
+        raise AssertionError(f"{op!r} is no opcode; those are {sorted(OPCODES)}")
+    if op == "call_function":
+        if not callable(target):
+            raise ValueError(
+                f"the target of a call_function is a function, not {target!r}"
+                f" of {type(target).__name__}: use call_method or call_module for names"
+            )
+    elif not isinstance(target, str):
+        raise ValueError(
+            f"the target of a {op} is a str, not {target!r} of {type(target).__name__}"
+        )
+
+
+def set_arguments(
+    node: Node, args: Sequence[Argument], kwargs: Mapping[str, Argument]
+) -> None:
+    """Give a node new arguments, and tell the nodes in the old and the new ones."""
+    for used in references(node._args, node._kwargs):
+        remove_user(used, node)
+    node._args = freeze(args)
+    node._kwargs = freeze_kwargs(kwargs)
+    node._line = None
+    for used in references(node._args, node._kwargs):
+        add_user(used, node)
+
+
+def freeze_kwargs(kwargs: Mapping[str, Argument]) -> immutable_dict[str, Argument]:
+    """Keyword arguments as a node keeps them."""
+    if not kwargs:
+        return EMPTY_KWARGS
+    return immutable_dict([(k, freeze(v)) for k, v in kwargs.items()])
+
+
+def add_user(used: Node, user: Node) -> None:
+    """Note that `user` has `used` in its arguments."""
+    users = used._users
+    if users is None:
+        used._users = user
+    elif type(users) is dict:
+        users[user] = None
+    elif users is not user:
+        used._users = used.users = {cast("Node", users): None, user: None}
+
+
+def remove_user(used: Node, user: Node) -> None:
+    """Note that `user` has `used` in its arguments no more."""
+    users = used._users
+    if users is user:
+        used._users = None
+    elif type(users) is dict:
+        users.pop(user, None)
+
+
+def has_users(node: Node) -> bool:
+    """Whether any node uses this one, without making `users`."""
+    users = node._users
+    return users is not None and (type(users) is not dict or bool(users))
+
+
+def link_before(node: Node, place: Node) -> None:
+    """Put an unlinked node in front of another one of the same graph."""
+    before = place._prev
+    root = node.graph._root
+    if place is root:
+        node._sort_key = before._sort_key + GAP
+    elif before is root:
+        node._sort_key = place._sort_key - GAP
+    else:
+        if place._sort_key - before._sort_key < 2:
+            _make_room(before, root)
+        node._sort_key = (before._sort_key + place._sort_key) >> 1
+    node._prev = before
+    node._next = place
+    before._next = place._prev = node
+
+
+def _unlink(node: Node) -> None:
+    node._prev._next = node._next
+    node._next._prev = node._prev
+
+
+def unlink(node: Node) -> None:
+    """Take a node out of the order."""
+    _unlink(node)
+    node._prev = node._next = node
+
+
+def _make_room(node: Node, root: Node) -> None:
+    """Spread the labels behind `node` over the shortest run that is sparse enough.
+
+    A run of j labels is sparse when it spans more than j squared; relabelling it leaves
+    gaps, so insertions at one place cost O(log n) each (Dietz and Sleator, 1987).
+    """
+    key = node._sort_key
+    count = 1
+    end = node._next
+    while end is not root and end._sort_key - key <= count * count:
+        count += 1
+        end = end._next
+    step = GAP if end is root else (end._sort_key - key) // count
+    at = node._next
+    while at is not end:
+        key += step
+        at._sort_key = key
+        at = at._next
+
+
+def _retarget(node: Node, op: str, target: Target) -> None:
+    graph = node.graph
+    graph._index_remove(node)
+    node._op = op
+    node._target = target
+    node._line = None
+    graph._index_add(node)
+
+
+def _set_name(node: Node, name: str) -> None:
+    node._name = name
+    node._line = None
+    for user in node.users:
+        user._line = None
+
+
+def _set_type(node: Node, value: Any) -> None:
+    node._type = value
+    node._line = None
+
+
+def _replace_input(user: Node, old: Node, new: Node) -> None:
+    def swap(a: Node) -> Argument:
+        return new if a is old else a
+
+    args = user._args
+    kwargs = user._kwargs
+    set_arguments(
+        user,
+        map_references(args, swap),
+        map_references(kwargs, swap) if kwargs else kwargs,
+    )
+
+
+def _replace_hooks(graph: Graph) -> Sequence[Callable[..., Any]]:
+    module = graph.owning_module
+    return () if module is None else tuple(getattr(module, "_replace_hooks", ()))

@@ -1,0 +1,96 @@
+"""A graph as text that people read: `str(graph)` and what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from fxls.engine.arguments import Argument, Reference
+from fxls.engine.targets import pretty_target
+
+if TYPE_CHECKING:
+    from fxls.engine.node import Node
+
+__all__ = ["format_arg", "format_graph", "format_node", "pretty_target", "type_text"]
+
+
+def format_graph(nodes: Iterable[Node]) -> str:
+    """The lines of `str(graph)`."""
+    lines = ["graph():"]
+    for node in nodes:
+        lines.append("    " + _line(node))
+    return "\n".join(lines)
+
+
+def format_node(
+    node: Node,
+    placeholder_names: list[str] | None = None,
+    return_types: list[str] | None = None,
+    *,
+    include_tensor_metadata: bool = False,
+) -> str | None:
+    """One node as a line; see `Node.format_node` for the two lists."""
+    if node.op == "placeholder" and placeholder_names is not None:
+        annotation = f" : {type_text(node.type)}" if node.type else ""
+        placeholder_names.append(node.target + annotation)
+        return None
+    if node.op == "output" and node.type and return_types is not None:
+        return_types.append(f" -> {type_text(node.type)}")
+    line = _line(node)
+    if include_tensor_metadata and node.op != "output":
+        line += _tensor_note(node)
+    return line
+
+
+def format_arg(arg: Argument) -> str:
+    """An argument with its nodes as ``%name``."""
+    if isinstance(arg, Reference):
+        return f"%{cast('Node', arg).name}"
+    if isinstance(arg, str):
+        return arg
+    if isinstance(arg, list):
+        return "[" + ", ".join(map(format_arg, cast("list[Any]", arg))) + "]"
+    if isinstance(arg, tuple):
+        items = list(map(format_arg, cast("tuple[Any, ...]", arg)))
+        return f"({items[0]},)" if len(items) == 1 else "(" + ", ".join(items) + ")"
+    if isinstance(arg, dict):
+        pairs = cast("dict[Any, Any]", arg).items()
+        return "{" + ", ".join(f"{k}: {format_arg(v)}" for k, v in pairs) + "}"
+    custom = getattr(arg, "_custom_fx_repr_fn", None)
+    return str(arg) if custom is None else custom()
+
+
+def type_text(annotation: Any) -> str:
+    """An annotation as people read it: modules dropped for builtins alone."""
+    if isinstance(annotation, type) and not hasattr(annotation, "__origin__"):
+        if annotation.__module__ == "builtins":
+            return annotation.__qualname__
+        return f"{annotation.__module__}.{annotation.__qualname__}"
+    if annotation is ...:
+        return "..."
+    return repr(annotation)
+
+
+def _line(node: Node) -> str:
+    op = node.op
+    if op == "output":
+        return f"return {node.args[0]}"
+    annotation = f"{type_text(node.type)} " if node.type else ""
+    head = (
+        f"%{node.name} : {annotation}[num_users={len(node.users)}] ="
+        f" {op}[target={pretty_target(node.target)}]"
+    )
+    if op == "placeholder":
+        return f"{head}(default={node.args[0]})" if node.args else head
+    if op == "get_attr":
+        return head
+    return f"{head}(args = {format_arg(node.args)}, kwargs = {format_arg(node.kwargs)})"
+
+
+def _tensor_note(node: Node) -> str:
+    value = node.meta.get("val", node.meta.get("tensor_meta"))
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        return ""
+    dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    return f"  # {dtype}[{', '.join(map(str, shape))}]"

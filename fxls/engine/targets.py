@@ -1,0 +1,149 @@
+"""What a function is called in text: its qualified name, and the operators."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+__all__ = [
+    "INPLACE_OPERATORS",
+    "OPERATORS",
+    "pretty_target",
+    "qualified_name",
+]
+
+OPERATORS = {
+    "eq": "{} == {}",
+    "ne": "{} != {}",
+    "lt": "{} < {}",
+    "gt": "{} > {}",
+    "le": "{} <= {}",
+    "ge": "{} >= {}",
+    "pos": "+{}",
+    "neg": "-{}",
+    "invert": "~{}",
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "floordiv": "{} // {}",
+    "truediv": "{} / {}",
+    "div": "{} / {}",
+    "mod": "{} % {}",
+    "pow": "{} ** {}",
+    "lshift": "{} << {}",
+    "rshift": "{} >> {}",
+    "and_": "{} & {}",
+    "or_": "{} | {}",
+    "xor": "{} ^ {}",
+    "getitem": "{}[{}]",
+    "matmul": "{} @ {}",
+}
+"""How the functions of `operator` are written that have an operator of their own."""
+
+INPLACE_OPERATORS = {
+    "iadd": "{} += {}",
+    "iand": "{} &= {}",
+    "ifloordiv": "{} //= {}",
+    "ilshift": "{} <<= {}",
+    "imod": "{} %= {}",
+    "imul": "{} *= {}",
+    "imatmul": "{} @= {}",
+    "ior": "{} |= {}",
+    "ipow": "{} **= {}",
+    "irshift": "{} >>= {}",
+    "isub": "{} -= {}",
+    "itruediv": "{} /= {}",
+    "ixor": "{} ^= {}",
+    "setitem": "{}[{}] = {}",
+}
+"""How those are written that change their first argument."""
+
+
+def qualified_name(func: Callable[..., Any]) -> str:
+    """The dotted name by which a function can be reached.
+
+    Raises RuntimeError when no module is known to hold it.
+    """
+    known = _qualified.get(id(func))
+    if known is not None:
+        return known[1]
+    name = _qualify(func)
+    if name.startswith(_LASTING):
+        _qualified[id(func)] = (func, name)
+    return name
+
+
+def pretty_target(target: object) -> str:
+    """A target as `str(graph)` writes it."""
+    if isinstance(target, str):
+        return target
+    module = getattr(target, "__module__", None)
+    if module == "builtins":
+        return f"builtins.{_name(target)}"
+    if module == "_operator":
+        return f"operator.{_name(target)}"
+    return qualified_name(target)  # pyright: ignore[reportArgumentType]  # a callable
+
+
+_LASTING = ("torch.", "_operator.", "math.")
+_qualified: dict[int, tuple[Any, str]] = {}
+"""By identity, because torch has functions that are equal and differ in name. Only of
+functions that live as long as the process, so that the table holds nothing back."""
+
+
+_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.FunctionType)
+
+
+def _name(target: Any) -> str:
+    return target.__name__
+
+
+def _qualify(func: Any) -> str:
+    name: str | None = getattr(func, "__name__", None)
+    if name is not None and getattr(builtins, name, None) is func:
+        return name
+    if isinstance(func, _METHODS) and _is_tensor_method(func):
+        return f"torch.Tensor.{name}"
+    if name is None:
+        raise AttributeError(f"{func!r} has no __name__ by which code could call it")
+    if name == "<lambda>":
+        name = _lambda_source(func)
+    module = _module_of(func, name).replace("torch._ops", "torch.ops")
+    if module == "torch" and name == "segment_reduce":
+        name = "_segment_reduce"  # the public name takes other arguments
+    if module.startswith("torch.ops") and hasattr(func, "_overloadname"):
+        name = (
+            str(func).rpartition(".")[0].rpartition(".")[2] + "." + func._overloadname
+        )
+    return f"{module}.{name}"
+
+
+def _is_tensor_method(func: Any) -> bool:
+    return getattr(torch.Tensor, func.__name__, None) is func or (
+        getattr(func, "__module__", None) == "torch._tensor"
+        and getattr(func, "__qualname__", "").startswith("Tensor.")
+    )
+
+
+def _module_of(func: Any, name: str) -> str:
+    module: str | None = func.__module__
+    if module is not None:
+        return module
+    for holder in (torch, torch.nn.functional):
+        if getattr(holder, name, None) is func:
+            return holder.__name__
+    raise RuntimeError(
+        f"no module is known to hold {func!r}, so generated code could not call it"
+    )
+
+
+def _lambda_source(func: Any) -> str:
+    try:
+        return inspect.getsource(func).split("=")[0].strip()
+    except (OSError, TypeError) as error:
+        raise RuntimeError("a lambda without source cannot be named in code") from error
