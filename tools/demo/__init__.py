@@ -1,0 +1,1 @@
+"""The demo: from a model file to a breakpoint in its generated code."""
