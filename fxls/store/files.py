@@ -6,8 +6,10 @@ and written again.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,19 +87,19 @@ def write(root: Path, path: Path, data: bytes, *, modified: int | None = None) -
     Writers of the same file never meet: each renames a temporary file of its own.
     """
     temporary = root / TEMPORARY / f"{os.getpid()}-{secrets.token_hex(8)}"
-    try:
-        temporary.parent.mkdir(parents=True, exist_ok=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def put() -> None:
         try:
             temporary.write_bytes(data)
             if modified is not None:
                 os.utime(temporary, ns=(modified, modified))
             temporary.replace(path)
         except OSError:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
             raise
-    except OSError as error:
-        raise Unwritable.because(path, error) from error
+
+    _making_folders(path, (temporary.parent, path.parent), put)
 
 
 def append_line(path: Path, line: bytes) -> None:
@@ -105,16 +107,16 @@ def append_line(path: Path, line: bytes) -> None:
 
     A line that a killed writer left without its end is ended first.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def append() -> None:
         with path.open("a+b", buffering=0) as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - 1))
             data = (b"\n" if end and file.read(1) != b"\n" else b"") + line + b"\n"
             while data:
                 data = data[file.write(data) :]
-    except OSError as error:
-        raise Unwritable.because(path, error) from error
+
+    _making_folders(path, (path.parent,), append)
 
 
 def last_line(path: Path) -> bytes:
@@ -126,6 +128,24 @@ def last_line(path: Path) -> bytes:
     except OSError:
         return b""
     return lines[-2] if len(lines) > 1 else b""
+
+
+def _making_folders(
+    path: Path, folders: tuple[Path, ...], write: Callable[[], None]
+) -> None:
+    """Write a file; when a folder was missing, make the folders and write again.
+
+    Nearly always the folders are there, and somebody may delete them at any moment.
+    """
+    try:
+        try:
+            write()
+        except FileNotFoundError:
+            for folder in folders:
+                folder.mkdir(parents=True, exist_ok=True)
+            write()
+    except OSError as error:
+        raise Unwritable.because(path, error) from error
 
 
 def _sign(path: str) -> Signature | None:
