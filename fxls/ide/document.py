@@ -88,6 +88,11 @@ class Document:
         whole = self.statement(self.listing.definition)
         return Destination(self.path, whole, whole)
 
+    @property
+    def end(self) -> Point:
+        """The end of the text."""
+        return self.lines.point(len(self.listing.text))
+
     def destination(self, node: int) -> Destination:
         """Where a node is bound; for the output, its statement."""
         line = self.listing.nodes[node].line

@@ -6,7 +6,7 @@ from fxls.ide.document import Destination, Document, Jump
 from fxls.listing import Mark, Role
 from fxls.text import Point
 
-__all__ = ["definition", "highlights", "implementation", "references"]
+__all__ = ["definition", "highlights", "implementation", "references", "uses"]
 
 
 def definition(document: Document, point: Point) -> Jump | None:
@@ -34,6 +34,11 @@ def references(document: Document, point: Point) -> tuple[Mark, ...]:
     Where its name is freed is none: nobody wrote that to use it.
     """
     return tuple(m for m in highlights(document, point) if m.role is not Role.FREES)
+
+
+def uses(document: Document, point: Point) -> tuple[Mark, ...]:
+    """`references` without the name that binds."""
+    return tuple(m for m in highlights(document, point) if m.role is Role.READS)
 
 
 def highlights(document: Document, point: Point) -> tuple[Mark, ...]:

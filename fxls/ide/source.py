@@ -24,6 +24,8 @@ class SourceFile:
     path: str
     lines: LineTable
     documents: tuple[Document, ...]
+    spellings: frozenset[str] = frozenset()
+    """Other paths by which the listings call it, through links for example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,11 @@ def made_at(source: SourceFile, point: Point) -> tuple[Made, ...]:
     """
     spans: dict[Span, list[tuple[Document, int]]] = {}
     for document in source.documents:
-        for frame in document.frames_in(source.path):
-            span = document.listing.frames[frame].span
-            if span.touches(point):
-                spans.setdefault(span, []).append((document, frame))
+        for path in (source.path, *source.spellings - {source.path}):
+            for frame in document.frames_in(path):
+                span = document.listing.frames[frame].span
+                if span.touches(point):
+                    spans.setdefault(span, []).append((document, frame))
     if not spans:
         return ()
     innermost = min(spans, key=lambda span: _size(span, point))

@@ -10,7 +10,7 @@ SOURCE_PATH = "/work/net.py"
 BLOCK_PATH = "/work/block.py"
 LISTING_PATH = "/work/.fxls/Net_0123456789ab.py"
 
-SOURCE = """\
+SOURCE: str = """\
 import torch
 from block import Block
 
@@ -24,7 +24,7 @@ class Net(torch.nn.Module):
         )
 """
 
-BLOCK = """\
+BLOCK: str = """\
 class Block(torch.nn.Module):
     def forward(self, h):
         return double(self.fc(h))
@@ -34,7 +34,7 @@ def double(x):
     return x * 2
 """
 
-TEXT = """\
+TEXT: str = """\
 import torch
 
 def forward(self, x):

@@ -1,0 +1,106 @@
+"""A card as Markdown with links, or as plain text without them."""
+
+from __future__ import annotations
+
+import re
+
+from fxls.ide.card import Card, Code, Field, Grid, Inline, Line, Link, Snippet
+from fxls.lsp.uris import link_to
+
+__all__ = ["markdown", "plain"]
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def markdown(card: Card) -> str:
+    """The card for a client that shows Markdown; links are ``file:`` URIs."""
+    out: list[str] = []
+    listed = False
+    for block in card:
+        if isinstance(block, Field) != listed and out:
+            out.append("")
+        listed = isinstance(block, Field)
+        match block:
+            case Line(parts):
+                out += [_inline(parts), ""]
+            case Field(name, parts):
+                label = f"**{name}**: " if name else ""
+                out.append(f"- {label}{_inline(parts) or '—'}")
+            case Snippet(text):
+                fence = _fence(text, shortest=3)
+                out += [f"{fence}python", text, fence, ""]
+            case Grid(header, rows):
+                out += [_row([_escaped(name) for name in header])]
+                out += [_row(["---"] * len(header))]
+                out += [_row([_inline(cell) for cell in row]) for row in rows]
+                out.append("")
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip("\n")
+
+
+def plain(card: Card) -> str:
+    """The card for a client, or a terminal, that shows text as it is."""
+    out: list[str] = []
+    for block in card:
+        match block:
+            case Line(parts):
+                out.append(_words(parts))
+            case Field(name, parts):
+                label = f"{name}: " if name else ""
+                out.append(f"  {label}{_words(parts) or '-'}")
+            case Snippet(text):
+                out += [f"    {line}" for line in text.split("\n")]
+            case Grid(header, rows):
+                out += _aligned([header, *(tuple(map(_words, row)) for row in rows)])
+    return "\n".join(out)
+
+
+def _inline(parts: tuple[Inline, ...]) -> str:
+    return "".join(map(_part, parts))
+
+
+def _part(part: Inline) -> str:
+    match part:
+        case Code(text):
+            return _code(text)
+        case Link(text, path, point):
+            return f"[{_code(text)}]({link_to(path, point)})"
+        case str():
+            return _escaped(part)
+
+
+def _code(text: str) -> str:
+    """Inline code, whatever the text holds; Markdown joins its lines anyway."""
+    text = " ".join(text.split("\n"))
+    fence = _fence(text, shortest=1)
+    pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _fence(text: str, *, shortest: int) -> str:
+    """A run of backticks that the text does not hold."""
+    runs = [len(run) for run in re.findall(r"`+", text)]
+    return "`" * max([shortest, *(run + 1 for run in runs)])
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _row(cells: list[str]) -> str:
+    # A bar ends a cell even inside code, unless it is escaped.
+    bars = (re.sub(r"(?<!\\)\|", r"\\|", cell) for cell in cells)
+    return f"| {' | '.join(bars)} |"
+
+
+def _words(parts: tuple[Inline, ...]) -> str:
+    return "".join(part if isinstance(part, str) else part.text for part in parts)
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,226 @@
+"""What the server knows between requests: documents, stores and what failed.
+
+Knows files and the host; knows no connection.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from fxls.entry import Entry, Kind
+from fxls.host import Host, Status
+from fxls.host import Settings as HostSettings
+from fxls.ide import entries as ide_entries
+from fxls.ide.diagnostics import Diagnostic, Severity, diagnostics
+from fxls.ide.document import Document
+from fxls.ide.source import SourceFile
+from fxls.listing import Failure, Listing, Reason
+from fxls.lsp.settings import Settings
+from fxls.store import NotAListing, Store, StoreError, class_name_of, locate
+from fxls.text import LineTable, Span
+from fxls.wire import Failed, Traced
+
+__all__ = ["Session"]
+
+_INSTALLED = {"site-packages", "dist-packages"}
+
+
+class Session:
+    """The state of one client.
+
+    - Questions are answered from the store and from open documents, at once; only
+      `trace` waits, and only there does code of the user's run.
+    - `open_text` gives the text of a document that the client has open.
+    """
+
+    def __init__(
+        self,
+        open_text: Callable[[str], str | None],
+        on_status: Callable[[Status], None],
+    ) -> None:
+        self.settings = Settings()
+        self.folder: str | None = None
+        """Where the user's code runs."""
+        self._open_text = open_text
+        self._on_status = on_status
+        self._stores: dict[Path, Store] = {}
+        self._documents: dict[str, Document] = {}
+        self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
+        self._host: Host | None = None
+
+    def lines_of(self, path: str) -> LineTable | None:
+        """The lines of a file as the user sees it; None when it cannot be read."""
+        text = self.text_of(path)
+        return None if text is None else LineTable(text)
+
+    def text_of(self, path: str) -> str | None:
+        """The text that is open in the editor, else that on the disk."""
+        text = self._open_text(path)
+        if text is not None:
+            return text
+        try:
+            return Path(path).read_bytes().decode("utf-8-sig", errors="replace")
+        except OSError:
+            return None
+
+    def document(self, path: str) -> Document | None:
+        """The listing at a path; None when it is none, or not as it was written."""
+        return self._read(path)[0]
+
+    def trouble(self, path: str) -> tuple[Diagnostic, ...]:
+        """What keeps a file of the store from being shown as a listing."""
+        error = self._read(path)[1]
+        if error is None or isinstance(error, NotAListing):
+            return ()
+        message = f"{error.problem[:1].upper()}{error.problem[1:]}.\n{error.advice}"
+        nowhere = Span.of(0, 0, 0, 0)
+        return (Diagnostic(path, nowhere, Severity.WARNING, Reason.STORE, message),)
+
+    def source(self, path: str) -> SourceFile:
+        """A file of the user's with the newest listings about it."""
+        store = self._store_of(path)
+        found = tuple(
+            self._keep(
+                str(store.path_of(listing.identity.class_name, listing.text)), listing
+            )
+            for listing in store.about(Path(path))
+        )
+        real = os.path.realpath(path)
+        spellings = frozenset(
+            source.path
+            for document in found
+            for source in document.listing.sources
+            if os.path.realpath(source.path) == real
+        )
+        return SourceFile(path, self.lines_of(path) or LineTable(""), found, spellings)
+
+    def entries(self, path: str) -> tuple[Entry, ...]:
+        """The entries of a source, as it is in the editor."""
+        text = self.text_of(path) or ""
+        return ide_entries.entries(text, path, self._project(path).entries)
+
+    def check(self, path: str) -> tuple[str, ...]:
+        """Look at the entries of a source without running it.
+
+        Returns the paths whose diagnostics are others than before.
+        """
+        text = self.text_of(path) or ""
+        failures = ide_entries.problems(text, path)
+        said = [
+            *_standing(failures, Kind.COMMENT, path),
+            *_standing(self._project(path).problems, Kind.PROJECT, path),
+        ]
+        kept = {"", *(entry.expression for entry in self.entries(path))}
+        return (*self._say((path, ""), said), *self.forget(path, kept))
+
+    async def trace(self, entry: Entry) -> Traced | Failed:
+        """Run an entry of the user's code and materialize its listing."""
+        if self._host is None:
+            python = self.settings.python or HostSettings.python
+            settings = HostSettings(python=python, cwd=self.folder)
+            self._host = Host(settings, on_status=self._on_status)
+        return await self._host.trace(
+            entry,
+            store=str(self._store_of(entry.path).root),
+            time_limit=self.settings.time_limit,
+        )
+
+    def settle(self, entry: Entry, outcome: Traced | Failed) -> tuple[str, ...]:
+        """Take what became of an entry for what is known of it; returns as `check`."""
+        failed = isinstance(outcome, Failed)
+        failure = outcome.failure if failed else outcome.trouble
+        if failure is not None and failure.reason is Reason.STOPPED:
+            return ()
+        said = diagnostics(failure, entry, self._is_own(entry.path)) if failure else ()
+        return self._say((entry.path, entry.expression), said)
+
+    def forget(self, path: str, kept: Iterable[str] = ()) -> tuple[str, ...]:
+        """Drop what was said about the entries of a source, except those kept.
+
+        Returns as `check`.
+        """
+        about = [key for key in self._said if key[0] == path and key[1] not in kept]
+        return tuple(changed for key in about for changed in self._say(key, ()))
+
+    def diagnostics(self, path: str) -> tuple[Diagnostic, ...]:
+        """All there is to say about a file, each thing once."""
+        found = (d for said in self._said.values() for d in said if d.path == path)
+        return (*self.trouble(path), *dict.fromkeys(found))
+
+    async def close(self) -> None:
+        """End the worker."""
+        if self._host is not None:
+            await self._host.close()
+            self._host = None
+
+    def _read(self, path: str) -> tuple[Document | None, StoreError | None]:
+        if class_name_of(Path(path)) is None:
+            return None, None
+        store = self._store_at(Path(path).parent)
+        try:
+            document = self._keep(path, store.read(Path(path)))
+        except StoreError as error:
+            return None, error
+        shown = self._open_text(path)
+        if shown is not None and shown.replace("\r\n", "\n") != document.listing.text:
+            problem = "this is not the text that was generated"
+            advice = "The file is never read back: close it without saving."
+            return None, StoreError(Path(path), problem, advice)
+        return document, None
+
+    def _keep(self, path: str, listing: Listing) -> Document:
+        """The document of a listing, with the tables that were made for it before."""
+        known = self._documents.get(path)
+        if known is None or known.listing is not listing:
+            known = self._documents[path] = Document(path, listing)
+        return known
+
+    def _store_of(self, source: str) -> Store:
+        if self.settings.store is not None:
+            return self._store_at(Path(self.settings.store))
+        return self._store_at(locate(Path(source)))
+
+    def _store_at(self, root: Path) -> Store:
+        if root not in self._stores:
+            self._stores[root] = Store(root)
+        return self._stores[root]
+
+    def _project(self, path: str) -> ide_entries.Project:
+        for folder in Path(path).parents:
+            toml = folder / "pyproject.toml"
+            text = self.text_of(str(toml))
+            if text is not None:
+                return ide_entries.project(text, str(folder), str(toml))
+        return ide_entries.Project()
+
+    def _is_own(self, source: str) -> Callable[[str], bool]:
+        """Whether a file is of the project of a source, and not installed in it."""
+        project = locate(Path(source)).parent
+
+        def is_own(path: str) -> bool:
+            parts = Path(path).parts
+            return Path(path).is_relative_to(project) and not _INSTALLED & {*parts}
+
+        return is_own
+
+    def _say(
+        self, about: tuple[str, str], said: Iterable[Diagnostic]
+    ) -> tuple[str, ...]:
+        before = self._said.pop(about, ())
+        after = tuple(said)
+        if after:
+            self._said[about] = after
+        if before == after:
+            return ()
+        return tuple(dict.fromkeys(d.path for d in (*before, *after)))
+
+
+def _standing(
+    failures: Iterable[Failure], kind: Kind, path: str
+) -> Iterable[Diagnostic]:
+    """Failures that have a place of their own, so that no entry's is needed."""
+    nothing = Entry(path, "", kind)
+    for failure in failures:
+        yield from diagnostics(failure, nothing, lambda path: True)
