@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -367,6 +368,20 @@ def test_a_source_whose_name_is_not_unicode_is_named(root: Path) -> None:
         f"{root}: cannot hold a listing of 'Net': a name in it is not Unicode, "
         "'\\udce9'. Rename the file or folder that has this character."
     )
+
+
+def test_a_store_that_was_deleted_while_in_use_is_made_again(root: Path) -> None:
+    it = Listening(root)
+    path = it.store.materialize(made())
+    before = names_below(root)
+    assert it.store.read(path) == made()
+    shutil.rmtree(root)
+    assert it.store.identities() == ()
+
+    assert it.store.materialize(made()) == path
+    assert names_below(root) == before
+    assert it.store.about(Path("/models/net.py")) == (made(),)
+    assert it.reports == []
 
 
 # The disk
