@@ -11,10 +11,11 @@ import codecs
 import enum
 import itertools
 import math
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -49,7 +50,14 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+def _three_quarters() -> int | None:
+    """Of the memory of this machine; None where it does not say."""
+    if not hasattr(os, "sysconf"):
+        return None
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
+
+
+@dataclass(frozen=True)
 class Settings:
     """How the worker is started."""
 
@@ -59,6 +67,8 @@ class Settings:
     """The folder that the user's code runs in; None is the host's own."""
     jobs: int = 2
     """How many traces run at a time."""
+    memory_limit: int | None = field(default_factory=_three_quarters)
+    """Bytes of address space that a trace may add; None for no limit."""
     options: tuple[str, ...] = ()
     """More options of ``python -m fxls.worker``."""
     start_limit: float = 60.0
@@ -114,16 +124,12 @@ class Host:
         self._closed = False
 
     async def trace(
-        self,
-        entry: Entry,
-        *,
-        store: str,
-        time_limit: float = 20.0,
-        memory_limit: int | None = None,
+        self, entry: Entry, *, store: str, time_limit: float = 20.0
     ) -> Traced | Failed:
         """Trace an entry; cancelling the call stops the trace."""
         self.cancel(entry, "a later request took its place")
         number = next(self._numbers)
+        memory_limit = self._settings.memory_limit
         request = Trace(number, entry, store, time_limit, memory_limit)
         ask = _Ask(request, asyncio.get_running_loop().create_future())
         self._asks[number] = ask

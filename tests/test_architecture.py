@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "fxls").rglob("*.py"))
 PROGRAMS = [*MODULES, *sorted((ROOT / "tools").rglob("*.py"))]
 
-MAY_CATCH_EVERYTHING = {"fxls/server.py", "fxls/worker/__main__.py"}
+MAY_CATCH_EVERYTHING = {"fxls/server.py", "fxls/worker/guard.py"}
 """The server's handler wrapper and the worker's request loop."""
 
 MAY_READ_THE_ENVIRONMENT = {

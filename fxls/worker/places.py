@@ -20,6 +20,8 @@ __all__ = ["Territory", "ended_in", "shortened", "syntax_place"]
 
 _Row = TypeVar("_Row")
 
+_INSTALLED = {"site-packages", "dist-packages"}
+
 _DEPTH = 16
 """How many places are kept at either end of a deep stack."""
 
@@ -76,9 +78,8 @@ class Territory:
     def _holds(self, path: str) -> bool:
         if path == self.path:
             return True
-        if not os.path.isabs(path) or {"site-packages", "dist-packages"} & set(
-            Path(path).parts
-        ):
+        file = Path(path)
+        if not file.is_absolute() or _INSTALLED & set(file.parts):
             return False
         return not path.startswith(self._libraries)
 

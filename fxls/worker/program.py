@@ -10,11 +10,13 @@ import os
 import sys
 import threading
 from contextlib import suppress
+from types import ModuleType
 from typing import NoReturn
 
 from fxls.listing import Failure, Reason
 from fxls.wire import PREAMBLE, Answer, Failed, Hello, Trace, framed, read_request
 from fxls.worker.channel import Channel, send
+from fxls.worker.guard import Raised, guarded
 from fxls.worker.mailbox import SelectorMailbox, ThreadMailbox
 from fxls.worker.serve import serve
 from fxls.worker.start import Forking, Spawning
@@ -74,12 +76,13 @@ def _serve_one(channel: Channel) -> NoReturn:
 
 def _warm() -> Hello:
     """Import what every trace needs; forked children have it at once."""
-    try:
-        import torch  # noqa: PLC0415  # a worker without it answers, and says so
-
-        importlib.import_module("fxls.worker.trace")
-    except Exception as error:  # noqa: BLE001  a broken installation raises anything
-        return Hello(sys.executable, None, f"{type(error).__name__}: {error}")
+    torch = guarded(lambda: importlib.import_module("torch"))
+    tracing = guarded(lambda: importlib.import_module("fxls.worker.trace"))
+    for module in (torch, tracing):
+        if isinstance(module, Raised):
+            kind = type(module.error).__name__
+            return Hello(sys.executable, None, f"{kind}: {module.error}")
+    assert isinstance(torch, ModuleType)
     # Children then write to fewer of the pages that they share with this process.
     gc.collect()
     gc.freeze()

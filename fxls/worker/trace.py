@@ -23,6 +23,7 @@ from fxls.wire import Failed, Trace, Traced
 from fxls.worker.deaths import out_of_time
 from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
 from fxls.worker.failures import failure_of, is_ours
+from fxls.worker.guard import Raised, guarded
 from fxls.worker.load import home_of, imported_files, load
 from fxls.worker.places import Territory
 
@@ -75,14 +76,14 @@ class Attempt:
         torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
         project = locate(self._path).parent
         home = home_of(self._path)
-        module = self._guarded(Reason.IMPORT, lambda: load(home, project))
+        module = self._step(Reason.IMPORT, lambda: load(home, project))
         if isinstance(module, Failure):
             return self._failed(module)
         self._module = module
-        model = self._guarded(Reason.ENTRY, lambda: evaluate(self._entry, module, text))
+        model = self._step(Reason.ENTRY, lambda: evaluate(self._entry, module, text))
         if isinstance(model, Failure):
             return self._failed(model)
-        graph_module = self._guarded(Reason.TRACE, lambda: _traced(model))
+        graph_module = self._step(Reason.TRACE, lambda: _traced(model))
         if isinstance(graph_module, Failure):
             return self._failed(graph_module)
         trouble = None if model.inputs is None else self._run(graph_module, model)
@@ -92,11 +93,11 @@ class Attempt:
         """Run the graph on the example inputs, so that its nodes know their values."""
         assert model.inputs is not None
         root, inputs = model.root, model.inputs
-        args = self._guarded(Reason.RUN, lambda: _positional(root, inputs))
+        args = self._step(Reason.RUN, lambda: _positional(root, inputs))
         if isinstance(args, Failure):
             return args
         run = _Run(graph_module)
-        result = self._guarded(Reason.RUN, lambda: run.propagate(*args))
+        result = self._step(Reason.RUN, lambda: run.propagate(*args))
         if not isinstance(result, Failure):
             return None
         origin = run.node.origin if run.node is not None else None
@@ -107,7 +108,7 @@ class Attempt:
     def _materialized(
         self, graph_module: GraphModule, trouble: Failure | None
     ) -> Traced | Failed:
-        listing = self._guarded(
+        listing = self._step(
             Reason.TRACE,
             lambda: listing_of(graph_module, entry=self._entry.expression),
         )
@@ -127,19 +128,18 @@ class Attempt:
             trouble=trouble,
         )
 
-    def _guarded(
-        self, reason: Reason, step: Callable[[], _Result]
-    ) -> _Result | Failure:
+    def _step(self, reason: Reason, step: Callable[[], _Result]) -> _Result | Failure:
         """The result of a step that runs the user's code, or what became of it."""
-        try:
-            return step()
-        except Refused as refusal:
-            return refusal.failure
-        except BaseException as error:  # noqa: BLE001  user code may raise anything
-            self._lift_memory()
-            if is_ours(error):
-                self._log(traceback.format_exc())
-            return failure_of(error, reason, self._territory, self._entry, self._module)
+        result = guarded(step)
+        if not isinstance(result, Raised):
+            return result
+        error = result.error
+        if isinstance(error, Refused):
+            return error.failure
+        self._lift_memory()
+        if is_ours(error):
+            self._log("".join(traceback.format_exception(error)))
+        return failure_of(error, reason, self._territory, self._entry, self._module)
 
     def _failed(self, failure: Failure) -> Failed:
         sources = {*self._sources(), *(place.path for place in failure.places)}
