@@ -58,7 +58,7 @@ class Role(enum.IntEnum):
     """The name is set to None behind its last use, so that its value can be freed."""
 
 
-class Mark(msgspec.Struct, frozen=True, array_like=True):
+class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A span of the text, on one line, that names a node."""
 
     line: int
@@ -94,14 +94,14 @@ class Origin(msgspec.Struct, frozen=True):
     places: tuple[Place, ...]
 
 
-class Source(msgspec.Struct, frozen=True, array_like=True):
+class Source(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file that frames point into; `digest` tells whether it changed since."""
 
     path: str
     digest: str
 
 
-class Frame(msgspec.Struct, frozen=True, array_like=True):
+class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One row of the frame table: a place, and the frame that called it."""
 
     source: _Index
@@ -117,7 +117,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
         return Span.of(self.line, self.column, self.end_line, self.end_column)
 
 
-class Scope(msgspec.Struct, frozen=True, array_like=True):
+class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One row of the module table: a submodule that was being called."""
 
     path: str
@@ -127,7 +127,7 @@ class Scope(msgspec.Struct, frozen=True, array_like=True):
     parent: _Index | None = None
 
 
-class Tensor(msgspec.Struct, frozen=True, tag="tensor"):
+class Tensor(msgspec.Struct, frozen=True, tag="tensor", gc=False):
     """What is known of a tensor; a symbolic size stands as its expression."""
 
     shape: tuple[int | str, ...]
@@ -138,7 +138,7 @@ class Tensor(msgspec.Struct, frozen=True, tag="tensor"):
     requires_grad: bool = False
 
 
-class Items(msgspec.Struct, frozen=True, tag="items"):
+class Items(msgspec.Struct, frozen=True, tag="items", gc=False):
     """What is known of a tuple, list or dict; `keys` is given for a dict alone."""
 
     kind: str
@@ -146,7 +146,7 @@ class Items(msgspec.Struct, frozen=True, tag="items"):
     keys: tuple[str, ...] | None = None
 
 
-class Plain(msgspec.Struct, frozen=True, tag="plain"):
+class Plain(msgspec.Struct, frozen=True, tag="plain", gc=False):
     """Any other value, as Python writes it, and the name of its class."""
 
     text: str
@@ -156,7 +156,7 @@ class Plain(msgspec.Struct, frozen=True, tag="plain"):
 Value = Tensor | Items | Plain
 
 
-class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
+class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What is known of one node."""
 
     name: str
@@ -177,7 +177,7 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
     """For call_module: the submodule's ``repr``; for get_attr: the attribute's."""
 
 
-class Identity(msgspec.Struct, frozen=True, order=True):
+class Identity(msgspec.Struct, frozen=True):
     """The stable logical name of what a person follows from revision to revision."""
 
     module: str
@@ -310,6 +310,8 @@ class _Sidecar(msgspec.Struct):
 
 
 _encoder = msgspec.msgpack.Encoder()
+# The rows of a listing refer to nothing that refers back, and there are hundreds of
+# thousands: `gc=False` above keeps the collector from walking them (a third of the time).
 _decoder = msgspec.msgpack.Decoder(_Sidecar)
 
 

@@ -75,11 +75,16 @@ class MarkedCode:
     """The line of ``def``."""
 
 
-def marked_code(graph: Graph, root_module: str = "self") -> MarkedCode:
-    """The source of a graph, as `Graph.python_code` gives it, with its marks."""
+def marked_code(
+    graph: Graph, root_module: str = "self", main: str = "__main__"
+) -> MarkedCode:
+    """The source of a graph, as `Graph.python_code` gives it, with its marks.
+
+    `main` is what names of the program's own module begin with.
+    """
     from fxls.engine.generation import Generation  # noqa: PLC0415 - needs CodeGen
 
-    return Generation(graph._codegen, graph, root_module).marked_code()
+    return Generation(graph._codegen, graph, root_module, main=main).marked_code()
 
 
 class CodeGen:

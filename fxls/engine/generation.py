@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import fxls
 from fxls.engine.arguments import references
 from fxls.engine.codegen import (
     INDENT,
@@ -32,15 +33,23 @@ __all__ = ["Generation"]
 class Generation:
     """The writing of one graph by the rules of one `CodeGen`."""
 
-    def __init__(self, codegen: CodeGen, graph: Graph, root: str, **form: Any) -> None:
+    def __init__(
+        self,
+        codegen: CodeGen,
+        graph: Graph,
+        root: str,
+        main: str = "__main__",
+        **form: Any,
+    ) -> None:
         self._codegen = codegen
         self._root = root
+        self._main = main
         self._form = form
         self._nodes = list(graph.nodes)
         self._frees = _last_uses(self._nodes)
         self._names: _Names | None = None
         """What each node is called here; None when that is its own name."""
-        self._scope = Globals(None)
+        self._scope = Globals()
         self._rows: list[Node | None] = []
         """Per line of the body, the node that it is the line of."""
 
@@ -94,13 +103,13 @@ class Generation:
     def _plain_lines(self) -> list[str] | None:
         """The lines with every node under its own name; None where names clash."""
         scope = self._start(None)
-        root = self._root
+        key = (self._root, self._main)
         frees = self._frees
         lines: list[str] = []
         rows = self._rows
         for node in self._nodes:
             written = node._line
-            if written is None or written[0] != root:
+            if written is None or written[0] != key:
                 op = node._op
                 if op == "placeholder":
                     if (name := _parameter_name(node)) != node._name:
@@ -122,11 +131,15 @@ class Generation:
                 names = " = ".join([used._name for used in freed])
                 lines.append(f"{written[1]};  {names} = None")
             rows.append(node)
+        if scope.wrapped:
+            scope.values["fxls"] = fxls
         return None if scope.clash or self._names_clash() else lines
 
-    def _written(self, node: Node) -> tuple[str, str, dict[str, Any], dict[str, None]]:
+    def _written(
+        self, node: Node
+    ) -> tuple[tuple[str, str], str, dict[str, Any], dict[str, None]]:
         """A node's line and the globals it needs, to be kept with the node."""
-        own = Globals(None)
+        own = Globals(None, self._main)
         pieces = statement(node, self._root, own)
         text = "".join([p if isinstance(p, str) else p._name for p in pieces])
         whole = self._scope
@@ -134,7 +147,8 @@ class Generation:
             if whole.values.setdefault(name, value) is not value:
                 own.clash = True
         whole.clash = whole.clash or own.clash
-        return self._root, text, own.values, own.wrapped
+        whole.wrapped.update(own.wrapped)
+        return (self._root, self._main), text, own.values, own.wrapped
 
     def _names_clash(self) -> bool:
         names = {node._name for node in self._nodes}
@@ -149,6 +163,8 @@ class Generation:
         namespace = Namespace()
         self._names = names = _Names(namespace)
         scope = self._start(namespace)
+        if any(node.noted("is_wrapped") for node in self._nodes):
+            scope.values[namespace.create_name("fxls", fxls)] = fxls
         lines: list[str] = []
         for node in self._nodes:
             if node._op == "placeholder":
@@ -187,7 +203,7 @@ class Generation:
 
     def _start(self, namespace: Namespace | None) -> Globals:
         self._rows = []
-        self._scope = scope = Globals(namespace)
+        self._scope = scope = Globals(namespace, self._main)
         for name, value in (*STANDARD_GLOBALS, *self._codegen.additional_globals()):
             scope.values[name] = value
             if namespace is not None:

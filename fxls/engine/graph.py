@@ -68,6 +68,8 @@ class Graph:
         self._tracer_extras = tracer_extras
         self._codegen = CodeGen()
         self._co_fields: dict[str, Any] = {}
+        self.traced: tuple[str, str] | None = None
+        """Module and qualified name of the class or function that was traced."""
 
     @property
     def owning_module(self) -> GraphModule | None:
@@ -460,6 +462,7 @@ class Graph:
         new = Graph(tracer_cls=self._tracer_cls)
         new._codegen = copy.deepcopy(self._codegen, memo)
         new._co_fields = dict(self._co_fields)
+        new.traced = self.traced
         val_map: dict[Node, Node] = {}
         copied = new.graph_copy(self, val_map, return_output_node=True)
         if isinstance(copied, tuple):

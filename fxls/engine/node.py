@@ -217,10 +217,14 @@ class Node(Reference):
 
     def noted(self, key: str) -> Any:
         """What `meta` holds for a key, or None; does not make `meta`."""
+        return self.noted_all().get(key)
+
+    def noted_all(self) -> Mapping[str, Any]:
+        """`meta`, or an empty mapping while nobody read it."""
         try:
-            return _meta_of(self).get(key)
+            return _meta_of(self)
         except AttributeError:
-            return None
+            return _NOTHING
 
     def prepend(self, x: Node) -> None:
         """Move `x` directly in front of this node."""
@@ -345,6 +349,9 @@ class Node(Reference):
 
 _meta_of: Callable[[Node], dict[str, Any]] = cast("Any", Node.meta).__get__
 """Reads the slot itself: raises AttributeError while it is empty."""
+
+
+_NOTHING: Mapping[str, Any] = {}
 
 
 def check_op_and_target(op: str, target: Target) -> None:

@@ -35,10 +35,14 @@ class Globals:
     name is taken as it is, and `clash` tells when two values wanted the same.
     """
 
-    __slots__ = ("clash", "namespace", "values", "wrapped")
+    __slots__ = ("clash", "main", "namespace", "values", "wrapped")
 
-    def __init__(self, namespace: Namespace | None) -> None:
+    def __init__(
+        self, namespace: Namespace | None = None, main: str = "__main__"
+    ) -> None:
         self.namespace = namespace
+        self.main = main
+        """What the names of the program's own module begin with."""
         self.values: dict[str, Any] = {}
         self.wrapped: dict[str, None] = {}
         """The names of functions that a later trace must record as calls again."""
@@ -48,6 +52,8 @@ class Globals:
         """The name by which the code can say `value`; `hint` is what to call it."""
         if value is not torch.device and _is_torchs(value):
             return qualified_name(value)
+        if hint.startswith("__main__."):
+            hint = self.main + hint[len("__main__") :]
         name = identifier(hint)
         if name in self.values and self.values[name] is value:
             return name
@@ -65,10 +71,8 @@ class Globals:
         origin: Any = getattr(annotation, "__origin__", None)
         if isinstance(annotation, types.UnionType):
             return "|".join(map(self.annotation, annotation.__args__))
-        if (
-            origin is None
-            or (isinstance(annotation, type)
-            and not _arguments(annotation))
+        if origin is None or (
+            isinstance(annotation, type) and not _arguments(annotation)
         ):
             return self._plain_annotation(annotation)
         base = (

@@ -1,0 +1,5 @@
+"""In the user's process: graphs become listings, and code runs under their paths."""
+
+from fxls.runtime.listing_of import listing_of
+
+__all__ = ["listing_of"]

@@ -1,0 +1,35 @@
+"""By which name a module is importable, also when it runs as the program."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+__all__ = ["importable_name", "name_of_file"]
+
+
+def name_of_file(path: str) -> str:
+    """The dotted name of a source file: each folder with an ``__init__.py`` counts."""
+    file = Path(path)
+    names = [] if file.stem == "__init__" else [file.stem]
+    folder = file.parent
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(names)
+
+
+def importable_name(module: str) -> str:
+    """`module`, unless it is ``__main__``: then what importing its file would call it.
+
+    A run of ``net.py`` and a trace that imports it then give the same listing.
+    """
+    if module != "__main__":
+        return module
+    main: ModuleType | None = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if spec is not None and spec.name != "__main__":
+        return spec.name.removesuffix(".__main__")  # python -m package.module
+    path = getattr(main, "__file__", None)
+    return name_of_file(str(Path(path).absolute())) if path else module

@@ -1,0 +1,96 @@
+"""The tables of a listing under construction: sources, frames and module stacks."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from fxls.engine import origin
+from fxls.engine.origin import RawOrigin
+from fxls.engine.scope import ScopeSnapshot
+from fxls.listing import Frame, Scope, Source
+
+__all__ = ["Tables", "source_digest"]
+
+
+class Tables:
+    """The shared rows of a listing under construction."""
+
+    def __init__(self) -> None:
+        self.sources: list[Source] = []
+        self.frames: list[Frame] = []
+        self.scopes: list[Scope] = []
+        self._source_rows: dict[str, int] = {}
+        self._frame_rows: dict[Frame, int] = {}
+        self._scope_rows: dict[int, int] = {}
+        self._raw: dict[int, int | None] = {}
+        """By identity of what the engine keeps, which lives as long as the graph."""
+
+    def frame(self, raw: RawOrigin | None) -> int | None:
+        """The row of an origin as the engine keeps it."""
+        if id(raw) in self._raw:
+            return self._raw[id(raw)]
+        found = origin.resolve(raw)
+        row: int | None = None
+        for place in reversed(found.places) if found is not None else ():
+            span = place.span
+            frame = Frame(
+                self.source(place.path),
+                place.function,
+                span.start.line,
+                span.start.column,
+                span.end.line,
+                span.end.column,
+                row,
+            )
+            known = self._frame_rows.get(frame)
+            if known is None:
+                known = self._frame_rows[frame] = len(self.frames)
+                self.frames.append(frame)
+            row = known
+        self._raw[id(raw)] = row
+        return row
+
+    def source(self, path: str) -> int:
+        """The row of a source file."""
+        row = self._source_rows.get(path)
+        if row is None:
+            row = self._source_rows[path] = len(self.sources)
+            self.sources.append(Source(path, source_digest(path)))
+        return row
+
+    def scope(self, snapshot: ScopeSnapshot | None) -> int | None:
+        """The row of a module stack."""
+        if snapshot is None:
+            return None
+        row = self._scope_rows.get(id(snapshot))
+        if row is None:
+            parent = self.scope(snapshot.caller)
+            kind: Any = snapshot.type
+            name = (
+                f"{kind.__module__}.{kind.__qualname__}"
+                if isinstance(kind, type)
+                else str(kind)
+            )
+            row = self._scope_rows[id(snapshot)] = len(self.scopes)
+            self.scopes.append(Scope(snapshot.path, name, parent))
+        return row
+
+
+def source_digest(path: str) -> str:
+    """The hash of a source file as it is; empty when it cannot be read."""
+    try:
+        file = Path(path)
+        state = file.stat()
+        key = (state.st_mtime_ns, state.st_size)
+        known = _digests.get(path)
+        if known is None or known[0] != key:
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+            known = _digests[path] = (key, digest)
+    except OSError:
+        return ""
+    return known[1]
+
+
+_digests: dict[str, tuple[tuple[int, int], str]] = {}
