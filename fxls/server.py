@@ -16,6 +16,7 @@ from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from lsprotocol import types as lsp
+from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from fxls import __version__
@@ -55,10 +56,13 @@ class Server(LanguageServer):
         self.client = Client()
         self.tasks: set[asyncio.Task[object]] = set()
         self._uris: dict[str, str] = {}
+        self._shown: set[str] = set()
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Log what pygls could not handle; a pop-up would help nobody."""
-        self.log(lsp.MessageType.Error, f"fxls: {error}")
+        # A request gets its error as the answer.
+        if source is not FeatureRequestError:
+            self.log(lsp.MessageType.Error, str(error))
 
     def opened(self, uri: str) -> str | None:
         """Note how the client spells a path; None when it is no file."""
@@ -74,9 +78,12 @@ class Server(LanguageServer):
         return path
 
     def publish(self, *paths: str) -> None:
-        """Send what there is to say about files."""
+        """Send what there is to say about files, if that is or was anything."""
         for path in paths:
             said = self.session.diagnostics(path)
+            if not said and path not in self._shown:
+                continue
+            (self._shown.add if said else self._shown.discard)(path)
             items = [self.client.diagnostic(d, self.session.lines_of) for d in said]
             uri = self._uris.get(path) or uri_of(path)
             self.text_document_publish_diagnostics(
@@ -123,24 +130,20 @@ def on_did_open(ls: Server, params: lsp.DidOpenTextDocumentParams) -> None:
     path = ls.opened(params.text_document.uri)
     if path is None:
         return
-    if ls.session.trouble(path):
-        ls.publish(path)
-    elif ls.session.document(path) is None and path.endswith(".py"):
-        _look_at(ls, path)
+    ls.publish(path)
+    _look_at(ls, path)
 
 
 def on_did_change(ls: Server, params: lsp.DidChangeTextDocumentParams) -> None:
     path = path_of(params.text_document.uri)
-    if path is not None and path.endswith(".py"):
+    if path is not None:
         # The diagnostics of a listing say whether it is still the generated text.
         ls.publish(path)
 
 
 def on_did_save(ls: Server, params: lsp.DidSaveTextDocumentParams) -> None:
     path = path_of(params.text_document.uri)
-    if path is None or ls.session.document(path) or ls.session.trouble(path):
-        return
-    if path.endswith(".py"):
+    if path is not None:
         _look_at(ls, path)
 
 
@@ -289,6 +292,8 @@ def _jump(
 
 def _look_at(ls: Server, path: str) -> None:
     """Check the entries of a source, and trace them when that is allowed."""
+    if not path.endswith(".py") or ls.session.is_listing(path):
+        return
     ls.publish(*ls.session.check(path))
     found = ls.session.entries(path)
     if not ls.session.settings.trusted or not found:
@@ -352,7 +357,7 @@ def guarded_task(
 def make_server() -> Server:
     """A server with every handler, for one client."""
     server = Server()
-    handlers: dict[str, Callable[..., object]] = {
+    handlers: dict[str, Callable[[Server, Any], object]] = {
         lsp.INITIALIZE: on_initialize,
         lsp.TEXT_DOCUMENT_DID_OPEN: on_did_open,
         lsp.TEXT_DOCUMENT_DID_CHANGE: on_did_change,

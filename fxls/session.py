@@ -69,6 +69,11 @@ class Session:
         """The listing at a path; None when it is none, or not as it was written."""
         return self._read(path)[0]
 
+    def is_listing(self, path: str) -> bool:
+        """Whether a file is one of a store, also a damaged one."""
+        document, error = self._read(path)
+        return document is not None or not isinstance(error, NotAListing | None)
+
     def trouble(self, path: str) -> tuple[Diagnostic, ...]:
         """What keeps a file of the store from being shown as a listing."""
         error = self._read(path)[1]
@@ -109,8 +114,8 @@ class Session:
         text = self.text_of(path) or ""
         failures = ide_entries.problems(text, path)
         said = [
-            *_standing(failures, Kind.COMMENT, path),
-            *_standing(self._project(path).problems, Kind.PROJECT, path),
+            *_standing(failures, Kind.COMMENT),
+            *_standing(self._project(path).problems, Kind.PROJECT),
         ]
         kept = {"", *(entry.expression for entry in self.entries(path))}
         return (*self._say((path, ""), said), *self.forget(path, kept))
@@ -147,7 +152,8 @@ class Session:
     def diagnostics(self, path: str) -> tuple[Diagnostic, ...]:
         """All there is to say about a file, each thing once."""
         found = (d for said in self._said.values() for d in said if d.path == path)
-        return (*self.trouble(path), *dict.fromkeys(found))
+        trouble = self.trouble(path) if self._open_text(path) is not None else ()
+        return (*trouble, *dict.fromkeys(found))
 
     async def close(self) -> None:
         """End the worker."""
@@ -217,10 +223,8 @@ class Session:
         return tuple(dict.fromkeys(d.path for d in (*before, *after)))
 
 
-def _standing(
-    failures: Iterable[Failure], kind: Kind, path: str
-) -> Iterable[Diagnostic]:
-    """Failures that have a place of their own, so that no entry's is needed."""
-    nothing = Entry(path, "", kind)
+def _standing(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
+    """Failures that say themselves where they stand."""
     for failure in failures:
-        yield from diagnostics(failure, nothing, lambda path: True)
+        entry = Entry(failure.places[0].path, "", kind)
+        yield from diagnostics(failure, entry, lambda path: True)

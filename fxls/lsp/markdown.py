@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import groupby
 
-from fxls.ide.card import Card, Code, Field, Grid, Inline, Line, Link, Snippet
+from fxls.ide.card import Block, Card, Code, Field, Grid, Inline, Line, Link, Snippet
 from fxls.lsp.uris import link_to
 
 __all__ = ["markdown", "plain"]
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_SPECIAL = re.compile(r"([\\`*{}\[\]<>#|~]|(?<![^\W_])_|_(?![^\W_]))")
+"""An underscore inside a word is no markup."""
 
 
 def markdown(card: Card) -> str:
     """The card for a client that shows Markdown; links are ``file:`` URIs."""
-    out: list[str] = []
-    listed = False
-    for block in card:
-        if isinstance(block, Field) != listed and out:
-            out.append("")
-        listed = isinstance(block, Field)
-        match block:
-            case Line(parts):
-                out += [_inline(parts), ""]
-            case Field(name, parts):
-                label = f"**{name}**: " if name else ""
-                out.append(f"- {label}{_inline(parts) or '—'}")
-            case Snippet(text):
-                fence = _fence(text, shortest=3)
-                out += [f"{fence}python", text, fence, ""]
-            case Grid(header, rows):
-                out += [_row([_escaped(name) for name in header])]
-                out += [_row(["---"] * len(header))]
-                out += [_row([_inline(cell) for cell in row]) for row in rows]
-                out.append("")
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip("\n")
+    chunks: list[str] = []
+    for listed, blocks in groupby(card, lambda block: isinstance(block, Field)):
+        # The items of a list follow each other; all else has a blank line between.
+        written = [_block(block) for block in blocks]
+        chunks += ["\n".join(written)] if listed else written
+    return "\n\n".join(chunks)
 
 
 def plain(card: Card) -> str:
@@ -52,6 +40,21 @@ def plain(card: Card) -> str:
             case Grid(header, rows):
                 out += _aligned([header, *(tuple(map(_words, row)) for row in rows)])
     return "\n".join(out)
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Line(parts):
+            return _inline(parts)
+        case Field(name, parts):
+            label = f"**{name}**: " if name else ""
+            return f"- {label}{_inline(parts) or '—'}"
+        case Snippet(text):
+            fence = _fence(text, shortest=3)
+            return f"{fence}python\n{text}\n{fence}"
+        case Grid(header, rows):
+            head = [_row(map(_escaped, header)), _row(["---"] * len(header))]
+            return "\n".join([*head, *(_row(map(_inline, row)) for row in rows)])
 
 
 def _inline(parts: tuple[Inline, ...]) -> str:
@@ -86,7 +89,7 @@ def _escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
 
 
-def _row(cells: list[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     # A bar ends a cell even inside code, unless it is escaped.
     bars = (re.sub(r"(?<!\\)\|", r"\\|", cell) for cell in cells)
     return f"| {' | '.join(bars)} |"

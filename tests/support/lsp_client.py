@@ -1,0 +1,190 @@
+"""A client that talks to a real server process, and sees all that it says."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+__all__ = ["SERVE", "LspClient", "started"]
+
+Json = Any
+
+SERVE = "from fxls.server import serve_stdio; serve_stdio()"
+
+_PATIENCE = 60
+"""Seconds after which a message that does not come fails the test."""
+
+VS_CODE: Mapping[str, Json] = {
+    "general": {"positionEncodings": ["utf-16"]},
+    "textDocument": {
+        "hover": {"contentFormat": ["markdown", "plaintext"]},
+        "definition": {"linkSupport": True},
+        "implementation": {"linkSupport": True},
+    },
+}
+
+
+class LspClient:
+    """One conversation.
+
+    - Messages of the server wait until the test takes them; `end` fails when one was
+      left, so a test says all that its conversation has.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self._messages: queue.Queue[Json] = queue.Queue()
+        self._kept: list[Json] = []
+        self._ids = 0
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def initialize(
+        self,
+        root: Path,
+        options: Mapping[str, Json] | None = None,
+        capabilities: Mapping[str, Json] = VS_CODE,
+    ) -> Json:
+        """Begin the conversation; returns the server's capabilities."""
+        params = {
+            "processId": None,
+            "rootUri": root.as_uri(),
+            "capabilities": capabilities,
+            "initializationOptions": options,
+        }
+        result = self.request("initialize", params)
+        self.notify("initialized", {})
+        return result["capabilities"]
+
+    def open(self, path: Path, text: str | None = None) -> None:
+        """Open a file, as it is on the disk when no text is given."""
+        item = {"uri": path.as_uri(), "languageId": "python", "version": 1}
+        content = path.read_bytes().decode() if text is None else text
+        self.notify("textDocument/didOpen", {"textDocument": {**item, "text": content}})
+
+    def ask(
+        self, method: str, path: Path, line: int, character: int, **more: Json
+    ) -> Json:
+        """The answer to a ``textDocument/`` request about a place."""
+        params = {
+            "textDocument": {"uri": path.as_uri()},
+            "position": {"line": line, "character": character},
+            **more,
+        }
+        return self.request(f"textDocument/{method}", params)
+
+    def request(self, method: str, params: Json) -> Json:
+        """The result of a request; an error of the server fails the test."""
+        answer = self.answer(self.send(method, params))
+        assert "error" not in answer, answer["error"]
+        return answer["result"]
+
+    def send(self, method: str, params: Json) -> int:
+        """Send a request without waiting for its answer; returns its id."""
+        self._ids += 1
+        self._write({"id": self._ids, "method": method, "params": params})
+        return self._ids
+
+    def answer(self, request: int) -> Json:
+        return self._take(
+            lambda message: message.get("id") == request and "method" not in message
+        )
+
+    def notify(self, method: str, params: Json) -> None:
+        self._write({"method": method, "params": params})
+
+    def notification(self, method: str) -> Json:
+        """The parameters of the next notification of this kind."""
+        return self._take(lambda m: m.get("method") == method)["params"]
+
+    def diagnostics(self, path: Path) -> list[Json]:
+        """The next diagnostics of a file."""
+        method = "textDocument/publishDiagnostics"
+        said = self._take(
+            lambda m: m.get("method") == method and m["params"]["uri"] == path.as_uri()
+        )
+        return said["params"]["diagnostics"]
+
+    def end(self) -> str:
+        """Shut the server down; returns what it wrote to standard error."""
+        self.request("shutdown", None)
+        self.notify("exit", None)
+        stdin, stderr = self.process.stdin, self.process.stderr
+        assert stdin is not None
+        assert stderr is not None
+        stdin.close()
+        errors = stderr.read().decode()
+        assert self.process.wait(_PATIENCE) == 0, errors
+        self._reader.join(_PATIENCE)
+        while not self._messages.empty():
+            self._kept.append(self._messages.get())
+        left = [message for message in self._kept if message is not None]
+        assert left == [], f"left unread: {left}"
+        return errors
+
+    def close(self) -> None:
+        """Free what the process holds, also when the test failed."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def _take(self, wanted: Callable[[Json], bool]) -> Json:
+        for kept in self._kept:
+            if kept is not None and wanted(kept):
+                self._kept.remove(kept)
+                return kept
+        while True:
+            message = self._messages.get(timeout=_PATIENCE)
+            assert message is not None, "the server ended"
+            if wanted(message):
+                return message
+            self._kept.append(message)
+
+    def _write(self, message: Json) -> None:
+        assert self.process.stdin is not None
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.process.stdin.flush()
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        assert stream is not None
+        while True:
+            length = 0
+            while line := stream.readline().strip():
+                name, _, value = line.partition(b":")
+                assert name.lower() in {b"content-length", b"content-type"}, line
+                length = int(value) if name.lower() == b"content-length" else length
+            if not length:
+                self._messages.put(None)
+                return
+            self._messages.put(json.loads(stream.read(length)))
+
+
+@contextmanager
+def started(
+    program: str = SERVE, *, environment: Mapping[str, str] | None = None
+) -> Generator[LspClient]:
+    """A server in a process of its own, that is gone afterwards."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=None if environment is None else dict(environment),
+    )
+    client = LspClient(process)
+    try:
+        yield client
+    finally:
+        client.close()
