@@ -7,8 +7,10 @@ names do clash, all is written anew with names that a namespace hands out on the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+import re
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import fxls
 from fxls.engine.arguments import references
@@ -20,12 +22,12 @@ from fxls.engine.codegen import (
     PythonCode,
 )
 from fxls.engine.names import Namespace, is_illegal
-from fxls.engine.statement import Globals, Pieces, statement, write
+from fxls.engine.node import Node
+from fxls.engine.statement import Globals, Writer
 from fxls.listing import Mark, Role
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.engine.node import Node
 
 __all__ = ["Generation"]
 
@@ -42,113 +44,108 @@ class Generation:
         **form: Any,
     ) -> None:
         self._codegen = codegen
-        self._root = root
-        self._main = main
+        self._key = (root, main)
         self._form = form
         self._nodes = list(graph.nodes)
         self._frees = _last_uses(self._nodes)
-        self._names: _Names | None = None
-        """What each node is called here; None when that is its own name."""
+        self._naming = _OWN_NAMES
         self._scope = Globals()
+        self._writer = Writer(root, self._scope, self._naming.reads)
         self._rows: list[Node | None] = []
         """Per line of the body, the node that it is the line of."""
+        self._texts: list[str] = []
+        """The lines of the body, without indentation."""
 
     def code(self) -> PythonCode:
         """The source."""
-        lines = self._plain_lines()
-        if lines is None:
-            lines = self._renamed_lines()
-        if self._codegen._body_transformer is not None:
-            lines = self._transformed(lines, self._codegen._body_transformer)
-        if not lines:
-            lines = ["pass"]
-            self._rows = [None]
-        head = self._head(self._text)
+        if not self._write_plainly():
+            self._write_with_new_names()
+        transform = self._codegen._body_transformer
+        if transform is not None:
+            self._transform(transform)
+        if not self._texts:
+            self._texts.append("pass")
+            self._rows.append(None)
+        head = self._head(self._naming)
         prologue = self._prologue()
-        body = f"\n{INDENT}".join(lines)
-        at = {node: i for i, node in enumerate(self._nodes)}
+        index = {node: i for i, node in enumerate(self._nodes)}
         return PythonCode(
-            f"{prologue}{head}\n{INDENT}{body}\n{INDENT}",
+            self._joined(prologue, head, self._texts),
             self._scope.values,
             {
-                line: None if node is None else at[node]
+                line: None if node is None else index[node]
                 for line, node in enumerate(self._rows, 1 + head.count("\n"))
             },
             prologue.count("\n") + 1,
         )
 
     def marked_code(self) -> MarkedCode:
-        """The source, and where each of its names of a node stands."""
+        """The source, and where each of its names of a node stands.
+
+        All is written once more with a fence around every name.
+        """
         code = self.code()
-        sheet = _Sheet(self._nodes, self._name)
-        sheet.put([self._prologue()], Role.BINDS)
-        definition = sheet.line
-        head = self._head(lambda pieces: _fenced(pieces, self._name))
-        sheet.put(self._unfenced(head), Role.BINDS)
-        lines: dict[Node, int] = {}
-        for node in self._rows:
-            sheet.put(["\n" + INDENT], Role.READS)
+        fences = _fenced(self._naming)
+        self._writer = Writer(self._key[0], self._scope, fences.reads)
+        head = self._head(fences)
+        if _plain(head) != self._head(self._naming):
+            head = self._head(self._naming)  # a CodeGen that looks at what names are
+        texts = [
+            text if node is None else self._row(node, fences)
+            for node, text in zip(self._rows, self._texts, strict=True)
+        ]
+        index = {node: i for i, node in enumerate(self._nodes)}
+        named = {self._naming.reads(node): i for node, i in index.items()}
+        fenced = self._joined(self._prologue(), head, texts)
+        assert _plain(fenced) == code.src, "a line was written in two ways"
+        definition = code._prologue_start - 1
+        lines = [definition] * len(self._nodes)
+        at = definition + 1 + head.count("\n")
+        for node, text in zip(self._rows, texts, strict=True):
             if node is not None:
-                lines.setdefault(node, sheet.line)
-                self._put_row(node, sheet)
-        return MarkedCode(
-            code,
-            tuple(sheet.marks),
-            tuple([lines.get(node, definition) for node in self._nodes]),
-            definition,
-        )
+                lines[index[node]] = at
+            at += 1 + text.count("\n")
+        return MarkedCode(code, _marks(fenced, named), tuple(lines), definition)
 
     # -- the lines of the body ---------------------------------------------------
 
-    def _plain_lines(self) -> list[str] | None:
-        """The lines with every node under its own name; None where names clash."""
-        scope = self._start(None)
-        key = (self._root, self._main)
-        frees = self._frees
-        lines: list[str] = []
-        rows = self._rows
+    def _write_plainly(self) -> bool:
+        """Write the lines with every node under its own name; False when names clash."""
+        self._start(None)
+        scope, frees, key = self._scope, self._frees, self._key
         for node in self._nodes:
             written = node._line
             if written is None or written[0] != key:
-                op = node._op
-                if op == "placeholder":
-                    if (name := _parameter_name(node)) != node._name:
-                        lines.append(f"{node._name} = {name}")
-                        rows.append(node)
+                if node._op == "placeholder" or node._op == "output":
+                    self._add_row(node)
                     continue
-                if op == "output":
-                    lines.append(self._return(node))
-                    rows.append(node)
-                    continue
-                written = node._line = self._written(node)
-            if written[2]:
-                scope.values.update(written[2])
-                scope.wrapped.update(written[3])
+                scope.needed = {}
+                text = self._writer.statement(node, node._name)
+                wrapped = self._wrapped_name(node)
+                written = node._line = (key, text, scope.needed, wrapped)
+            else:
+                if written[2]:
+                    for name, value in written[2].items():
+                        if scope.values.setdefault(name, value) is not value:
+                            scope.clash = True
+                if written[3]:
+                    scope.wrapped[written[3]] = None
             freed = frees.get(node)
             if freed is None:
-                lines.append(written[1])
+                self._texts.append(written[1])
             else:
                 names = " = ".join([used._name for used in freed])
-                lines.append(f"{written[1]};  {names} = None")
-            rows.append(node)
+                self._texts.append(f"{written[1]};  {names} = None")
+            self._rows.append(node)
         if scope.wrapped:
             scope.values["fxls"] = fxls
-        return None if scope.clash or self._names_clash() else lines
+        return not (scope.clash or self._names_clash())
 
-    def _written(
-        self, node: Node
-    ) -> tuple[tuple[str, str], str, dict[str, Any], dict[str, None]]:
-        """A node's line and the globals it needs, to be kept with the node."""
-        own = Globals(None, self._main)
-        pieces = statement(node, self._root, own)
-        text = "".join([p if isinstance(p, str) else p._name for p in pieces])
-        whole = self._scope
-        for name, value in own.values.items():
-            if whole.values.setdefault(name, value) is not value:
-                own.clash = True
-        whole.clash = whole.clash or own.clash
-        whole.wrapped.update(own.wrapped)
-        return (self._root, self._main), text, own.values, own.wrapped
+    def _wrapped_name(self, node: Node) -> str | None:
+        """The name of the function that a node calls, when a trace must record it."""
+        if not self._scope.wrapped or not node.noted("is_wrapped"):
+            return None
+        return next(reversed(self._scope.needed), None)
 
     def _names_clash(self) -> bool:
         names = {node._name for node in self._nodes}
@@ -158,76 +155,75 @@ class Generation:
             or any(is_illegal(name, None) for name in names)
         )
 
-    def _renamed_lines(self) -> list[str]:
-        """The lines with names made unique in the order in which they are needed."""
+    def _write_with_new_names(self) -> None:
+        """Write the lines with names made unique in the order in which they come."""
         namespace = Namespace()
-        self._names = names = _Names(namespace)
-        scope = self._start(namespace)
+        names = _Names(namespace).__getitem__
+        self._naming = _Naming(names, names, names)
+        self._start(namespace)
         if any(node.noted("is_wrapped") for node in self._nodes):
-            scope.values[namespace.create_name("fxls", fxls)] = fxls
-        lines: list[str] = []
+            self._scope.values[namespace.create_name("fxls", fxls)] = fxls
         for node in self._nodes:
-            if node._op == "placeholder":
-                name = self._text(self._parameter(node))
-                name = _parameter_name(node)
-                if name != names[node]:
-                    lines.append(f"{names[node]} = {name}")
-                    self._rows.append(node)
-                continue
-            if node._op == "output":
-                lines.append(self._return(node))
-            else:
-                pieces = statement(node, self._root, scope)
-                lines.append(self._text([*pieces, *self._freeing(node)]))
-            self._rows.append(node)
-        return lines
+            self._add_row(node)
 
-    def _transformed(
-        self, lines: list[str], transform: Callable[[list[str]], list[str]]
-    ) -> list[str]:
-        """What a transformer makes of the lines.
-
-        A string that comes back as the same object is still the line of its node.
-        """
-        given = [f"{line}\n" for line in lines]
-        rows = {id(text): node for text, node in zip(given, self._rows, strict=True)}
+    def _start(self, namespace: Namespace | None) -> None:
         self._rows = []
-        result: list[str] = []
-        for text in transform(list(given)):
-            line = text.removesuffix("\n").replace("\n", f"\n{INDENT}")
-            result.append(line)
-            self._rows.append(rows.get(id(text)))
-            if self._rows[-1] is None:
-                self._rows += [None] * line.count("\n")
-        return result
-
-    def _start(self, namespace: Namespace | None) -> Globals:
-        self._rows = []
-        self._scope = scope = Globals(namespace, self._main)
+        self._texts = []
+        self._scope = scope = Globals(namespace, self._key[1])
+        self._writer = Writer(self._key[0], scope, self._naming.reads)
         for name, value in (*STANDARD_GLOBALS, *self._codegen.additional_globals()):
             scope.values[name] = value
             if namespace is not None:
                 namespace.create_name(name, value)
-        return scope
 
-    def _freeing(self, node: Node) -> Pieces:
-        out: Pieces = []
-        for used in self._frees.get(node, ()):
-            out += [" = " if out else ";  ", used]
-        if out:
-            out.append(" = None")
-        return out
+    def _add_row(self, node: Node) -> None:
+        if node._op == "placeholder":
+            self._parameter(node, self._naming)  # its annotation asks for names first
+            if _parameter_name(node) == self._naming.reads(node):
+                return
+        self._texts.append(self._row(node, self._naming))
+        self._rows.append(node)
+
+    def _row(self, node: Node, naming: _Naming) -> str:
+        """The line of a node in the body."""
+        op = node._op
+        if op == "placeholder":
+            return f"{naming.binds(node)} = {_parameter_name(node)}"
+        if op == "output":
+            return self._return(node, naming)
+        text = self._writer.statement(node, naming.binds(node))
+        freed = self._frees.get(node)
+        if freed is None:
+            return text
+        return f"{text};  {' = '.join(map(naming.frees, freed))} = None"
+
+    def _transform(self, transform: Callable[[list[str]], list[str]]) -> None:
+        """Let a function change the lines.
+
+        A string that comes back as the same object is still the line of its node.
+        """
+        given = [f"{text}\n" for text in self._texts]
+        rows = {id(text): node for text, node in zip(given, self._rows, strict=True)}
+        back = list(transform(list(given)))
+        self._rows = [rows.get(id(text)) for text in back]
+        self._texts = [
+            text.removesuffix("\n").replace("\n", f"\n{INDENT}") for text in back
+        ]
 
     # -- the parts of the function -----------------------------------------------
+
+    def _joined(self, prologue: str, head: str, texts: list[str]) -> str:
+        body = f"\n{INDENT}".join(texts)
+        return f"{prologue}{head}\n{INDENT}{body}\n{INDENT}"
 
     def _prologue(self) -> str:
         wraps = "\n".join(f'fxls.engine.wrap("{name}")' for name in self._scope.wrapped)
         return f"\n{wraps}\n\n"
 
-    def _head(self, text: Callable[[Pieces], str]) -> str:
-        """The line of ``def``; `text` says how a parameter's pieces become one str."""
+    def _head(self, naming: _Naming) -> str:
+        """The line of ``def``."""
         parameters = [
-            text(self._parameter(node))
+            self._parameter(node, naming)
             for node in self._nodes
             if node._op == "placeholder"
         ]
@@ -243,72 +239,42 @@ class Generation:
             return codegen.gen_fn_def(parameters, returns, expanded_def=True)
         return codegen.gen_fn_def(parameters, returns)
 
-    def _parameter(self, node: Node) -> Pieces:
+    def _parameter(self, node: Node, naming: _Naming) -> str:
         name = _parameter_name(node)
-        stars = str(node._target)[: -len(name)]
-        out: Pieces = [stars, node if name == self._name(node) else name]
+        stars = cast("str", node._target)[: -len(name)]
+        if name == self._naming.reads(node):
+            name = naming.binds(node)
+        text = stars + name
         if node._type is not None:
-            out.append(f" : {self._scope.annotation(node._type)}")
+            text += f" : {self._scope.annotation(node._type)}"
         if node._args:
-            out.append(" = ")
-            write(node._args[0], out, self._scope)
-        return out
+            text += f" = {self._writer.argument(node._args[0])}"
+        return text
 
-    def _return(self, node: Node) -> str:
-        if type(self._codegen).generate_output is CodeGen.generate_output:
-            out: Pieces = ["return "]
-            write(node._args[0], out, self._scope)
-            return self._text(out)
-        return self._own_return(node, self._name)
-
-    def _own_return(self, node: Node, name_of: Callable[[Node], str]) -> str:
-        """What a `CodeGen`'s own `generate_output` writes, nodes being named as told."""
+    def _return(self, node: Node, naming: _Naming) -> str:
+        codegen = self._codegen
+        if type(codegen).generate_output is CodeGen.generate_output:
+            return f"return {self._writer.argument(node._args[0])}"
         used: list[Node] = references(node._args, node._kwargs)
         for one in used:
-            one._repr_fn = name_of
+            one._repr_fn = naming.reads
         try:
-            text = self._codegen.generate_output(node._args[0])
+            text = codegen.generate_output(node._args[0])
         finally:
             for one in used:
                 one._repr_fn = None
         return text.replace("\n", f"\n{INDENT}")
 
-    def _name(self, node: Node) -> str:
-        return node._name if self._names is None else self._names[node]
 
-    def _text(self, pieces: Pieces) -> str:
-        return "".join([p if isinstance(p, str) else self._name(p) for p in pieces])
+class _Naming(NamedTuple):
+    """How a node is named where it is bound, read and freed."""
 
-    # -- positions ---------------------------------------------------------------
-
-    def _put_row(self, node: Node, sheet: _Sheet) -> None:
-        op = node._op
-        if op == "placeholder":
-            sheet.put([node, f" = {_parameter_name(node)}"], Role.BINDS)
-        elif op == "output":
-            text = self._own_return(node, lambda one: _fence(self._name(one)))
-            if type(self._codegen).generate_output is CodeGen.generate_output:
-                out: Pieces = ["return "]
-                write(node._args[0], out, self._scope)
-                sheet.put(out, Role.READS)
-            else:
-                sheet.put(self._unfenced(text), Role.READS)
-        else:
-            pieces = statement(node, self._root, self._scope)
-            sheet.put(pieces, Role.READS, binds=node)
-            sheet.put(self._freeing(node), Role.FREES)
-
-    def _unfenced(self, text: str) -> Pieces:
-        """Text in which names are fenced, as pieces."""
-        named = {self._name(node): node for node in self._nodes}
-        out: Pieces = []
-        for part in text.split(_OPEN):
-            name, closed, rest = part.partition(_CLOSE)
-            out += [named[name], rest] if closed else [part]
-        return out
+    binds: Callable[[Node], str]
+    reads: Callable[[Node], str]
+    frees: Callable[[Node], str]
 
 
-class _Names(dict["Node", str]):
+class _Names(dict[Node, str]):
     """What nodes are called: their own names, made unique when first asked for."""
 
     def __init__(self, namespace: Namespace) -> None:
@@ -320,46 +286,40 @@ class _Names(dict["Node", str]):
         return name
 
 
-class _Sheet:
-    """Measures pieces as they are put one behind the other."""
+_own_name: Callable[[Node], str] = attrgetter("_name")
+_OWN_NAMES = _Naming(_own_name, _own_name, _own_name)
 
-    def __init__(self, nodes: Sequence[Node], name_of: Callable[[Node], str]) -> None:
-        self.line = 0
-        self.column = 0
-        self.marks: list[Mark] = []
-        self._at = {node: i for i, node in enumerate(nodes)}
-        self._name_of = name_of
-
-    def put(self, pieces: Pieces, role: Role, *, binds: Node | None = None) -> None:
-        """Put pieces; a name does what `role` says, or binds when it is `binds`."""
-        for piece in pieces:
-            if isinstance(piece, str):
-                newlines = piece.count("\n")
-                if newlines:
-                    self.line += newlines
-                    self.column = len(piece) - piece.rindex("\n") - 1
-                else:
-                    self.column += len(piece)
-            else:
-                length = len(self._name_of(piece))
-                does = Role.BINDS if piece is binds else role
-                self.marks.append(
-                    Mark(self.line, self.column, length, self._at[piece], does)
-                )
-                self.column += length
+_OPEN = {Role.BINDS: "\ue000", Role.READS: "\ue001", Role.FREES: "\ue002"}
+_CLOSE = "\ue003"
+"""Fences are of private characters: no identifier has them and `repr` escapes them."""
+_ROLE = {fence: role for role, fence in _OPEN.items()}
+_FENCES = re.compile("[\ue000-\ue003]")
 
 
-_OPEN, _CLOSE = "\ue000", "\ue001"
-"""A fence around a name, by which it is found again in what an overridden method made
-of it. They are private characters, which no identifier has."""
+def _fenced(naming: _Naming) -> _Naming:
+    def fence(role: Role) -> Callable[[Node], str]:
+        return lambda node: f"{_OPEN[role]}{naming.reads(node)}{_CLOSE}"
+
+    return _Naming(fence(Role.BINDS), fence(Role.READS), fence(Role.FREES))
 
 
-def _fence(name: str) -> str:
-    return f"{_OPEN}{name}{_CLOSE}"
+def _plain(fenced: str) -> str:
+    return _FENCES.sub("", fenced)
 
 
-def _fenced(pieces: Pieces, name_of: Callable[[Node], str]) -> str:
-    return "".join([p if isinstance(p, str) else _fence(name_of(p)) for p in pieces])
+def _marks(fenced: str, named: Mapping[str, int]) -> tuple[Mark, ...]:
+    """The marks of the text that is left when the fences are taken away."""
+    marks: list[Mark] = []
+    for number, line in enumerate(fenced.split("\n")):
+        if _CLOSE not in line:
+            continue
+        parts = _FENCES.split(line)
+        roles = [_ROLE[one] for one in _FENCES.findall(line) if one != _CLOSE]
+        column = len(parts[0])
+        for name, behind, role in zip(parts[1::2], parts[2::2], roles, strict=True):
+            marks.append(Mark(number, column, len(name), named[name], role))
+            column += len(name) + len(behind)
+    return tuple(marks)
 
 
 def _parameter_name(node: Node) -> str:

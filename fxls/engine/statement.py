@@ -1,7 +1,8 @@
-"""One node as a line of Python: the text, and which of its words name a node.
+"""One node as a line of Python.
 
-A statement is made as pieces: text, and the node itself wherever its name stands. So
-a position is known because the piece was put there, and never searched for.
+What stands in the line is made by one `Writer`; how a node is named in it is the caller's
+to say. So the same code writes the line for Python, under names that were made unique,
+and with a fence around every name, by which positions are known.
 """
 
 from __future__ import annotations
@@ -10,21 +11,17 @@ import enum
 import math
 import types
 import typing
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import torch
 
-from fxls.engine.arguments import Argument, Reference
+from fxls.engine.arguments import Argument
 from fxls.engine.names import Namespace, identifier, is_illegal
+from fxls.engine.node import Node
 from fxls.engine.targets import INPLACE_OPERATORS, OPERATORS, qualified_name
 
-if TYPE_CHECKING:
-    from fxls.engine.node import Node
-
-__all__ = ["Globals", "Pieces", "attribute_path", "statement", "write"]
-
-Pieces: TypeAlias = "list[str | Node]"
+__all__ = ["Globals", "Writer", "attribute_path"]
 
 
 class Globals:
@@ -35,7 +32,7 @@ class Globals:
     name is taken as it is, and `clash` tells when two values wanted the same.
     """
 
-    __slots__ = ("clash", "main", "namespace", "values", "wrapped")
+    __slots__ = ("clash", "main", "namespace", "needed", "values", "wrapped")
 
     def __init__(
         self, namespace: Namespace | None = None, main: str = "__main__"
@@ -47,21 +44,24 @@ class Globals:
         self.wrapped: dict[str, None] = {}
         """The names of functions that a later trace must record as calls again."""
         self.clash = False
+        self.needed: dict[str, Any] = {}
+        """What was asked for since the writer of a line last emptied it."""
 
     def name_of(self, hint: str, value: Any) -> str:
         """The name by which the code can say `value`; `hint` is what to call it."""
-        if value is not torch.device and _is_torchs(value):
+        if value is not torch.device and is_torchs(value):
             return qualified_name(value)
         if hint.startswith("__main__."):
             hint = self.main + hint[len("__main__") :]
         name = identifier(hint)
         if name in self.values and self.values[name] is value:
+            self.needed[name] = value
             return name
         if self.namespace is not None:
             name = self.namespace.create_name(name, value)
         elif name in self.values or is_illegal(name, value):
             self.clash = True
-        self.values[name] = value
+        self.values[name] = self.needed[name] = value
         return name
 
     def annotation(self, annotation: Any) -> str:
@@ -96,57 +96,82 @@ class Globals:
         return self.name_of(_annotation_hint(annotation), annotation)
 
 
-def statement(node: Node, root: str, scope: Globals) -> Pieces:
-    """The line of a node other than placeholder and output, without its indentation."""
-    op = node._op
-    target: Any = node._target
-    out: Pieces = [node]
-    if node._type is not None:
-        out.append(f" : {scope.annotation(node._type)}")
-    if op == "call_function":
-        _call_function(node, target, out, scope)
-    elif op == "call_method":
-        out.append(" = ")
-        write(node._args[0], out, scope)
-        out.append(f".{target}(")
-        _write_arguments(node._args[1:], node._kwargs, out, scope)
-        out.append(")")
-    elif op == "call_module":
-        out.append(f" = {attribute_path(root, target)}(")
-        _write_arguments(node._args, node._kwargs, out, scope)
-        out.append(")")
-    else:
+class Writer:
+    """Writes nodes and arguments; `name` says how a node is named where it is used."""
+
+    __slots__ = ("_name", "_root", "_scope")
+
+    def __init__(self, root: str, scope: Globals, name: Callable[[Node], str]) -> None:
+        self._root = root
+        self._scope = scope
+        self._name = name
+
+    def statement(self, node: Node, bound: str) -> str:
+        """The line of a node other than placeholder and output; `bound` is its name."""
+        op = node._op
+        target: Any = node._target
+        if node._type is not None:
+            bound = f"{bound} : {self._scope.annotation(node._type)}"
+        if op == "call_function":
+            return self._call_function(node, target, bound)
+        if op == "call_method":
+            subject = self.argument(node._args[0])
+            arguments = self._arguments(node._args[1:], node._kwargs)
+            return f"{bound} = {subject}.{target}({arguments})"
+        path = attribute_path(self._root, target)
+        if op == "call_module":
+            return f"{bound} = {path}({self._arguments(node._args, node._kwargs)})"
         assert op == "get_attr", f"{node._name}: no line of code for opcode {op!r}"
-        out.append(f" = {attribute_path(root, target)}")
-    return out
+        return f"{bound} = {path}"
 
+    def argument(self, arg: Argument) -> str:
+        """An argument as code."""
+        kind: Any = type(arg)
+        if kind is Node:
+            return self._name(arg)
+        if kind in _PLAIN:
+            return repr(arg)
+        if isinstance(arg, tuple):
+            items = self._items(cast("tuple[Any, ...]", arg))
+            text = f"({items},)" if len(arg) == 1 else f"({items})"
+            if hasattr(kind, "_fields"):
+                return self._scope.name_of(qualified_name(kind), kind) + text
+            return text
+        if isinstance(arg, list):
+            return f"[{self._items(cast('list[Any]', arg))}]"
+        if isinstance(arg, dict):
+            pairs = cast("dict[Any, Any]", arg).items()
+            inner = ", ".join([f"{key!r}: {self.argument(v)}" for key, v in pairs])
+            return f"{{{inner}}}"
+        if kind is slice:
+            return f"slice({self._items((arg.start, arg.stop, arg.step))})"
+        return _constant(arg, kind, self._scope)
 
-def write(arg: Argument, out: Pieces, scope: Globals) -> None:
-    """Append an argument as code."""
-    kind: Any = type(arg)
-    if isinstance(arg, Reference):
-        out.append(cast("Node", arg))
-    elif kind in _PLAIN:
-        out.append(repr(arg))
-    elif isinstance(arg, tuple):
-        items = cast("tuple[Any, ...]", arg)
-        if hasattr(kind, "_fields"):
-            out.append(scope.name_of(qualified_name(kind), kind))
-        _write_items("(", items, ",)" if len(items) == 1 else ")", out, scope)
-    elif isinstance(arg, list):
-        _write_items("[", cast("list[Any]", arg), "]", out, scope)
-    elif isinstance(arg, dict):
-        out.append("{")
-        separator = ""
-        for key, value in cast("dict[Any, Any]", arg).items():
-            out.append(f"{separator}{key!r}: ")
-            write(value, out, scope)
-            separator = ", "
-        out.append("}")
-    elif kind is slice:
-        _write_items("slice(", (arg.start, arg.stop, arg.step), ")", out, scope)
-    else:
-        out.append(_constant(arg, kind, scope))
+    def _call_function(self, node: Node, target: Any, bound: str) -> str:
+        args = node._args
+        form, called = _known_form(target)
+        if form is not None:
+            written = [self.argument(arg) for arg in args]
+            return form.format(*written, bound=bound, first=written[0])
+        if called is None:
+            called = self._scope.name_of(qualified_name(target), target)
+            if called == "getattr" and len(args) == 2 and _is_plain_attribute(args):
+                return f"{bound} = {self.argument(args[0])}.{args[1]}"
+        if node.noted("is_wrapped"):
+            self._scope.wrapped[called] = None
+        return f"{bound} = {called}({self._arguments(args, node._kwargs)})"
+
+    def _arguments(
+        self, args: Sequence[Argument], kwargs: Mapping[str, Argument]
+    ) -> str:
+        if not kwargs:
+            return self._items(args)
+        written = [self.argument(arg) for arg in args]
+        written += [f"{key} = {self.argument(arg)}" for key, arg in kwargs.items()]
+        return ", ".join(written)
+
+    def _items(self, items: Sequence[Argument]) -> str:
+        return ", ".join([self.argument(item) for item in items])
 
 
 def attribute_path(root: str, target: str) -> str:
@@ -157,78 +182,42 @@ def attribute_path(root: str, target: str) -> str:
     return text
 
 
-def _call_function(node: Node, target: Any, out: Pieces, scope: Globals) -> None:
-    args = node._args
-    name = getattr(target, "__name__", "")
+def _known_form(target: Any) -> tuple[str | None, str | None]:
+    """How a call of a target is written in every graph: its form, or its name.
+
+    The form is that of an operator, with a place for each argument, for what is bound,
+    and for the first argument once more. Both are None when it depends on the graph's other names.
+    """
+    known = _forms.get(id(target))
+    if known is None or known[0] is not target:
+        known = (target, *_form(target))
+        if known[1] or known[2]:
+            _forms[id(target)] = known
+    return known[1], known[2]
+
+
+def _form(target: Any) -> tuple[str | None, str | None]:
     if getattr(target, "__module__", None) == "_operator":
-        if name in OPERATORS:
-            out.append(" = ")
-            _write_operator(OPERATORS[name], args, out, scope)
-            return
-        if name in INPLACE_OPERATORS:
-            bound = out.copy()
-            out.clear()
-            _write_operator(INPLACE_OPERATORS[name], args, out, scope)
-            out += [";  ", *bound, " = "]
-            write(args[0], out, scope)
-            return
-    called = scope.name_of(qualified_name(target), target)
-    out.append(" = ")
-    if called == "getattr" and len(args) == 2 and _is_plain_attribute(args):
-        write(args[0], out, scope)
-        out.append(f".{args[1]}")
-        return
-    out.append(f"{called}(")
-    _write_arguments(args, node._kwargs, out, scope)
-    out.append(")")
-    if node.noted("is_wrapped"):
-        scope.wrapped[called] = None
+        if target.__name__ in OPERATORS:
+            return "{bound} = " + OPERATORS[target.__name__], None
+        if target.__name__ in INPLACE_OPERATORS:
+            return INPLACE_OPERATORS[target.__name__] + ";  {bound} = {first}", None
+    if target is not torch.device and is_torchs(target):
+        return None, qualified_name(target)
+    return None, None
+
+
+_forms: dict[int, tuple[Any, str | None, str | None]] = {}
+"""By identity; the target is kept, so that its id stays its own. Only operators and
+functions of torch, which live as long as the process."""
 
 
 def _is_plain_attribute(args: Sequence[Argument]) -> bool:
     return (
         isinstance(args[1], str)
         and args[1].isidentifier()
-        and isinstance(args[0], Reference)
+        and isinstance(args[0], Node)
     )
-
-
-def _write_operator(
-    form: str, args: Sequence[Argument], out: Pieces, scope: Globals
-) -> None:
-    texts = form.split("{}")
-    out.append(texts[0])
-    for arg, text in zip(args, texts[1:], strict=True):
-        write(arg, out, scope)
-        out.append(text)
-
-
-def _write_arguments(
-    args: Sequence[Argument], kwargs: dict[str, Argument], out: Pieces, scope: Globals
-) -> None:
-    separator = ""
-    for arg in args:
-        if separator:
-            out.append(separator)
-        write(arg, out, scope)
-        separator = ", "
-    for key, arg in kwargs.items():
-        out.append(f"{separator}{key} = ")
-        write(arg, out, scope)
-        separator = ", "
-
-
-def _write_items(
-    opening: str, items: Sequence[Argument], closing: str, out: Pieces, scope: Globals
-) -> None:
-    out.append(opening)
-    separator = ""
-    for item in items:
-        if separator:
-            out.append(separator)
-        write(item, out, scope)
-        separator = ", "
-    out.append(closing)
 
 
 def _constant(arg: Any, kind: Any, scope: Globals) -> str:
@@ -249,7 +238,7 @@ def _constant(arg: Any, kind: Any, scope: Globals) -> str:
 _PLAIN = frozenset({int, str, bool, type(None), complex, bytes, type(...)})
 
 
-def _is_torchs(value: Any) -> bool:
+def is_torchs(value: Any) -> bool:
     """Whether the name ``torch`` leads to a value."""
     module = getattr(value, "__module__", None)
     if module is not None:

@@ -10,7 +10,7 @@ from fxls.engine.codegen import MarkedCode, marked_code
 from fxls.engine.graph import Graph
 from fxls.engine.node import Node
 from fxls.engine.node_text import pretty_target, type_text
-from fxls.engine.statement import Globals, write
+from fxls.engine.statement import Globals, Writer
 from fxls.listing import (
     Facts,
     Identity,
@@ -80,6 +80,9 @@ class ListingText:
         tables = Tables()
         nodes = list(self._graph.nodes)
         index = {node: i for i, node in enumerate(nodes)}
+        writer = Writer(
+            "self", Globals(), lambda node: f"{_FENCE}{index[node]}{_FENCE}"
+        )
         marks = tuple(
             [
                 Mark(m.line + shift, m.column, m.length, m.node, m.role)
@@ -88,7 +91,7 @@ class ListingText:
         )
         facts = tuple(
             [
-                self._facts(node, line + shift, index, tables)
+                self._facts(node, line + shift, index, writer, tables)
                 for node, line in zip(nodes, self.code.lines, strict=True)
             ]
         )
@@ -106,7 +109,12 @@ class ListingText:
         )
 
     def _facts(
-        self, node: Node, line: int, index: dict[Node, int], tables: Tables
+        self,
+        node: Node,
+        line: int,
+        index: dict[Node, int],
+        writer: Writer,
+        tables: Tables,
     ) -> Facts:
         meta = node.noted_all()
         return Facts(
@@ -114,9 +122,11 @@ class ListingText:
             opcode=node.op,
             target=pretty_target(node.target),
             line=line,
-            args=tuple([_pieces(arg, index) for arg in node.args]),
-            kwargs=tuple([(k, _pieces(arg, index)) for k, arg in node.kwargs.items()]),
-            users=tuple([index[user] for user in node.users if user in index]),
+            args=tuple([_pieces(writer.argument(arg)) for arg in node.args]),
+            kwargs=tuple(
+                [(k, _pieces(writer.argument(a))) for k, a in node.kwargs.items()]
+            ),
+            users=tuple([index[user] for user in node.users]),
             scope=tables.scope(node._scope),
             origin=tables.frame(node._frames),
             value=value_of(meta),
@@ -140,21 +150,16 @@ class ListingText:
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
+_FENCE = "\ue000"
+"""A private character: `repr` escapes it, so that no written value holds one."""
+
 _HEADER = "# The code of {}'s graph, written by fxls. To change it, change the model."
 
 
-def _pieces(arg: Any, index: dict[Node, int]) -> Pieces:
-    out: list[str | Node] = []
-    write(arg, out, Globals())
-    joined: list[str | int] = []
-    for piece in out:
-        if not isinstance(piece, str):
-            joined.append(index.get(piece, piece.name))
-        elif joined and isinstance(joined[-1], str):
-            joined[-1] += piece
-        else:
-            joined.append(piece)
-    return tuple(joined)
+def _pieces(text: str) -> Pieces:
+    """Written text in which the index of a node stands between fences."""
+    parts = text.split(_FENCE)
+    return tuple([p if i % 2 == 0 else int(p) for i, p in enumerate(parts) if p])
 
 
 def _graph_of(module: Any) -> Graph:
