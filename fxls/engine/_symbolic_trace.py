@@ -1,0 +1,43 @@
+"""`symbolic_trace`, and the names that programs import from FX's module of this name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from fxls.engine.active import is_fx_symbolic_tracing, is_fx_tracing
+from fxls.engine.concrete_args import PH, ConcreteArgs, PHBase, PHWithMeta
+from fxls.engine.graph_module import GraphModule
+from fxls.engine.proxyable import ProxyableClassMeta
+from fxls.engine.tracer import Tracer
+from fxls.engine.wrap import wrap
+
+__all__ = [
+    "PH",
+    "PHBase",
+    "PHWithMeta",
+    "ProxyableClassMeta",
+    "Tracer",
+    "is_fx_symbolic_tracing",
+    "is_fx_tracing",
+    "symbolic_trace",
+    "wrap",
+]
+
+
+def symbolic_trace(
+    root: torch.nn.Module | Callable[..., Any],
+    concrete_args: ConcreteArgs | None = None,
+) -> GraphModule:
+    """A module whose forward is generated from what `root` does.
+
+    `concrete_args` fixes arguments to values, by name or for all in order: the branches
+    that they decide are those of the result. `PH` keeps a value an input, and inside a
+    list or dict only that one, which is then taken out of what the caller passes.
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)

@@ -1,0 +1,374 @@
+"""What tracing cannot record: one class for each reason, which is its page of advice.
+
+Each is a `TraceError`, and of the type that `torch.fx` raises as well, so that programs
+which catch that one go on working. The text starts with `torch.fx`'s sentence; behind it
+stand the place in the source and what would make the code traceable.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fxls.engine import origin
+from fxls.engine.origin import RawOrigin
+from fxls.listing import Origin, Place
+
+__all__ = [
+    "ConcreteArgumentsError",
+    "ControlFlowError",
+    "DictKeyError",
+    "ForeignModuleError",
+    "ForeignParameterError",
+    "HigherOrderArgumentError",
+    "IterationError",
+    "KeywordExpansionError",
+    "LengthError",
+    "LoopError",
+    "MembershipError",
+    "MixedTracersError",
+    "MutationError",
+    "SelfExpansionError",
+    "StarredArgumentError",
+    "StarredTargetError",
+    "TraceError",
+    "UnsupportedArgumentError",
+    "ValueNeededError",
+]
+
+
+class TraceError(ValueError):
+    """The program did something with a traced value that a graph cannot express.
+
+    - `origin` is the expression that did it; None when no source frame was running.
+    - `advice` says what would make it traceable; empty when there is none to give.
+
+    A tracer of one's own may raise it with any text, as it may in `torch.fx`.
+    """
+
+    advice: str = ""
+    _text: ClassVar[str] = ""
+
+    def __init__(
+        self, *message: object, frames: RawOrigin | None = None, advice: str = ""
+    ) -> None:
+        super().__init__(*(message or filter(None, [self._text])))
+        self._frames = frames
+        if advice:
+            self.advice = advice
+
+    @property
+    def message(self) -> str:
+        """What happened, without the place and the advice."""
+        return super().__str__()
+
+    @property
+    def origin(self) -> Origin | None:
+        """The expression that cannot be traced, and the calls that led to it."""
+        return origin.resolve(self._frames)
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, [self.message, *self.explanation()]))
+
+    def explanation(self) -> list[str]:
+        """The place in the source and the advice, as lines."""
+        lines: list[str] = []
+        found = self.origin
+        if found is not None:
+            lines += _shown(found.places[0])
+        if self.advice:
+            lines.append(self.advice)
+        return lines
+
+
+class ControlFlowError(TraceError):
+    """A branch depends on a value that exists only when the model runs.
+
+    >>> def f(x):
+    ...     return x if x.sum() > 0 else -x
+
+    Tracing runs the function once, so the graph would hold one of the two branches.
+    Say it in tensor operations, which are recorded, or decide by a plain value:
+
+    >>> def f(x):
+    ...     return torch.where(x.sum() > 0, x, -x)
+
+    When the value is an argument that is the same in every call, fix it with
+    ``concrete_args={"x": value}``. A function that must keep the branch is recorded as
+    one call with ``wrap``.
+    """
+
+    _text = "symbolically traced variables cannot be used as inputs to control flow"
+    advice = (
+        "Use torch.where for a choice between tensors, concrete_args for an argument"
+        " that never changes, or wrap() to record the function as one call."
+    )
+
+
+class IterationError(TraceError):
+    """A traced value was iterated, and nobody knows how many elements it has.
+
+    >>> def f(x):
+    ...     return sum(list(x))
+
+    Index it, or unpack it into as many names as it has elements:
+
+    >>> def f(x):
+    ...     a, b = x
+    ...     return a + b
+    """
+
+    _text = (
+        "Proxy object cannot be iterated. This can be attempted when the Proxy is used"
+        " in a loop or as a *args or **kwargs function argument."
+    )
+    advice = (
+        "Unpack it into a fixed number of names (a, b = x), index it in a loop over a"
+        " plain range, or wrap() the function that iterates."
+    )
+
+
+class LoopError(IterationError):
+    """A ``for`` loop or a comprehension runs over a traced value.
+
+    >>> def f(x):
+    ...     for row in x:
+    ...         x = x + row
+    ...     return x
+
+    Loop over a number that is known while tracing, such as an attribute of the module:
+
+    >>> def f(x):
+    ...     for i in range(4):
+    ...         x = x + x[i]
+    ...     return x
+    """
+
+    advice = (
+        "Loop over a range whose length is known (for i in range(self.n): x[i]), or"
+        " wrap() the function that holds the loop."
+    )
+
+
+class StarredArgumentError(IterationError):
+    """A traced value was spread over the arguments of a call, or into a list.
+
+    >>> def f(x):
+    ...     return torch.add(*x)
+
+    Unpack it into names first:
+
+    >>> def f(x):
+    ...     a, b = x
+    ...     return torch.add(a, b)
+    """
+
+    advice = "Unpack it first (a, b = x), then pass the names."
+
+
+class KeywordExpansionError(IterationError):
+    """A traced value was spread over the keyword arguments of a call.
+
+    >>> def f(options):
+    ...     return torch.zeros(**options)
+
+    Read each keyword by its name (``options["size"]``), or let ``concrete_args`` say
+    which keys the dict has: ``concrete_args={"options": {"size": PH}}``.
+    """
+
+    advice = (
+        "Read the keys one by one (options['size']), or give the dict's keys with"
+        " concrete_args={'options': {'size': PH}}."
+    )
+
+
+class StarredTargetError(IterationError):
+    """A traced value was unpacked into a starred name, so its length is not known.
+
+    >>> def f(x):
+    ...     first, *rest = x
+    ...     return first
+
+    Unpack into a fixed number of names, or slice: ``first, rest = x[0], x[1:]``.
+    """
+
+    advice = "Slice instead: first, rest = x[0], x[1:]."
+
+
+class MembershipError(IterationError):
+    """``in`` asks a traced value for its elements.
+
+    >>> def f(x):
+    ...     return 1 in x
+
+    Compare and reduce, which is recorded: ``(x == 1).any()``.
+    """
+
+    advice = "Compare and reduce instead: (x == value).any()."
+
+
+class LengthError(TraceError, RuntimeError):
+    """``len`` of a traced value: Python insists on a number at once.
+
+    >>> def f(x):
+    ...     return x / len(x)
+
+    Use ``x.size(0)``, which is recorded, or record ``len`` itself by saying
+    ``wrap("len")`` at the top of the module.
+    """
+
+    _text = (
+        "'len' is not supported in symbolic tracing by default. If you want this call"
+        " to be recorded, please call torch.fx.wrap('len') at module scope"
+    )
+    advice = "Use x.size(0), or say wrap('len') at the top level of the module."
+
+
+class ValueNeededError(TraceError, TypeError):
+    """Python, or a C function, needs a plain number where the value is a traced one.
+
+    >>> def f(x):
+    ...     return torch.zeros(int(x.sum()))
+
+    The text is Python's own (``... not Proxy``). Keep the value a tensor, fix it with
+    ``concrete_args``, or ``wrap`` the function that converts it.
+    """
+
+    advice = (
+        "The value is known only when the model runs. Keep it a tensor, fix an argument"
+        " with concrete_args, or wrap() the function that needs the number."
+    )
+
+    def __str__(self) -> str:
+        """Python's text alone: programs match its end. The rest is in the notes."""
+        return self.message
+
+
+class DictKeyError(TraceError, RuntimeError):
+    """A traced value is a key of a dict that is an argument or the result.
+
+    >>> def f(x):
+    ...     return {x: 1}
+
+    Keys of a graph's dicts are plain values; let the traced ones be the values.
+    """
+
+    advice = "Use plain keys, and traced values as the dict's values."
+
+
+class UnsupportedArgumentError(TraceError, NotImplementedError):
+    """A call has an argument that generated code could not write down.
+
+    >>> class Options: ...
+    >>> def f(x):
+    ...     return scale(x, Options())  # scale is wrapped
+
+    Arguments are tensors, numbers, strings, dtypes, devices, enums, slices, dataclasses
+    and tuples, lists and dicts of these. An object of a class of one's own can say how
+    it is written with ``__fx_create_arg__(self, tracer)``.
+    """
+
+    advice = (
+        "Pass its parts, which can be written down, or give its class"
+        " __fx_create_arg__(self, tracer), which returns a node."
+    )
+
+
+class ForeignModuleError(TraceError, NameError):
+    """A module was called that is no submodule of the one that is traced.
+
+    >>> helper = torch.nn.Linear(2, 2)
+    >>> def f(x):
+    ...     return helper(x)
+
+    Trace a module that has it as an attribute: generated code calls it through
+    ``self``. A list of modules must be a ``torch.nn.ModuleList``.
+    """
+
+    _text = "module is not installed as a submodule"
+    advice = (
+        "Assign it to an attribute of the traced module (a ModuleList for several), so"
+        " that the generated code can reach it through self."
+    )
+
+
+class ForeignParameterError(TraceError, NameError):
+    """A parameter was used that the traced module does not have.
+
+    >>> scale = torch.nn.Parameter(torch.ones(2))
+    >>> def f(x):
+    ...     return x * scale
+
+    Assign it to an attribute of the traced module.
+    """
+
+    _text = "parameter is not a member of this module"
+    advice = "Assign the parameter to an attribute of the traced module."
+
+
+class MixedTracersError(TraceError, RuntimeError):
+    """One call has values of two traces.
+
+    A traced value belongs to one graph. It escaped from its trace, through a global or
+    an attribute, and met another one's: keep each in its own trace.
+    """
+
+    advice = "A traced value cannot leave its trace: pass it as an argument instead."
+
+
+class SelfExpansionError(TraceError, RuntimeError):
+    """The traced method takes ``self`` as part of ``*args``.
+
+    >>> class Net(torch.nn.Module):
+    ...     def forward(*args):
+    ...         return args[1]
+
+    Name it: ``def forward(self, *args)``.
+    """
+
+    _text = "``self`` argument cannot be part of *args expansion!"
+    advice = "Name it: def forward(self, *args)."
+
+
+class ConcreteArgumentsError(TraceError, RuntimeError):
+    """``concrete_args`` is a tuple of another length than the parameters are many.
+
+    Give one value (or ``PH``) for each parameter, or a dict by name.
+    """
+
+    advice = "Give one value, or PH, for each parameter, or a dict of some by name."
+
+
+class HigherOrderArgumentError(TraceError, RuntimeError):
+    """A higher-order operator (``cond``, ``map`` ...) got a function to call.
+
+    Symbolic tracing does not look into the functions that such an operator is given;
+    capture the model with ``torch.export`` or ``make_fx``.
+    """
+
+    advice = "Capture the model with torch.export or make_fx."
+
+
+class MutationError(TraceError, RuntimeError):
+    """An operator changes its argument, and the tracer checks for that.
+
+    >>> def f(x):
+    ...     return torch.relu_(x)
+
+    A tracer with ``check_mutable_operations = True`` refuses these. Use the operator
+    without the trailing underscore.
+    """
+
+    advice = "Use the operator that returns a new tensor."
+
+
+def _shown(place: Place) -> list[str]:
+    """A place as ``file:line:column``, with its line and carets under the expression."""
+    start, end = place.span.start, place.span.end
+    lines = [f"  at {place.path}:{start.line + 1}:{start.column + 1}"]
+    text = origin.source_line(place)
+    if text:
+        stop = end.column if end.line == start.line else len(text)
+        gap = "".join(c if c == "\t" else " " for c in text[: start.column])
+        lines.append(f"    {text}")
+        lines.append(f"    {gap}{'^' * max(1, stop - start.column)}")
+    return lines

@@ -1,0 +1,92 @@
+"""What a traced module owns, and by which dotted path generated code reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import torch
+from torch._library.fake_class_registry import FakeScriptObject
+from torch.utils import _pytree as pytree
+
+__all__ = ["CONSTANTS", "Members"]
+
+CONSTANTS: tuple[type, ...] = (
+    torch.Tensor,
+    torch.ScriptObject,
+    FakeScriptObject,
+    pytree.TreeSpec,
+)
+"""Values that are kept as attributes, because code cannot write them down."""
+
+
+class Members:
+    """The submodules, parameters, buffers and constants of one module.
+
+    - Of several paths to a submodule, parameter or buffer the first in the order of
+      ``named_modules`` counts; of several to a constant the last.
+    - Parameters and buffers are looked up as they are at that moment, although the walk
+      over the modules is done once.
+    """
+
+    def __init__(self, root: torch.nn.Module) -> None:
+        self._root = root
+        self.paths: dict[torch.nn.Module, str] = {}
+        self.constants: dict[Any, str] = {}
+        self._entries: dict[str, dict[int, tuple[dict[str, Any], str, str]]] = {}
+        for path, module in _walk(root, "", set()):
+            self.paths.setdefault(module, path)
+            for name, value in module.__dict__.items():
+                if type(value) not in _USUAL and isinstance(value, CONSTANTS):
+                    self.constants[value] = f"{path}.{name}" if path else name
+
+    def have_any(self, kind: str) -> bool:
+        """Whether any module has an entry in ``_parameters`` or ``_buffers``."""
+        return bool(self._index(kind))
+
+    def path_of(self, kind: str, tensor: torch.Tensor) -> str | None:
+        """The path of a tensor in ``_parameters`` or ``_buffers``; None if in none."""
+        entry = self._index(kind).get(id(tensor))
+        if entry is not None:
+            owner, name, path = entry
+            if name in owner and owner[name] is tensor:
+                return path
+        # The program may have assigned it while it was traced.
+        for path, value in _named(self._root, kind):
+            if value is tensor:
+                return path
+        return None
+
+    def _index(self, kind: str) -> dict[int, tuple[dict[str, Any], str, str]]:
+        index = self._entries.get(kind)
+        if index is None:
+            index = self._entries[kind] = {}
+            for module, path in self.paths.items():
+                owned = getattr(module, kind)
+                for name, value in owned.items():
+                    if value is not None:
+                        full = f"{path}.{name}" if path else name
+                        index.setdefault(id(value), (owned, name, full))
+        return index
+
+
+_USUAL = frozenset({dict, set, list, tuple, bool, int, float, str, type(None)})
+
+
+def _walk(
+    module: torch.nn.Module, path: str, outside: set[int]
+) -> Iterator[tuple[str, torch.nn.Module]]:
+    """Every path to every submodule, outermost first; `outside` ends cycles."""
+    yield path, module
+    outside.add(id(module))
+    seen: set[int] = set()
+    for name, child in module._modules.items():
+        if child is not None and id(child) not in seen and id(child) not in outside:
+            seen.add(id(child))
+            yield from _walk(child, f"{path}.{name}" if path else name, outside)
+    outside.discard(id(module))
+
+
+def _named(root: torch.nn.Module, kind: str) -> Iterator[tuple[str, torch.Tensor]]:
+    named = root.named_parameters if kind == "_parameters" else root.named_buffers
+    return cast("Iterator[tuple[str, torch.Tensor]]", named())

@@ -1,0 +1,327 @@
+"""Origins: taken as a few pointers while tracing, resolved to places when asked for.
+
+Taking one costs a tuple: the code object and instruction offset of each source frame,
+linked to the frame that called it. Reading files, columns and syntax trees waits until
+`resolve`.
+
+Source is everything but torch, this package and the standard library.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sysconfig
+import weakref
+from collections.abc import Iterator, Sequence
+from types import CodeType, FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import torch
+
+from fxls.engine.expressions import Expressions, Position
+from fxls.engine.scope import ScopeSnapshot
+from fxls.listing import Origin, Place
+from fxls.text import Span
+
+if TYPE_CHECKING:
+    from fxls.engine.node import Node
+
+__all__ = [
+    "RawOrigin",
+    "ScopeSnapshot",
+    "Trail",
+    "innermost",
+    "is_source",
+    "narrow",
+    "note_generated",
+    "of_traceback",
+    "resolve",
+    "source_frame",
+    "source_line",
+    "stack_trace",
+]
+
+RawOrigin: TypeAlias = tuple[Any, ...]
+"""(code, where, caller), and maybe a part of the expression (`Expressions.exact`).
+
+`where` is the offset of an instruction, the name of a parameter, or None for the value
+that the function returns. `caller` is the RawOrigin of the frame outside, or None.
+"""
+
+
+class Trail:
+    """Takes origins for one tracer: knows how far out a trace reaches.
+
+    - `caller` is the origin of the module call that is running; None in the root. It is
+      taken once, so that a node in a deep module walks its own frames only.
+    - `function` is the source frame directly inside that call, once one was seen.
+    """
+
+    __slots__ = ("_boundaries", "_last", "_not_source", "caller", "function")
+
+    def __init__(
+        self, boundaries: tuple[CodeType, ...], not_source: frozenset[int] = frozenset()
+    ) -> None:
+        """`boundaries` are where the engine calls the traced code; the ids in
+        `not_source` are those of code that is in a user's file and not of the model:
+        the overrides of a tracer."""
+        self._boundaries = boundaries
+        self._not_source = not_source
+        self._last: RawOrigin | None = None
+        self.caller: RawOrigin | None = None
+        self.function: FrameType | None = None
+
+    def here(self, frame: FrameType | None) -> RawOrigin | None:
+        """The origin of what `frame` is doing at this moment."""
+        function = self.function
+        if frame is function and frame is not None:
+            return (frame.f_code, frame.f_lasti, self.caller)
+        boundaries = self._boundaries
+        own: list[FrameType] = []
+        while frame is not None:
+            code = frame.f_code
+            is_source = _is_source.get(code.co_filename)
+            if is_source is None:
+                is_source = _classify(frame)
+            if is_source:
+                if id(code) not in self._not_source:
+                    own.append(frame)
+                if frame is function:
+                    break
+            else:
+                for boundary in boundaries:
+                    if code is boundary:
+                        if own:
+                            self.function = own[-1]
+                        return self._linked(own)
+            frame = frame.f_back
+        return self._linked(own)
+
+    def _linked(self, frames: list[FrameType]) -> RawOrigin | None:
+        chain = self.caller
+        if not frames:
+            return chain
+        for frame in frames[:0:-1]:
+            code, offset = frame.f_code, frame.f_lasti
+            last = self._last
+            if (
+                last is None
+                or last[0] is not code
+                or last[1] != offset
+                or last[2] is not chain
+            ):
+                self._last = last = (code, offset, chain)
+            chain = last
+        return (frames[0].f_code, frames[0].f_lasti, chain)
+
+
+def innermost(frame: FrameType | None) -> RawOrigin | None:
+    """The origin of what `frame` is doing, without the frames that called it."""
+    frame = source_frame(frame)
+    return None if frame is None else (frame.f_code, frame.f_lasti, None)
+
+
+def is_source(code: CodeType) -> bool:
+    """Whether code is of the source, by the file it is in."""
+    path = code.co_filename
+    if path.startswith(("<frozen ", *_ENGINES)):
+        return False
+    return _INSTALLED in path or not path.startswith(_STANDARD)
+
+
+def source_frame(frame: FrameType | None) -> FrameType | None:
+    """The first source frame, from `frame` outward."""
+    while frame is not None and not _classify(frame):
+        frame = frame.f_back
+    return frame
+
+
+def of_traceback(traceback: TracebackType | None) -> RawOrigin | None:
+    """Where an exception was raised, as far out as its traceback reaches."""
+    chain: RawOrigin | None = None
+    while traceback is not None:
+        if _classify(traceback.tb_frame):
+            chain = (traceback.tb_frame.f_code, traceback.tb_lasti, chain)
+        traceback = traceback.tb_next
+    return chain
+
+
+def narrow(node: Node, part: str | int) -> None:
+    """Say which part of its expression made a node (`Expressions.exact`)."""
+    frames = node._frames
+    if frames is not None and isinstance(frames[1], int):
+        node._frames = (*frames[:3], part)
+
+
+def note_generated(code: CodeType, lines: Sequence[RawOrigin | None]) -> None:
+    """Say that line n of generated code stands for the origin `lines[n - 1]`.
+
+    Origins taken while that code runs are those of its lines, so they survive retracing.
+    """
+    _tables(code).generated = lines
+
+
+def resolve(frames: RawOrigin | None) -> Origin | None:
+    """The places of an origin, innermost first; None when there are none."""
+    places = tuple(_places(frames))
+    return Origin(places) if places else None
+
+
+def stack_trace(frames: RawOrigin | None) -> str | None:
+    """The origin as Python prints a traceback, outermost first."""
+    origin = resolve(frames)
+    if origin is None:
+        return None
+    text: list[str] = []
+    for place in reversed(origin.places):
+        line = place.span.start.line + 1
+        function = place.function.rpartition(".")[2]
+        text.append(f'File "{place.path}", line {line}, in {function}')
+        source = linecache.getline(place.path, line).strip()
+        if source:
+            text.append(f"    {source}")
+    return "\n  ".join(text)
+
+
+def source_line(place: Place) -> str:
+    """The line of the source on which a place starts, without its end; maybe empty."""
+    line = linecache.getline(place.path, place.span.start.line + 1)
+    return line.rstrip("\r\n")
+
+
+class _Tables:
+    """What is known of one code object, for as long as it lives."""
+
+    __slots__ = ("_reference", "generated", "places", "positions")
+
+    def __init__(self, code: CodeType) -> None:
+        key = id(code)
+        self._reference = weakref.ref(code, lambda _: _by_code.pop(key, None))
+        self.positions: Sequence[Position] = [
+            _position(code, at) for at in code.co_positions()
+        ]
+        self.places: dict[tuple[int | str | None, int | str | None], Place] = {}
+        self.generated: Sequence[RawOrigin | None] = ()
+
+
+_by_code: dict[int, _Tables] = {}
+"""By identity: hashing a code object hashes all its constants."""
+
+
+def _tables(code: CodeType) -> _Tables:
+    known = _by_code.get(id(code))
+    if known is None:
+        known = _by_code[id(code)] = _Tables(code)
+    return known
+
+
+def _position(
+    code: CodeType, at: tuple[int | None, int | None, int | None, int | None]
+) -> Position:
+    line, end_line, column, end_column = at
+    line = code.co_firstlineno if line is None else line
+    return Position(line, line if end_line is None else end_line, column, end_column)
+
+
+def _places(frames: RawOrigin | None) -> Iterator[Place]:
+    while frames is not None:
+        code: CodeType = frames[0]
+        where: int | str | None = frames[1]
+        tables = _tables(code)
+        if tables.generated and isinstance(where, int):
+            line = tables.positions[where // 2].line
+            if line <= len(tables.generated):
+                yield from _places(tables.generated[line - 1])
+        else:
+            key = (where, frames[3] if len(frames) > 3 else None)
+            place = tables.places.get(key)
+            if place is None:
+                place = tables.places[key] = _place(code, tables, *key)
+            yield place
+        frames = frames[2]
+
+
+def _place(
+    code: CodeType, tables: _Tables, where: int | str | None, part: int | str | None
+) -> Place:
+    lines = linecache.getlines(code.co_filename)
+    expressions = _expressions(code.co_filename, lines)
+    first, name, body = code.co_firstlineno, code.co_name, tables.positions
+    if isinstance(where, int):
+        position = expressions.exact(body[where // 2], part)
+    elif isinstance(where, str):
+        position = expressions.parameter(first, name, where, body)
+    else:
+        position = expressions.only_return(first, name, body)
+    if position is None:
+        position = Position(first, first, None, None)
+    return Place(_path(code.co_filename), code.co_qualname, _span(position, lines))
+
+
+def _path(filename: str) -> str:
+    return filename if filename.startswith("<") else os.path.abspath(filename)
+
+
+def _span(position: Position, lines: Sequence[str]) -> Span:
+    line, end_line, column, end_column = position
+    if column is None or end_column is None:
+        text = lines[line - 1].rstrip() if line <= len(lines) else ""
+        start = len(text) - len(text.lstrip())
+        return Span.of(line - 1, start, line - 1, len(text))
+    return Span.of(
+        line - 1,
+        _characters(lines, line, column),
+        end_line - 1,
+        _characters(lines, end_line, end_column),
+    )
+
+
+def _characters(lines: Sequence[str], line: int, column: int) -> int:
+    """A column in code points; as it is when the line cannot be read."""
+    if line > len(lines) or lines[line - 1].isascii():
+        return column
+    return len(lines[line - 1].encode()[:column].decode(errors="ignore"))
+
+
+_FILES = 64
+_expressions_of: dict[str, tuple[Sequence[str], Expressions]] = {}
+"""By file, the last used last; a syntax tree is some 30 times the size of its text."""
+
+
+def _expressions(filename: str, lines: Sequence[str]) -> Expressions:
+    known = _expressions_of.pop(filename, None)
+    if known is None or known[0] is not lines:
+        known = (lines, Expressions(lines))
+    _expressions_of[filename] = known
+    if len(_expressions_of) > _FILES:
+        del _expressions_of[next(iter(_expressions_of))]
+    return known[1]
+
+
+_is_source: dict[str, bool] = {}
+
+
+def _classify(frame: FrameType) -> bool:
+    """Whether a frame is of the source; decided once for each file."""
+    filename = frame.f_code.co_filename
+    known = _is_source.get(filename)
+    if known is None:
+        known = _is_source[filename] = is_source(frame.f_code)
+        # Lets linecache ask the importer for the text, when it is in a zip file.
+        linecache.lazycache(filename, frame.f_globals)
+    return known
+
+
+def _folder(path: str) -> str:
+    return os.path.join(path, "")
+
+
+_INSTALLED = f"{os.sep}site-packages{os.sep}"
+_ENGINES = (
+    _folder(os.path.dirname(__file__)),
+    _folder(os.path.dirname(torch.__file__)),
+)
+_STANDARD = tuple(
+    _folder(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")
+)

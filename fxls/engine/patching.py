@@ -1,0 +1,220 @@
+"""What tracing replaces while it runs, for all threads, and puts back.
+
+`torch.nn.Module.__call__` and `__getattr__`, and the globals that are wrapped, are
+replaced when the first session of the process starts and are what they were when the
+last one ends. What stands in for them asks which session the thread is in, so threads
+that trace do not see each other, and the others see nothing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fxls.engine import active
+from fxls.engine.scope import Scope, ScopeContextManager
+from fxls.engine.wrap import recorder_of, wrapped_globals
+
+if TYPE_CHECKING:
+    from fxls.engine.proxy import Proxy
+    from fxls.engine.tracer import Tracer
+
+__all__ = ["ModuleCall", "Session", "call_module", "session"]
+
+
+class Session:
+    """One trace: its tracer, and what is recorded while it runs."""
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        autowrapped: frozenset[int],
+        *,
+        has_own_call: bool,
+    ) -> None:
+        self.tracer = tracer
+        self.parameter_proxies: dict[str, Proxy] = {}
+        self.recorded: set[int] = set(autowrapped)
+        """The ids of the functions whose calls become nodes."""
+        self.has_own_call = has_own_call
+        """Whether the tracer overrides `call_module`."""
+        self._autowrapped = autowrapped
+        self._seen: set[int] = set()
+        self._seen_classes: set[type] = set()
+
+    def autowrap(self, namespace: dict[str, Any]) -> None:
+        """Replace the autowrapped functions that a namespace holds; once for each."""
+        if id(namespace) in self._seen:
+            return
+        self._seen.add(id(namespace))
+        autowrapped = self._autowrapped
+        found = [
+            name
+            for name, value in namespace.items()
+            if id(value) in autowrapped and name[0] != "_"
+        ]
+        for name in found:
+            _replace_global(namespace, name)
+
+    def autowrap_around(self, module: torch.nn.Module) -> None:
+        """The same for the namespace that a module's forward was written in."""
+        kind = type(module)
+        if "forward" not in module.__dict__:
+            if kind in self._seen_classes:
+                return
+            self._seen_classes.add(kind)
+        forward = getattr(module, "forward", module)
+        self.autowrap(getattr(forward, "__globals__", {}))
+
+
+@contextmanager
+def session(
+    new: Session, modules: list[ModuleType], *, reads_attributes: bool
+) -> Iterator[None]:
+    """A block in which this thread traces; `reads_attributes` replaces __getattr__."""
+    with _lock:
+        _patched.sessions += 1
+        if _patched.call is None:
+            _patched.call = torch.nn.Module.__dict__["__call__"]
+            torch.nn.Module.__call__ = call_module  # pyright: ignore[reportAttributeAccessIssue]  # replacing it is the point
+        if reads_attributes and _patched.getattr is None:
+            _patched.getattr = torch.nn.Module.__dict__["__getattr__"]
+            torch.nn.Module.__getattr__ = _module_getattr
+        for namespace, name in wrapped_globals():
+            if name in namespace or name in _BUILTINS:
+                new.recorded.add(id(_replace_global(namespace, name)))
+        for module in modules:
+            new.autowrap(module.__dict__)
+    before = active.current.session
+    active.current.session = new
+    try:
+        yield
+    finally:
+        active.current.session = before
+        with _lock:
+            _patched.sessions -= 1
+            if not _patched.sessions:
+                _put_back()
+
+
+class ModuleCall:
+    """A block in which a submodule is called: the tracer's scope and stack say so."""
+
+    __slots__ = ("_key", "_scope", "_tracer")
+
+    def __init__(self, tracer: Tracer, module: torch.nn.Module, path: str) -> None:
+        calls = tracer.num_calls
+        count = calls.get(path, 0)
+        calls[path] = count + 1
+        kind = type(module)
+        self._tracer = tracer
+        self._key = f"{path}@{count}" if count else path
+        self._scope = ScopeContextManager(tracer.scope, Scope(path, kind))
+        tracer.module_stack[self._key] = (path, kind)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_raised: object) -> None:
+        key, _ = self._tracer.module_stack.popitem()
+        assert key == self._key, f"the module stack ends with {key}, not {self._key}"
+        self._scope.__exit__()
+
+
+@functools.wraps(torch.nn.Module.__call__)
+def call_module(module: torch.nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+    """What a call of a module is while something is traced."""
+    session = active.current.session
+    original = _patched.call
+    if original is None:  # put back between the call's look-up and now
+        return module(*args, **kwargs)
+    if session is None:
+        return original(module, *args, **kwargs)
+    session.autowrap_around(module)
+    tracer = session.tracer
+    trail = tracer.trail
+    before = (trail.caller, trail.function)
+    trail.caller = trail.here(sys._getframe(1))
+    trail.function = None
+    try:
+        if session.has_own_call:
+            forward = functools.partial(original, module)
+            return tracer.call_module(module, forward, args, kwargs)
+        # What Tracer.call_module does, without its frames: they would end the
+        # recursion at two thirds of the depth.
+        path = tracer.path_of_module(module)
+        with ModuleCall(tracer, module, path):
+            if tracer.is_leaf_module(module, path):
+                return tracer.create_proxy("call_module", path, args, kwargs)
+            return original(module, *args, **kwargs)
+    finally:
+        trail.caller, trail.function = before
+
+
+@functools.wraps(torch.nn.Module.__getattr__)
+def _module_getattr(module: torch.nn.Module, name: str) -> Any:
+    original = _patched.getattr
+    if original is None:
+        return getattr(module, name)
+    value = original(module, name)
+    session = active.current.session
+    if session is None:
+        return value
+    return session.tracer.getattr(name, value, session.parameter_proxies)
+
+
+class _Patched:
+    """What is replaced at this moment; guarded by `_lock`."""
+
+    def __init__(self) -> None:
+        self.sessions = 0
+        self.call: Callable[..., Any] | None = None
+        self.getattr: Callable[..., Any] | None = None
+        self.names: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
+        """Namespace and value of each replaced global; `_ABSENT` for a builtin that
+        had no global."""
+
+
+_lock = threading.RLock()
+_patched = _Patched()
+_ABSENT = object()
+_BUILTINS: Mapping[str, Any] = vars(builtins)
+
+
+def _replace_global(namespace: dict[str, Any], name: str) -> Any:
+    """Let the recorder of a global stand in for it; returns what the global was."""
+    with _lock:
+        place = (id(namespace), name)
+        known = _patched.names.get(place)
+        if known is not None:
+            return _BUILTINS[name] if known[1] is _ABSENT else known[1]
+        if name in namespace:
+            value = was = namespace[name]
+        else:
+            value, was = _BUILTINS[name], _ABSENT
+        _patched.names[place] = (namespace, was)
+        namespace[name] = recorder_of(value)
+        return value
+
+
+def _put_back() -> None:
+    if _patched.call is not None:
+        torch.nn.Module.__call__ = _patched.call
+        _patched.call = None
+    if _patched.getattr is not None:
+        torch.nn.Module.__getattr__ = _patched.getattr
+        _patched.getattr = None
+    for (_, name), (namespace, was) in _patched.names.items():
+        if was is _ABSENT:
+            namespace.pop(name, None)
+        else:
+            namespace[name] = was
+    _patched.names.clear()

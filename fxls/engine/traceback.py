@@ -1,0 +1,176 @@
+"""What a transform says about the nodes that it makes next: meta carried along.
+
+Inside `preserve_node_meta`, a node made by tracing gets the meta and the origin of the
+node that `set_current_meta` names: that of the program that is run again.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from fxls.engine.node import Node
+
+__all__ = [
+    "annotate",
+    "annotate_node",
+    "format_stack",
+    "get_current_meta",
+    "has_preserved_node_meta",
+    "is_preserving",
+    "preserve_node_meta",
+    "reset_grad_fn_seq_nr",
+    "set_current_meta",
+    "set_grad_fn_seq_nr",
+    "set_stack_trace",
+]
+
+
+class _Current(threading.local):
+    """What the running transform of this thread said."""
+
+    def __init__(self) -> None:
+        self.preserves = False
+        self.meta: dict[str, Any] = {}
+        self.node: Node | None = None
+
+
+_current = _Current()
+
+_CARRIED = (
+    "nn_module_stack",
+    "torch_fn",
+    "source_fn_stack",
+    "original_aten",
+    "recompute",
+    "ac_graph_id",
+    "has_backward_hook",
+    "from_node",
+    "quantization_tag",
+    "_numeric_debug_handle",
+    "custom",
+    "partitioner_tag",
+)
+"""The entries of meta that a node made from another one keeps."""
+
+
+@contextmanager
+def preserve_node_meta(enable: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 - FX's signature
+    """A block in which nodes get the meta of the one they are made from."""
+    before = (_current.preserves, _current.meta, _current.node)
+    _current.preserves = enable
+    # What was said outside of the block holds inside; what is said inside ends with it.
+    _current.meta = before[1].copy()
+    try:
+        yield
+    finally:
+        _current.preserves, _current.meta, _current.node = before
+
+
+def has_preserved_node_meta() -> bool:
+    """Whether nodes get the meta of the one they are made from."""
+    return _current.preserves
+
+
+is_preserving = has_preserved_node_meta
+
+
+@contextmanager
+def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
+    """A block in which nodes are made from `node`."""
+    if not _current.preserves:
+        yield
+        return
+    before = (_current.meta, _current.node)
+    _current.meta = {**node.meta, **_said(before[0])}
+    _current.node = node
+    try:
+        yield
+    finally:
+        _current.meta, _current.node = before
+
+
+def get_current_meta() -> dict[str, Any]:
+    """The meta that the next node gets."""
+    return _current.meta
+
+
+def set_stack_trace(stack: list[str]) -> None:
+    """Give the next nodes a stack trace, while meta is preserved."""
+    if _current.preserves and stack:
+        _current.meta["stack_trace"] = "".join(stack)
+
+
+def format_stack() -> list[str]:
+    """The stack trace of the next node, or of the caller, as a list of texts."""
+    if _current.preserves:
+        return [_current.meta.get("stack_trace", "")]
+    return traceback.format_list(traceback.extract_stack()[:-1])
+
+
+@contextmanager
+def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
+    """A block whose nodes have these entries in ``meta["custom"]``."""
+    before = _current.meta.get("custom")
+    _current.meta["custom"] = {**(before or {}), **annotation_dict}
+    try:
+        yield
+    finally:
+        if before is None:
+            del _current.meta["custom"]
+        else:
+            _current.meta["custom"] = before
+
+
+def set_grad_fn_seq_nr(seq_nr: int) -> None:
+    """Say which backward step runs, while meta is preserved."""
+    if _current.preserves:
+        meta = _current.meta
+        meta["grad_fn_seq_nr"] = [*meta.get("grad_fn_seq_nr", ()), seq_nr]
+        meta["in_grad_fn"] = meta.get("in_grad_fn", 0) + 1
+
+
+def reset_grad_fn_seq_nr() -> None:
+    """Take back what `set_grad_fn_seq_nr` said last."""
+    if not _current.preserves:
+        return
+    meta = _current.meta
+    depth = meta["in_grad_fn"]
+    assert depth > 0, "no backward step is running"
+    if depth == 1:
+        del meta["in_grad_fn"], meta["grad_fn_seq_nr"]
+    else:
+        meta["in_grad_fn"] = depth - 1
+        meta["grad_fn_seq_nr"] = meta["grad_fn_seq_nr"][:-1]
+
+
+def annotate_node(node: Node) -> None:
+    """Give a node that was just made what the current meta says."""
+    meta = _current.meta
+    node._scope = None  # the module stack is the one of the node it is made from
+    trace = meta.get("stack_trace")
+    if trace:
+        node.meta["stack_trace"] = trace
+    for entry in _CARRIED:
+        if entry in meta:
+            node.meta[entry] = copy.copy(meta[entry])
+    if meta.get("in_grad_fn", 0) > 0:
+        node.meta["seq_nr"] = meta["grad_fn_seq_nr"][-1]
+    else:
+        # Making the value has moved the counter on already.
+        node.meta["seq_nr"] = torch.autograd._get_sequence_nr() - 1
+    source = _current.node
+    if source is not None:
+        node._frames = source._frames
+
+
+def _said(meta: dict[str, Any]) -> dict[str, Any]:
+    """What `annotate` said, which the meta of a single node does not undo."""
+    return {"custom": meta["custom"]} if "custom" in meta else {}

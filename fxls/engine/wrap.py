@@ -1,0 +1,84 @@
+"""Functions that are recorded as one call: `wrap`, and what stands in for them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, overload
+
+from fxls.engine import active
+from fxls.engine.lowering import proxies_in
+
+__all__ = ["recorder_of", "wrap", "wrapped_globals"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def wrap(fn_or_name: F) -> F: ...
+@overload
+def wrap(fn_or_name: str) -> str: ...
+def wrap(fn_or_name: Callable[..., Any] | str) -> Callable[..., Any] | str:
+    """Record calls of a function as one node each, where they have a traced argument.
+
+    Say it at the top level of the module that calls the function, with the function or
+    the name by which it is called there; or as a decorator of the function.
+
+    >>> wrap("len")
+    """
+    if callable(fn_or_name):
+        name = fn_or_name.__name__
+    elif isinstance(fn_or_name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
+        name = fn_or_name
+    else:
+        raise RuntimeError(
+            "Unsupported type for global function! wrap takes a function or the name"
+            f" of one, not {fn_or_name!r}"
+        )
+    caller = sys._getframe(1)
+    if caller.f_code.co_name != "<module>":
+        raise NotImplementedError(
+            "wrap must be called at the top level of a module: it is said of a global"
+            " name, which code inside a function could not rely on"
+        )
+    _wrapped[id(caller.f_globals), name] = caller.f_globals
+    return fn_or_name
+
+
+def wrapped_globals() -> Iterator[tuple[dict[str, Any], str]]:
+    """Every global that was wrapped, as its namespace and its name."""
+    for (_, name), namespace in list(_wrapped.items()):
+        yield namespace, name
+
+
+def recorder_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands in for a wrapped function while something is traced.
+
+    It records the call when an argument is traced, and calls the function otherwise;
+    so it does for a thread that traces without having the function wrapped.
+    """
+    known = _recorders.get(id(function))
+    if known is not None:
+        return known
+
+    @functools.wraps(function)
+    def record(*args: Any, **kwargs: Any) -> Any:
+        proxy = next(proxies_in((args, kwargs)), None)
+        if proxy is None or not active.records(function):
+            return function(*args, **kwargs)
+        call = proxy.tracer.create_proxy("call_function", function, args, kwargs)
+        call.node.meta["is_wrapped"] = True
+        return call
+
+    if isinstance(function, types.BuiltinFunctionType):
+        _recorders[id(function)] = record
+    return record
+
+
+_wrapped: dict[tuple[int, str], dict[str, Any]] = {}
+
+_recorders: dict[int, Callable[..., Any]] = {}
+"""Of builtin functions, which live as long as the process: math has fifty, and each
+trace stands in for all of them."""
