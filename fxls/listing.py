@@ -10,6 +10,7 @@ deep model repeats the same outer frames; the methods of `Listing` put them toge
 from __future__ import annotations
 
 import enum
+import hashlib
 from bisect import bisect_right
 from collections.abc import Iterator
 
@@ -38,6 +39,7 @@ __all__ = [
     "Value",
     "decode",
     "encode",
+    "source_digest",
 ]
 
 FORMAT = 1
@@ -298,6 +300,11 @@ class Failure(msgspec.Struct, frozen=True):
     places: tuple[Place, ...] = ()
     advice: str | None = None
     """What would make it work, as a sentence."""
+
+
+def source_digest(content: bytes) -> str:
+    """The digest of the bytes of a source, as `Source` holds it."""
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 class SidecarError(ValueError):

@@ -25,8 +25,9 @@ from fxls.host import State, Status
 from fxls.ide import hints, hover, navigation, source
 from fxls.ide.document import Document, Jump
 from fxls.lsp import custom, from_lsp
-from fxls.lsp import settings as lsp_settings
 from fxls.lsp.encoding import Encoding
+from fxls.lsp.settings import Settings, SettingsError
+from fxls.lsp.settings import read as read_settings
 from fxls.lsp.to_lsp import Client
 from fxls.lsp.uris import path_of, uri_of
 from fxls.session import Session
@@ -46,13 +47,13 @@ Links = list[lsp.LocationLink] | list[lsp.Location]
 class Server(LanguageServer):
     """The connection to one client, and what is known for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
         # Whole texts, because a model file is small, and pygls and the protocol do
         # not agree on what ends a line.
         super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls: **kwargs
             "fxls", __version__, lsp.TextDocumentSyncKind.Full
         )
-        self.session = Session(self._open_text, self._on_status)
+        self.session = Session(settings, self._open_text, self._on_status)
         self.client = Client()
         self.tasks: set[asyncio.Task[object]] = set()
         self._uris: dict[str, str] = {}
@@ -111,8 +112,10 @@ def on_initialize(ls: Server, params: lsp.InitializeParams) -> None:
     ls.client = Client.of(params.capabilities, encoding)
     ls.session.folder = ls.workspace.root_path
     try:
-        ls.session.settings = lsp_settings.read(params.initialization_options)
-    except lsp_settings.SettingsError as error:
+        ls.session.settings = read_settings(
+            params.initialization_options, ls.session.settings
+        )
+    except SettingsError as error:
         ls.log(lsp.MessageType.Error, f"{error}; the defaults are used")
 
 
@@ -161,7 +164,8 @@ def on_hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
     if asked is None:
         return None
     if asked.document is not None:
-        found = hover.hover(asked.document, asked.point, ls.session.text_of)
+        texts = ls.session.text_as_traced(asked.document)
+        found = hover.hover(asked.document, asked.point, texts)
     else:
         found = source.hover(ls.session.source(asked.path), asked.point)
     return ls.client.hover(found, asked.lines) if found else None
@@ -285,6 +289,7 @@ def _jump(
         return None
     if asked.document is not None:
         found = from_listing(asked.document, asked.point)
+        found = ls.session.moved(asked.document, found) if found else None
     else:
         found = from_source(ls.session.source(asked.path), asked.point)
     return ls.client.jump(found, asked.lines, ls.session.lines_of) if found else None
@@ -354,9 +359,9 @@ def guarded_task(
     return answer
 
 
-def make_server() -> Server:
-    """A server with every handler, for one client."""
-    server = Server()
+def make_server(settings: Settings) -> Server:
+    """A server with every handler, for one client that may set other settings."""
+    server = Server(settings)
     handlers: dict[str, Callable[[Server, Any], object]] = {
         lsp.INITIALIZE: on_initialize,
         lsp.TEXT_DOCUMENT_DID_OPEN: on_did_open,
@@ -379,17 +384,17 @@ def make_server() -> Server:
     return server
 
 
-def serve_stdio() -> None:
+def serve_stdio(*, store: str | None = None) -> None:
     """Serve the client at the other end of standard input and output."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     answers = os.fdopen(os.dup(1), "wb")
     # Whatever prints, a library or a child, must not reach the protocol.
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    make_server().start_io(stdout=answers)
+    make_server(Settings(store=store)).start_io(stdout=answers)
 
 
-def serve_tcp(host: str, port: int) -> None:
+def serve_tcp(host: str, port: int, *, store: str | None = None) -> None:
     """Serve the first client that connects."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    make_server().start_tcp(host, port)
+    make_server(Settings(store=store)).start_tcp(host, port)

@@ -14,15 +14,19 @@ from fxls.host import Host, Status
 from fxls.host import Settings as HostSettings
 from fxls.ide import entries as ide_entries
 from fxls.ide.diagnostics import Diagnostic, Severity, diagnostics
-from fxls.ide.document import Document
+from fxls.ide.document import Destination, Document, Jump
+from fxls.ide.moves import Moves
 from fxls.ide.source import SourceFile
-from fxls.listing import Failure, Listing, Reason
+from fxls.listing import Failure, Listing, Reason, source_digest
 from fxls.lsp.settings import Settings
 from fxls.store import NotAListing, Store, StoreError, class_name_of, locate
 from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
 
 __all__ = ["Session"]
+
+_REMEMBERED = 100
+"""So many texts of sources are kept, to know where lines went."""
 
 _INSTALLED = {"site-packages", "dist-packages"}
 
@@ -37,10 +41,11 @@ class Session:
 
     def __init__(
         self,
+        settings: Settings,
         open_text: Callable[[str], str | None],
         on_status: Callable[[Status], None],
     ) -> None:
-        self.settings = Settings()
+        self.settings = settings
         self.folder: str | None = None
         """Where the user's code runs."""
         self._open_text = open_text
@@ -49,6 +54,7 @@ class Session:
         self._documents: dict[str, Document] = {}
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._host: Host | None = None
+        self._texts = _Texts()
 
     def lines_of(self, path: str) -> LineTable | None:
         """The lines of a file as the user sees it; None when it cannot be read."""
@@ -60,10 +66,8 @@ class Session:
         text = self._open_text(path)
         if text is not None:
             return text
-        try:
-            return Path(path).read_bytes().decode("utf-8-sig", errors="replace")
-        except OSError:
-            return None
+        content = _content(path)
+        return None if content is None else _decoded(content)
 
     def document(self, path: str) -> Document | None:
         """The listing at a path; None when it is none, or not as it was written."""
@@ -99,7 +103,38 @@ class Session:
             for source in document.listing.sources
             if os.path.realpath(source.path) == real
         )
-        return SourceFile(path, self.lines_of(path) or LineTable(""), found, spellings)
+        text = self.text_of(path) or ""
+        moves = {
+            document.path: moved
+            for document in found
+            for source in document.listing.sources
+            if source.path in {path, *spellings}
+            if (moved := self._texts.moves(source.digest, text)) is not None
+        }
+        return SourceFile(path, LineTable(text), found, spellings, moves)
+
+    def text_as_traced(self, document: Document) -> Callable[[str], str | None]:
+        """The texts of sources as they were when a listing was made, if still known."""
+        digests = {source.path: source.digest for source in document.listing.sources}
+
+        def text_of(path: str) -> str | None:
+            known = self._texts.get(digests.get(path, ""))
+            return self.text_of(path) if known is None else known
+
+        return text_of
+
+    def moved(self, document: Document, jump: Jump) -> Jump:
+        """A jump from a listing, to where its sources have the places after edits."""
+        digests = {source.path: source.digest for source in document.listing.sources}
+
+        def there(destination: Destination) -> Destination:
+            path, span = destination.path, destination.focus
+            text = self.text_of(path) if path in digests else None
+            moves = self._texts.moves(digests.get(path, ""), text or "")
+            now = moves.after(span) if moves else None
+            return Destination(path, now, now) if now else destination
+
+        return Jump(jump.span, tuple(map(there, jump.destinations)))
 
     def entries(self, path: str) -> tuple[Entry, ...]:
         """The entries of a source, as it is in the editor."""
@@ -111,6 +146,7 @@ class Session:
 
         Returns the paths whose diagnostics are others than before.
         """
+        self._texts.remember(path)
         text = self.text_of(path) or ""
         failures = ide_entries.problems(text, path)
         said = [
@@ -134,6 +170,8 @@ class Session:
 
     def settle(self, entry: Entry, outcome: Traced | Failed) -> tuple[str, ...]:
         """Take what became of an entry for what is known of it; returns as `check`."""
+        for path in filter(self._is_own(entry.path), outcome.sources):
+            self._texts.remember(path)
         failed = isinstance(outcome, Failed)
         failure = outcome.failure if failed else outcome.trouble
         if failure is not None and failure.reason is Reason.STOPPED:
@@ -221,6 +259,47 @@ class Session:
         if before == after:
             return ()
         return tuple(dict.fromkeys(d.path for d in (*before, *after)))
+
+
+class _Texts:
+    """The texts that sources had when they were traced, by their digests."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def remember(self, path: str) -> None:
+        """Keep the text that a file has on the disk."""
+        content = _content(path)
+        if content is not None:
+            digest = source_digest(content)
+            self._known.pop(digest, None)
+            self._known[digest] = _decoded(content)
+        while len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
+
+    def get(self, digest: str) -> str | None:
+        return self._known.get(digest)
+
+    def moves(self, digest: str, text: str) -> Moves | None:
+        """The edits from a text to this one; None when there are none.
+
+        A listing that has no digest of its source is taken to be of this text.
+        """
+        if digest in ("", source_digest(text.encode("utf-8", "surrogatepass"))):
+            return None
+        before = self._known.get(digest)
+        return Moves.unknown() if before is None else Moves(before, text)
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return None
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8-sig", errors="replace")
 
 
 def _standing(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:

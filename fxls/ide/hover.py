@@ -80,7 +80,13 @@ def table(document: Document, rows: int) -> Card:
     left = len(listing.nodes) - rows
     if left > 0:
         card.append(
-            Line((f"… and {left:,} more. ", Code("fxls trace --table"), " prints all."))
+            Line(
+                (
+                    f"… and {left:,} more. ",
+                    Code("fxls trace --show table"),
+                    " prints all.",
+                )
+            )
         )
     return tuple(card)
 

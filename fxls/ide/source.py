@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from fxls.ide.card import Block, Field, Hover, Inline, Line, Link
 from fxls.ide.document import Document, Jump
 from fxls.ide.entries import comment_at
 from fxls.ide.hover import counted, node_line, node_link
 from fxls.ide.modules import class_at
+from fxls.ide.moves import Moves
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["Made", "SourceFile", "definition", "hover", "implementation", "made_at"]
@@ -26,6 +27,8 @@ class SourceFile:
     documents: tuple[Document, ...]
     spellings: frozenset[str] = frozenset()
     """Other paths by which the listings call it, through links for example."""
+    moves: Mapping[str, Moves] = field(default_factory=dict[str, Moves])
+    """By the path of a listing: the edits of the file since that was made, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +50,8 @@ def made_at(source: SourceFile, point: Point) -> tuple[Made, ...]:
     """
     spans: dict[Span, list[tuple[Document, int]]] = {}
     for document in source.documents:
-        for path in (source.path, *source.spellings - {source.path}):
-            for frame in document.frames_in(path):
-                span = document.listing.frames[frame].span
-                if span.touches(point):
-                    spans.setdefault(span, []).append((document, frame))
+        for span, frame in _touched(source, document, point):
+            spans.setdefault(span, []).append((document, frame))
     if not spans:
         return ()
     innermost = min(spans, key=lambda span: _size(span, point))
@@ -78,8 +78,10 @@ def hover(source: SourceFile, point: Point) -> Hover | None:
     found = made_at(source, point)
     if not found:
         return None
-    card = tuple(block for made in found for block in _made_blocks(made))
-    return Hover(found[0].span, card)
+    card = [block for made in found for block in _made_blocks(made)]
+    if any(made.document.path in source.moves for made in found):
+        card.append(Line(("The file was edited since this was traced.",)))
+    return Hover(found[0].span, tuple(card))
 
 
 def implementation(source: SourceFile, point: Point) -> Jump | None:
@@ -113,6 +115,23 @@ def definition(source: SourceFile, point: Point) -> Jump | None:
         if any(character.isalnum() or character in "_\"'" for character in around):
             return None
     return implementation(source, point)
+
+
+def _touched(
+    source: SourceFile, document: Document, point: Point
+) -> Iterator[tuple[Span, int]]:
+    """The frames whose expression is under a cursor, with its span in this text."""
+    moves = source.moves.get(document.path)
+    before = moves.before(point) if moves else point
+    if before is None:
+        return
+    for path in (source.path, *source.spellings - {source.path}):
+        for frame in document.frames_in(path):
+            span = document.listing.frames[frame].span
+            if span.touches(before):
+                now = moves.after(span) if moves else span
+                if now is not None:
+                    yield now, frame
 
 
 def _named(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import msgspec
 
 __all__ = ["Settings", "SettingsError", "read"]
@@ -24,13 +26,14 @@ class SettingsError(ValueError):
     """What a client sent are no settings; the message says in what way."""
 
 
-def read(options: object) -> Settings:
-    """The settings of a client; nothing at all are the defaults.
+def read(options: object, given: Settings) -> Settings:
+    """What a client sets; what it does not set is as `given`.
 
     Raises `SettingsError`.
     """
+    sent: object = {} if options is None else options
     try:
-        settings = msgspec.convert({} if options is None else options, Settings)
+        settings = msgspec.convert(sent, Settings)
     except msgspec.ValidationError as error:
         raise SettingsError(f"initializationOptions: {error}") from error
     if not 0 < settings.time_limit < float("inf"):
@@ -38,4 +41,9 @@ def read(options: object) -> Settings:
             f"initializationOptions: timeLimit must be above 0, not "
             f"{settings.time_limit}"
         )
-    return settings
+    unset = {
+        field.name: getattr(given, field.name)
+        for field in msgspec.structs.fields(Settings)
+        if field.encode_name not in cast(dict[str, object], sent)
+    }
+    return msgspec.structs.replace(settings, **unset)

@@ -200,7 +200,7 @@ def test_a_table_says_how_much_it_leaves_out() -> None:
     row = "[x Net_0123456789ab.py:2:18] | placeholder | `x` |  |  | 1 | (1, 3, 8, 8)"
     assert lines[-2:] == [
         f"{row} | float32 |",
-        "… and 7 more. `fxls trace --table` prints all.",
+        "… and 7 more. `fxls trace --show table` prints all.",
     ]
 
 

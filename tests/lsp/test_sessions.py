@@ -220,6 +220,30 @@ def test_an_expression_of_the_source_leads_to_its_nodes(
     ]
 
 
+def test_a_source_that_is_being_edited_keeps_its_nodes_and_places(
+    project: Path, listing: Path
+) -> None:
+    net = project / "net.py"
+    with started() as client:
+        client.initialize(project)
+        client.open(net)
+        client.notify(
+            "textDocument/didChange",
+            {
+                "textDocument": {"uri": net.as_uri(), "version": 2},
+                "contentChanges": [{"text": "import os\n" + SOURCE}],
+            },
+        )
+        (there,) = client.ask("implementation", net, 7, 39)
+        (back,) = client.ask("definition", listing, 4, 4)
+        hover = client.ask("hover", listing, 4, 4)
+        client.end()
+
+    assert there == link(listing, spot(4, 4, 36), spot(4, 4, 9), spot(7, 31, 44))
+    assert back == link(net, spot(7, 31, 44), spot(7, 31, 44), spot(4, 4, 9))
+    assert "return torch.relu(x) + '𝄞'.count(x)" in hover["contents"]["value"]
+
+
 def test_a_client_may_count_bytes_and_know_neither_links_nor_markdown(
     project: Path, listing: Path
 ) -> None:

@@ -9,7 +9,7 @@ from fxls.lsp.settings import Settings, SettingsError, read
 
 @pytest.mark.parametrize("options", [None, {}])
 def test_a_client_need_not_set_anything(options: object) -> None:
-    assert read(options) == Settings(
+    assert read(options, Settings()) == Settings(
         trusted=False, python=None, store=None, time_limit=60.0
     )
 
@@ -22,8 +22,16 @@ def test_every_setting_is_read() -> None:
         "timeLimit": 5,
     }
 
-    assert read(options) == Settings(
+    assert read(options, Settings()) == Settings(
         trusted=True, python="/usr/bin/python3", store="/tmp/store", time_limit=5.0
+    )
+
+
+def test_what_a_client_does_not_set_is_as_the_server_was_started() -> None:
+    given = Settings(store="/tmp/store", python="/usr/bin/python3")
+
+    assert read({"store": "/work/.fxls", "trusted": True}, given) == Settings(
+        trusted=True, store="/work/.fxls", python="/usr/bin/python3"
     )
 
 
@@ -38,6 +46,6 @@ def test_every_setting_is_read() -> None:
 )
 def test_what_is_no_setting_is_said(options: object, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        read(options)
+        read(options, Settings())
 
     assert str(caught.value) == f"initializationOptions: {message}"

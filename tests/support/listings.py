@@ -19,6 +19,7 @@ from fxls.listing import (
     Scope,
     Source,
     Value,
+    source_digest,
 )
 from fxls.text import LineTable, Point, Span
 
@@ -85,7 +86,10 @@ def listing_of(
         reader.function.lineno - 1,
         tuple(sorted(reader.marks, key=lambda mark: (mark.line, mark.column))),
         tuple(nodes),
-        sources=tuple(Source(path, "") for path in sources or {}),
+        sources=tuple(
+            Source(path, source_digest(content.encode()))
+            for path, content in frames.sources.items()
+        ),
         frames=tuple(frames.rows),
         scopes=tuple(scope_rows),
         entry=entry,
