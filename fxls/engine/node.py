@@ -206,6 +206,11 @@ class Node(Reference):
         return origin.resolve(self._frames)
 
     @property
+    def origins(self) -> tuple[Origin, ...]:
+        """All origins of a node that was made from several others; `origin` first."""
+        return origin.resolve_all(self._frames)
+
+    @property
     def stack_trace(self) -> str | None:
         """The origin as the lines of a traceback; what `meta` says goes first."""
         noted = self.meta.get("stack_trace")

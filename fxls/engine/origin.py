@@ -13,7 +13,8 @@ import linecache
 import os
 import sysconfig
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fxls.engine.node import Node
 
 __all__ = [
+    "Merged",
     "RawOrigin",
     "ScopeSnapshot",
     "Trail",
@@ -37,6 +39,7 @@ __all__ = [
     "note_generated",
     "of_traceback",
     "resolve",
+    "resolve_all",
     "source_frame",
     "source_line",
     "stack_trace",
@@ -47,7 +50,19 @@ RawOrigin: TypeAlias = tuple[Any, ...]
 
 `where` is the offset of an instruction, the name of a parameter, or None for the value
 that the function returns. `caller` is the RawOrigin of the frame outside, or None.
+
+That of a node made from several others is a `Merged`.
 """
+
+
+class Merged(tuple[RawOrigin, ...]):
+    """The origins of the nodes that one node was made from, at least two.
+
+    The first is the one to show where there is room for one. They may be merged
+    themselves: making one costs the same, however often its parts were rewritten.
+    """
+
+    __slots__ = ()
 
 
 class Trail:
@@ -61,12 +76,14 @@ class Trail:
     __slots__ = ("_boundaries", "_last", "_not_source", "caller", "function")
 
     def __init__(
-        self, boundaries: tuple[CodeType, ...], not_source: frozenset[int] = frozenset()
+        self, boundaries: Sequence[CodeType], not_source: frozenset[int] = frozenset()
     ) -> None:
-        """`boundaries` are where the engine calls the traced code; the ids in
-        `not_source` are those of code that is in a user's file and not of the model:
-        the overrides of a tracer."""
-        self._boundaries = boundaries
+        """`boundaries` are where the engine calls the traced code.
+
+        The ids in `not_source` are those of code that is in a user's file and not of
+        the model: the overrides of a tracer.
+        """
+        self._boundaries = frozenset(map(id, boundaries))
         self._not_source = not_source
         self._last: RawOrigin | None = None
         self.caller: RawOrigin | None = None
@@ -75,26 +92,24 @@ class Trail:
     def here(self, frame: FrameType | None) -> RawOrigin | None:
         """The origin of what `frame` is doing at this moment."""
         function = self.function
-        if frame is function and frame is not None:
-            return (frame.f_code, frame.f_lasti, self.caller)
-        boundaries = self._boundaries
         own: list[FrameType] = []
         while frame is not None:
+            if frame is function:
+                if not own:  # the usual node, made directly in the function
+                    return (frame.f_code, frame.f_lasti, self.caller)
+                own.append(frame)
+                break
             code = frame.f_code
             is_source = _is_source.get(code.co_filename)
             if is_source is None:
                 is_source = _classify(frame)
-            if is_source:
-                if id(code) not in self._not_source:
-                    own.append(frame)
-                if frame is function:
+            if not is_source:
+                if id(code) in self._boundaries:
+                    if own:
+                        self.function = own[-1]
                     break
-            else:
-                for boundary in boundaries:
-                    if code is boundary:
-                        if own:
-                            self.function = own[-1]
-                        return self._linked(own)
+            elif id(code) not in self._not_source:
+                own.append(frame)
             frame = frame.f_back
         return self._linked(own)
 
@@ -154,6 +169,14 @@ def narrow(node: Node, part: str | int) -> None:
         node._frames = (*frames[:3], part)
 
 
+def merge(origins: Iterable[RawOrigin | None]) -> RawOrigin | None:
+    """The origin of a node that is made from nodes with these."""
+    known = {id(one): one for one in origins if one is not None}
+    if len(known) < 2:
+        return next(iter(known.values()), None)
+    return Merged(known.values())
+
+
 def note_generated(code: CodeType, lines: Sequence[RawOrigin | None]) -> None:
     """Say that line n of generated code stands for the origin `lines[n - 1]`.
 
@@ -166,6 +189,11 @@ def resolve(frames: RawOrigin | None) -> Origin | None:
     """The places of an origin, innermost first; None when there are none."""
     places = tuple(_places(frames))
     return Origin(places) if places else None
+
+
+def resolve_all(frames: RawOrigin | None) -> tuple[Origin, ...]:
+    """Every origin that was merged into one, each once; the first is `resolve`'s."""
+    return tuple(dict.fromkeys(Origin(places) for places in _chains(frames) if places))
 
 
 def stack_trace(frames: RawOrigin | None) -> str | None:
@@ -226,20 +254,58 @@ def _position(
 
 def _places(frames: RawOrigin | None) -> Iterator[Place]:
     while frames is not None:
-        code: CodeType = frames[0]
-        where: int | str | None = frames[1]
-        tables = _tables(code)
-        if tables.generated and isinstance(where, int):
-            line = tables.positions[where // 2].line
-            if line <= len(tables.generated):
-                yield from _places(tables.generated[line - 1])
+        while isinstance(frames, Merged):
+            frames = frames[0]
+        step = _step(frames)
+        if isinstance(step, Place):
+            yield step
         else:
-            key = (where, frames[3] if len(frames) > 3 else None)
-            place = tables.places.get(key)
-            if place is None:
-                place = tables.places[key] = _place(code, tables, *key)
-            yield place
+            yield from _places(step)
         frames = frames[2]
+
+
+def _step(frames: RawOrigin) -> Place | RawOrigin | None:
+    """The place of a frame; for generated code the origin that its line stands for."""
+    code: CodeType = frames[0]
+    where: int | str | None = frames[1]
+    tables = _tables(code)
+    if tables.generated and isinstance(where, int):
+        line = tables.positions[where // 2].line
+        return tables.generated[line - 1] if line <= len(tables.generated) else None
+    key = (where, frames[3] if len(frames) > 3 else None)
+    place = tables.places.get(key)
+    if place is None:
+        place = tables.places[key] = _place(code, tables, *key)
+    return place
+
+
+def _chains(frames: RawOrigin | None) -> list[tuple[Place, ...]]:
+    """The places of each of the origins that were merged into one."""
+    chains: list[tuple[Place, ...]] = [()]
+    while frames is not None:
+        if isinstance(frames, Merged):
+            outer = [chain for one in _flat(frames) for chain in _chains(one)]
+            return [(*inner, *rest) for inner in chains for rest in outer]
+        step = _step(frames)
+        steps = [(step,)] if isinstance(step, Place) else _chains(step)
+        chains = [(*inner, *more) for inner in chains for more in steps]
+        frames = frames[2]
+    return chains
+
+
+def _flat(merged: Merged) -> Iterator[RawOrigin]:
+    """The origins in a merged one that are not merged themselves."""
+    seen: set[int] = set()
+    waiting: list[RawOrigin] = [merged]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Merged):
+            waiting.extend(reversed(one))
+        else:
+            yield one
 
 
 def _place(
@@ -260,7 +326,7 @@ def _place(
 
 
 def _path(filename: str) -> str:
-    return filename if filename.startswith("<") else os.path.abspath(filename)
+    return filename if filename.startswith("<") else str(Path(filename).absolute())
 
 
 def _span(position: Position, lines: Sequence[str]) -> Span:
@@ -313,15 +379,12 @@ def _classify(frame: FrameType) -> bool:
     return known
 
 
-def _folder(path: str) -> str:
-    return os.path.join(path, "")
+def _folder(path: Path) -> str:
+    return f"{path}{os.sep}"
 
 
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
-_ENGINES = (
-    _folder(os.path.dirname(__file__)),
-    _folder(os.path.dirname(torch.__file__)),
-)
+_ENGINES = (_folder(Path(__file__).parent), _folder(Path(torch.__file__).parent))
 _STANDARD = tuple(
-    _folder(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")
+    _folder(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib")
 )
