@@ -1,0 +1,307 @@
+"""The module whose forward is generated from a graph."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import weakref
+from collections.abc import Callable, Generator, Mapping
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+import torch
+from torch.nn import Module
+
+from fxls.engine import attributes, compile, forward_error
+from fxls.engine.compile import ForwardCode
+from fxls.engine.graph import Graph
+
+if TYPE_CHECKING:
+    from fxls.engine.codegen import PythonCode
+    from fxls.engine.node import Node
+    from fxls.engine.tracer import Tracer
+
+__all__ = ["GraphModule"]
+
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+
+class GraphModule(Module):
+    """A module with a graph, and a forward that does what the graph says.
+
+    - Every instance has a class of its own, whose `forward` is the generated function.
+    - Code and function are made when they are first needed, and stay as they are until
+      `recompile`, however the graph is edited in between.
+    """
+
+    __jit_unused_properties__ = ("graph", "code", "_boxed_call")
+
+    if TYPE_CHECKING:  # TorchScript takes annotations of the class for its attributes
+        meta: dict[str, Any]
+        """Whatever passes note about the module."""
+        _graph: Graph
+        _code: ForwardCode
+        _tracer_cls: type[Tracer] | None
+        _tracer_extras: dict[str, Any]
+        _replace_hooks: list[Callable[..., object]]
+        _create_node_hooks: list[Callable[[Node], object]]
+        _erase_node_hooks: list[Callable[[Node], object]]
+        _deepcopy_hooks: list[Callable[[GraphModule], object]]
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+        kind = next(c for c in cls.__mro__ if "_is_of_one" not in c.__dict__)
+        body = {"_is_of_one": True, "__module__": kind.__module__}
+        own = type(kind.__name__, (kind,), body)
+        return cast("Self", super().__new__(cast("type[GraphModule]", own)))
+
+    def __init__(
+        self,
+        root: Module | Mapping[str, Any],
+        graph: Graph,
+        class_name: str = "GraphModule",
+    ) -> None:
+        """Take from `root` what the nodes of `graph` name: modules, parameters, values.
+
+        `root` is a module, or a dict from the dotted paths in the graph to values.
+        """
+        super().__init__()
+        type(self).__name__ = class_name
+        if isinstance(root, Module):
+            self.training = getattr(root, "training", True)
+            attributes.adopt(self, root, graph)
+        elif isinstance(root, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
+            attributes.install_all(self, root, graph)
+        else:
+            raise RuntimeError(
+                f"GraphModule(root, graph): root is a module or a dict, not {root!r} of"
+                f" unsupported type {type(root).__name__}"
+            )
+        tracer = graph._tracer_cls
+        # A class that a function defines cannot be found again when it is unpickled.
+        is_local = tracer is not None and "<locals>" in tracer.__qualname__
+        self.__dict__.update(
+            meta={},
+            shape_env=None,
+            _tracer_cls=None if is_local else tracer,
+            _tracer_extras=graph._tracer_extras or {},
+            _replace_hooks=[],
+            _create_node_hooks=[],
+            _erase_node_hooks=[],
+            _deepcopy_hooks=[],
+        )
+        self.graph = graph
+
+    @property
+    def graph(self) -> Graph:
+        """The graph; assign another one, and the code is that one's."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph: Graph) -> None:
+        if not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
+            raise AssertionError(
+                f"the graph of a GraphModule is a Graph, not {type(graph).__name__}"
+            )
+        self.__dict__["_graph"] = graph
+        graph.owning_module = self
+        self.recompile()
+
+    @property
+    def code(self) -> str:
+        """The generated code."""
+        return self._code.src
+
+    def recompile(self) -> PythonCode:
+        """Let code and forward be those of the graph as it is when they are needed next.
+
+        Call it after editing the graph. The result is written when it is read.
+        """
+        self.__dict__["_code"] = code = ForwardCode(self._graph)
+        nested = getattr(self._graph._codegen, "pytree_info", None)
+        if nested is not None:  # what the code of nested inputs and results reads
+            self._in_spec, self._out_spec = nested.in_spec, nested.out_spec
+        type(self).forward = PendingForward(self)
+        for child in self._modules.values():
+            if isinstance(child, GraphModule):
+                child.recompile()
+        if compile.is_eager():
+            _ = self.forward
+        return code
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the forward; say which line of it raised, when it raises."""
+        try:
+            if Module.__call__ is _UNPATCHED and self._compiled_call_impl is None:
+                return self._call_impl(*args, **kwargs)  # what Module.__call__ does
+            return super().__call__(*args, **kwargs)
+        except Exception as error:
+            forward_error.report(self._code, type(self).__dict__["forward"], error)
+            raise
+
+    def add_submodule(self, target: str, m: Module) -> bool:
+        """Put a module at a dotted path, making the modules on the way.
+
+        False when something on the way is no module; nothing is changed then.
+        """
+        return attributes.add_submodule(self, target, m)
+
+    def delete_submodule(self, target: str) -> bool:
+        """Remove the module at a dotted path; False when there is none."""
+        return attributes.delete_submodule(self, target)
+
+    def delete_all_unused_submodules(self) -> None:
+        """Remove every submodule that the graph neither calls nor reads from.
+
+        A module that is called keeps all below it; one on the way to a used module or
+        attribute stays.
+        """
+        attributes.delete_unused_submodules(self, self._graph)
+
+    def print_readable(
+        self,
+        print_output: bool = True,  # noqa: FBT001, FBT002 - FX's signature
+        include_stride: bool = False,  # noqa: FBT001, FBT002 - FX's signature
+        include_device: bool = False,  # noqa: FBT001, FBT002 - FX's signature
+        colored: bool = False,  # noqa: FBT001, FBT002 - FX's signature
+        *,
+        fast_sympy_print: bool = False,
+        expanded_def: bool = False,
+        additional_meta: list[str] | None = None,
+    ) -> str:
+        """Print, and return, the code with what is known of each node beside it.
+
+        Submodules that are GraphModules follow as classes inside the class.
+        `fast_sympy_print` is accepted: sizes are printed as they print themselves.
+        """
+        text = self._readable(
+            self._get_name(),
+            include_stride=include_stride,
+            include_device=include_device,
+            colored=colored,
+            additional_meta=additional_meta,
+            expanded_def=expanded_def,
+        )
+        if print_output:
+            print(text)  # noqa: T201 - FX's method prints
+        return text
+
+    def _readable(self, name: str, **form: Any) -> str:
+        source = self._graph.python_code("self", verbose=True, **form).src
+        text = f"class {name}(torch.nn.Module):\n" + source.lstrip("\n")
+        inner = [""]
+        form.pop("expanded_def", None)
+        for child_name, child in self.named_children():
+            if isinstance(child, GraphModule):
+                inner.append(child._readable(child_name, **form))
+        return _indented(text) + _indented("\n".join(inner))
+
+    def to_folder(
+        self, folder: str | os.PathLike[str], module_name: str = "FxModule"
+    ) -> None:
+        """Write a package that has this module as the class `module_name`."""
+        from fxls.engine import to_folder  # noqa: PLC0415 - needs GraphModule, rarely
+
+        to_folder.write(self, folder, module_name)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
+        new = type(self).__new__(type(self))
+        type(new).__name__ = type(self).__name__
+        memo[id(self)] = new
+        state = {key: self.__dict__[key] for key in self.__dict__ if key != "_code"}
+        for key, value in state.items():
+            new.__dict__[key] = copy.deepcopy(value, memo)
+        new.graph = new._graph
+        for hook in new._deepcopy_hooks:
+            hook(new)
+        return new
+
+    def __copy__(self) -> GraphModule:
+        new = GraphModule(self, self._graph, type(self).__name__)
+        new.__dict__["meta"] = self.meta
+        return new
+
+    def __str__(self) -> str:
+        reminder = (
+            "# To see more debug info, please use `graph_module.print_readable()`"
+        )
+        return "\n".join([super().__str__(), self.code, reminder])
+
+    def _replicate_for_data_parallel(self) -> GraphModule:
+        new = copy.copy(self)
+        object.__setattr__(new, "_is_replica", True)
+        return new
+
+    # -- hooks of the graph ------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _set_replace_hook(self, f: Callable[..., object]) -> Generator[None]:
+        """Inside the block, `f` is called as by `_register_replace_node_hook`."""
+        self._register_replace_node_hook(f)
+        try:
+            yield
+        finally:
+            self._unregister_replace_node_hook(f)
+
+    def _register_replace_node_hook(self, f: Callable[..., object]) -> None:
+        """Call ``f(old=node, new=name, user=node)`` when a user changes its input."""
+        self._replace_hooks.append(_callable(f))
+
+    def _unregister_replace_node_hook(self, f: Callable[..., object]) -> None:
+        self._replace_hooks.remove(_callable(f))
+
+    def _register_create_node_hook(self, f: Callable[[Node], object]) -> None:
+        """Call `f` with every node that is made."""
+        self._create_node_hooks.append(_callable(f))
+
+    def _unregister_create_node_hook(self, f: Callable[[Node], object]) -> None:
+        self._create_node_hooks.remove(_callable(f))
+
+    def _register_erase_node_hook(self, f: Callable[[Node], object]) -> None:
+        """Call `f` with every node that is about to be erased."""
+        self._erase_node_hooks.append(_callable(f))
+
+    def _unregister_erase_node_hook(self, f: Callable[[Node], object]) -> None:
+        self._erase_node_hooks.remove(_callable(f))
+
+    def _register_deepcopy_hook(self, f: Callable[[GraphModule], object]) -> None:
+        """Call `f` with every deep copy of the module."""
+        self._deepcopy_hooks.append(_callable(f))
+
+    def _unregister_deepcopy_hook(self, f: Callable[[GraphModule], object]) -> None:
+        self._deepcopy_hooks.remove(_callable(f))
+
+
+class PendingForward:
+    """Stands for the forward of one class until it is needed; then the function does."""
+
+    def __init__(self, module: GraphModule) -> None:
+        self._module = weakref.ref(module)
+
+    def __get__(self, instance: GraphModule | None, owner: type) -> Any:
+        module = instance or self._module()
+        if module is None:
+            raise AttributeError("the module whose forward this was is gone")
+        function = compile.forward_of(module, module._code)
+        type(module).forward = function
+        return function if instance is None else function.__get__(instance, owner)
+
+
+def _callable(f: Hook) -> Hook:
+    if not callable(f):
+        raise AssertionError(f"a hook is something to call, not {f!r}")
+    return f
+
+
+def _indented(text: str) -> str:
+    """All lines but the first one, and but empty ones, a level further in."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *["    " + line for line in rest]])
+
+
+_UNPATCHED = Module.__call__
+# Debuggers, and origins, skip the frame of a frozen module wherever fxls lies: a step
+# into the call of a GraphModule arrives in the generated forward.
+GraphModule.__call__.__code__ = GraphModule.__call__.__code__.replace(
+    co_filename=f"<frozen {__name__}>"
+)
