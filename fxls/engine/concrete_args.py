@@ -6,7 +6,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import torch
 from torch.utils import _pytree as pytree
@@ -131,7 +131,7 @@ def _leaf(
     if leaf is None:
         tracer.create_proxy("call_function", _assert_is_none, (proxy, text), {})
     elif type(leaf) in _CHECKED:
-        torch._assert(proxy == leaf, text)  # pyright: ignore[reportArgumentType]  # a proxy
+        cast("Any", torch)._assert(proxy == leaf, text)
     else:
         warnings.warn(
             f"Was not able to add assertion to guarantee correct input {name} to"

@@ -168,13 +168,13 @@ def _part(node: _Located, part: str | int | None) -> _Located:
         if isinstance(node, ast.Tuple | ast.List) and part < len(node.elts):
             return node.elts[part]
     elif part is not None:
-        named = [
+        named: list[_Located] = [
             n
             for n in ast.walk(node)
             if (isinstance(n, ast.Attribute) and n.attr == part)
             or (isinstance(n, ast.Name) and n.id == part)
         ]
-        if len(named) == 1 and isinstance(named[0], ast.expr):
+        if len(named) == 1:
             return named[0]
     return node
 

@@ -54,7 +54,7 @@ class Traced:
     node: Node
 
 
-def lower(tracer: TracerBase, a: Any) -> Argument:
+def lower(tracer: TracerBase, a: object) -> Argument:
     """What stands in a node for `a`; see `TracerBase.create_arg`."""
     kind = type(a)
     if kind in ATOMS:
@@ -65,7 +65,7 @@ def lower(tracer: TracerBase, a: Any) -> Argument:
     if isinstance(a, Traced):
         return a.node
     if hasattr(a, "__fx_create_arg__"):
-        return a.__fx_create_arg__(tracer)
+        return cast("Any", a).__fx_create_arg__(tracer)
     for base, rule in _BY_BASE:
         if isinstance(a, base):
             return rule(tracer, a)
@@ -93,9 +93,9 @@ def proxies_in(a: object) -> Iterator[Proxy]:
     elif isinstance(a, dict):
         for x in cast("dict[Any, Any]", a).values():
             yield from proxies_in(x)
-    elif isinstance(a, slice):
-        for x in (a.start, a.stop, a.step):
-            yield from proxies_in(x)
+    elif kind is slice:
+        whole = cast("slice[Any, Any, Any]", a)
+        yield from proxies_in((whole.start, whole.stop, whole.step))
     elif pytree.SUPPORTED_NODES.get(kind) is not None:
         for x in pytree.tree_leaves(a):
             yield from proxies_in(x)
@@ -142,10 +142,10 @@ def _range(tracer: TracerBase, a: range) -> Argument:
     return range(*[tracer.create_arg(x) for x in (a.start, a.stop, a.step)])
 
 
-def _dataclass(tracer: TracerBase, a: Any) -> Argument:
+def _dataclass(tracer: TracerBase, a: object) -> Argument:
     parts = {
         field.name: tracer.create_arg(getattr(a, field.name))
-        for field in dataclasses.fields(a)
+        for field in dataclasses.fields(cast("Any", a))
     }
     return tracer.create_node("call_function", type(a), (), parts)
 

@@ -12,7 +12,7 @@ import builtins
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,7 @@ class Session:
 @contextmanager
 def session(
     new: Session, modules: list[ModuleType], *, reads_attributes: bool
-) -> Iterator[None]:
+) -> Generator[None]:
     """A block in which this thread traces; `reads_attributes` replaces __getattr__."""
     with _lock:
         _patched.sessions += 1
@@ -87,7 +87,7 @@ def session(
             torch.nn.Module.__call__ = call_module  # pyright: ignore[reportAttributeAccessIssue]  # replacing it is the point
         if reads_attributes and _patched.getattr is None:
             _patched.getattr = torch.nn.Module.__dict__["__getattr__"]
-            torch.nn.Module.__getattr__ = _module_getattr
+            torch.nn.Module.__getattr__ = _module_getattr  # pyright: ignore[reportAttributeAccessIssue]  # replacing it is the point
         for namespace, name in wrapped_globals():
             if name in namespace or name in _BUILTINS:
                 new.recorded.add(id(_replace_global(namespace, name)))
@@ -129,7 +129,6 @@ class ModuleCall:
         self._scope.__exit__()
 
 
-@functools.wraps(torch.nn.Module.__call__)
 def call_module(module: torch.nn.Module, /, *args: Any, **kwargs: Any) -> Any:
     """What a call of a module is while something is traced."""
     session = active.current.session
@@ -159,7 +158,6 @@ def call_module(module: torch.nn.Module, /, *args: Any, **kwargs: Any) -> Any:
         trail.caller, trail.function = before
 
 
-@functools.wraps(torch.nn.Module.__getattr__)
 def _module_getattr(module: torch.nn.Module, name: str) -> Any:
     original = _patched.getattr
     if original is None:
@@ -169,6 +167,13 @@ def _module_getattr(module: torch.nn.Module, name: str) -> Any:
     if session is None:
         return value
     return session.tracer.getattr(name, value, session.parameter_proxies)
+
+
+for _ours, _torchs in (
+    (call_module, torch.nn.Module.__call__),
+    (_module_getattr, torch.nn.Module.__getattr__),
+):
+    functools.update_wrapper(_ours, _torchs)
 
 
 class _Patched:

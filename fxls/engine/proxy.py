@@ -9,7 +9,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -20,6 +20,7 @@ from fxls.engine.graph import Graph
 from fxls.engine.lowering import Traced
 from fxls.engine.names import target_name
 from fxls.engine.node import Node, Target, check_op_and_target, freeze, freeze_kwargs
+from fxls.engine.operator_schemas import check_for_mutable_operation
 from fxls.engine.origin import RawOrigin, Trail
 from fxls.engine.scope import ModuleStack, Scope, ScopeContextManager, snapshot_of
 from fxls.engine.targets import OPERATORS
@@ -93,8 +94,7 @@ class TracerBase:
         Every node is made here, so an override sees, checks or changes all of them.
         """
         if kind == "call_function" and self.check_mutable_operations:
-            frames = self._here(sys._getframe(1))
-            torch_calls.refuse_mutation(target, args, kwargs, frames)
+            self._refuse_mutation(target, args, kwargs)
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         stack = getattr(self, "module_stack", None)
         if stack:
@@ -150,7 +150,7 @@ class TracerBase:
             target_name(target) if name is None else name,
             type_expr,
         )
-        node._scope = self.module_stack.snapshot  # pyright: ignore[reportAttributeAccessIssue]  # a ModuleStack, or _has_own_steps
+        node._scope = cast("ModuleStack", self.module_stack).snapshot
         node._frames = self._trail.here(sys._getframe(1)) if self._trail else None
         if traceback.is_preserving():
             traceback.annotate_node(node)
@@ -178,6 +178,15 @@ class TracerBase:
     def keys(self, obj: Proxy) -> Any:
         """What ``value.keys()`` gives, and ``**value`` asks for: a recorded call."""
         return Attribute(obj, "keys")()
+
+    def _refuse_mutation(
+        self, target: Any, args: tuple[Argument, ...], kwargs: dict[str, Argument]
+    ) -> None:
+        try:
+            check_for_mutable_operation(target, args, kwargs)
+        except RuntimeError as error:
+            frames = self._here(sys._getframe(1))
+            raise errors.MutationError(*error.args, frames=frames) from None
 
     def _here(self, frame: FrameType | None) -> RawOrigin | None:
         """The origin of what a frame is doing."""
@@ -240,8 +249,8 @@ class Proxy(Traced):
             return self.tracer.iter(self)
         elements: list[Any] = []
         for i in range(count):
-            element = self[i]  # pyright: ignore[reportUnknownVariableType, reportIndexIssue]  # defined below
-            origin.narrow(element.node, i)
+            element: Any = self[i]  # pyright: ignore[reportUnknownVariableType, reportIndexIssue]  # defined below
+            origin.narrow(cast("Proxy", element).node, i)
             elements.append(element)
         return iter(elements)
 
@@ -391,18 +400,20 @@ _PROXYLESS = frozenset({*_ATOMS, torch.Tensor, torch.nn.Parameter})
 
 
 def _tracer_of(
-    cls: type[Proxy], function: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+    cls: type[Proxy],
+    function: object,
+    args: tuple[object, ...],
+    kwargs: dict[str, Any],
 ) -> TracerBase:
     """The tracer of the proxies in a call, which must be one."""
     tracer = None
     for a in args:
-        kind = type(a)
-        if kind is Proxy:
+        if type(a) is Proxy:
             if tracer is None:
                 tracer = a.tracer
             elif a.tracer is not tracer:
                 break
-        elif kind not in _PROXYLESS:
+        elif type(a) not in _PROXYLESS:
             break
     else:
         if tracer is not None and not kwargs:

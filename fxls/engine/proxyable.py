@@ -22,6 +22,4 @@ class ProxyableClassMeta(type):
             proxy = next(proxies_in((args, kwargs)), None)
             if proxy is not None:
                 return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
-        instance = cls.__new__(cls)
-        cls.__init__(instance, *args, **kwargs)
-        return instance
+        return super().__call__(*args, **kwargs)

@@ -6,7 +6,7 @@ A module that has such code has the two specifications as ``_in_spec`` and ``_ou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch.utils._pytree as pytree
 
@@ -72,7 +72,7 @@ class PyTreeCodeGen(CodeGen):
         if spec is None:
             return outputs
         leaves = outputs if isinstance(outputs, list | tuple) else [outputs]
-        return pytree.tree_unflatten(leaves, spec)  # pyright: ignore[reportUnknownArgumentType]  # untyped leaves
+        return pytree.tree_unflatten(cast("list[Any]", leaves), spec)
 
     def _inputs(self, parameters: list[str]) -> str:
         """The parameters as the input specification nests them, and its name."""

@@ -93,8 +93,8 @@ class ModuleStack(OrderedDict[str, tuple[str, Any]]):
         super().__delitem__(key)
         self._retake()
 
-    def pop(self, key: str, *default: Any) -> Any:
-        value = super().pop(key, *default)
+    def pop(self, key: str, *args: Any, **kwargs: Any) -> Any:
+        value = super().pop(key, *args, **kwargs)
         self._retake()
         return value
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import copy
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -44,6 +44,9 @@ class _Current(threading.local):
 
 _current = _Current()
 
+_forward_steps: Callable[[], int] = cast("Any", torch.autograd)._get_sequence_nr
+"""How many steps autograd has counted in this thread."""
+
 _CARRIED = (
     "nn_module_stack",
     "torch_fn",
@@ -62,7 +65,7 @@ _CARRIED = (
 
 
 @contextmanager
-def preserve_node_meta(enable: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 - FX's signature
+def preserve_node_meta(enable: bool = True) -> Generator[None]:  # noqa: FBT001, FBT002 - FX's signature
     """A block in which nodes get the meta of the one they are made from."""
     before = (_current.preserves, _current.meta, _current.node)
     _current.preserves = enable
@@ -83,7 +86,7 @@ is_preserving = has_preserved_node_meta
 
 
 @contextmanager
-def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
+def set_current_meta(node: Node, pass_name: str = "") -> Generator[None]:
     """A block in which nodes are made from `node`."""
     if not _current.preserves:
         yield
@@ -116,7 +119,7 @@ def format_stack() -> list[str]:
 
 
 @contextmanager
-def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
+def annotate(annotation_dict: dict[str, Any]) -> Generator[None]:
     """A block whose nodes have these entries in ``meta["custom"]``."""
     before = _current.meta.get("custom")
     _current.meta["custom"] = {**(before or {}), **annotation_dict}
@@ -165,7 +168,7 @@ def annotate_node(node: Node) -> None:
         node.meta["seq_nr"] = meta["grad_fn_seq_nr"][-1]
     else:
         # Making the value has moved the counter on already.
-        node.meta["seq_nr"] = torch.autograd._get_sequence_nr() - 1
+        node.meta["seq_nr"] = _forward_steps() - 1
     source = _current.node
     if source is not None:
         node._frames = source._frames

@@ -7,10 +7,10 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType, FunctionType, ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import torch
 from torch._library.opaque_object import is_opaque_reference_type
@@ -49,8 +49,10 @@ class Tracer(TracerBase):
         autowrap_functions: tuple[Callable[..., Any], ...] = (),
         param_shapes_constant: bool = False,  # noqa: FBT001, FBT002 - FX's signature
     ) -> None:
-        """Calls of these functions, and of all functions of these modules, are
-        recorded; with `param_shapes_constant` the shapes of parameters are numbers."""
+        """Calls of these functions, and of those of these modules, become nodes.
+
+        With `param_shapes_constant`, the shapes of parameters are plain numbers.
+        """
         self._autowrap_search = list(autowrap_modules)
         self._autowrap_functions = [
             *autowrap_functions,
@@ -161,12 +163,8 @@ class Tracer(TracerBase):
 
     def path_of_module(self, mod: torch.nn.Module) -> str:
         """The dotted path of a submodule; raises ForeignModuleError for any other."""
-        paths = self.submodule_paths
-        if paths:
-            path = paths.get(mod)
-        else:
-            named = self.root.named_modules()
-            path = next((name for name, module in named if module is mod), None)
+        paths = self.submodule_paths or Members(self.root).paths
+        path = paths.get(mod)
         if path is None:
             raise errors.ForeignModuleError(frames=self._here(_caller()))
         return path
@@ -193,7 +191,7 @@ class Tracer(TracerBase):
             proxy = parameter_proxy_cache[path] = self._read(path, attr_val)
         return proxy
 
-    def create_arg(self, a: Any) -> Argument:
+    def create_arg(self, a: object) -> Argument:
         """What stands in a node for a value of the program; may append nodes.
 
         Tensors and modules are read from the root by their path; a tensor that is none
@@ -210,7 +208,7 @@ class Tracer(TracerBase):
             origin.narrow(node, path.rpartition(".")[2])
             return node
         if isinstance(a, tuple) and hasattr(kind, "_fields"):
-            parts = tuple([self.create_arg(part) for part in a])
+            parts = tuple([self.create_arg(part) for part in cast("Any", a)])
             return self.create_node("call_function", kind, parts, {})
         return super().create_arg(a)
 
@@ -238,7 +236,7 @@ class Tracer(TracerBase):
         return self._trail
 
     @contextmanager
-    def placing(self, frames: RawOrigin | None) -> Iterator[None]:
+    def placing(self, frames: RawOrigin | None) -> Generator[None]:
         """A block in which nodes that no source frame makes have this origin."""
         trail = self._trail
         if trail is None:
@@ -295,7 +293,7 @@ class Tracer(TracerBase):
             )
         return self.create_proxy("get_attr", path, (), {})
 
-    def _path_of_value(self, a: Any) -> str | None:
+    def _path_of_value(self, a: object) -> str | None:
         """The path of a value that must be read from the root; may put it there.
 
         None for a value that can stand in a node.
