@@ -3,6 +3,32 @@
 Importing this package imports neither torch nor a protocol.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from fxls._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+__all__ = ["__version__", "install", "uninstall"]
+
+
+def install(store: str | os.PathLike[str] | None = None) -> Path:
+    """Let every graph module made from now on run from a file of the store.
+
+    `store` is the folder; by default ``FXLS_STORE``, else the `.fxls` that belongs to the
+    program. Returns the folder.
+    """
+    from fxls.runtime import install as install_runtime  # noqa: PLC0415 - imports torch
+
+    return install_runtime(store)
+
+
+def uninstall() -> None:
+    """Let graph modules run from memory again, as before `install`."""
+    from fxls.runtime import uninstall as uninstall_runtime  # noqa: PLC0415 - as above
+
+    uninstall_runtime()

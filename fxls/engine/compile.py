@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import linecache
 import weakref
-from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -55,7 +54,7 @@ class ForwardCode(PythonCode):
         if name not in _WRITTEN:
             raise AttributeError(f"generated code has no {name!r}")
         try:
-            self._take(self.graph.python_code("self"))
+            self.take(self.graph.python_code("self"))
         except AttributeError as error:
             # Inside a property of a Module it would be taken for a missing attribute.
             raise RuntimeError(
@@ -70,7 +69,7 @@ class ForwardCode(PythonCode):
         is called right after, may ask.
         """
         marked = marked_code(self.graph)
-        self._take(marked.code)
+        self.take(marked.code)
         return marked
 
     def node_at(self, function: CodeType, line: int) -> Node | None:
@@ -78,7 +77,8 @@ class ForwardCode(PythonCode):
         place = self._lineno_map.get(line - function.co_firstlineno)
         return None if place is None else self.nodes[place]
 
-    def _take(self, code: PythonCode) -> None:
+    def take(self, code: PythonCode) -> None:
+        """Be this code, which the graph as it is was written as."""
         self.src = code.src
         self.globals = code.globals
         self._lineno_map = code._lineno_map

@@ -24,7 +24,7 @@ from fxls.engine.lowering import ATOMS
 from fxls.engine.members import CONSTANTS, Members
 from fxls.engine.node import Node
 from fxls.engine.origin import RawOrigin, Trail
-from fxls.engine.proxy import ParameterProxy, Proxy, TracerBase
+from fxls.engine.proxy import Args, Kwargs, ParameterProxy, Proxy, TracerBase
 from fxls.engine.proxyable import ProxyableClassMeta
 from fxls.engine.scope import ModuleStack, Scope
 
@@ -87,8 +87,8 @@ class Tracer(TracerBase):
             function = getattr(type(root), self.traced_func_name, None)
             if function is None:
                 raise AssertionError(
-                    f"traced_func_name={self.traced_func_name} doesn't exist in"
-                    f" {type(root).__name__}"
+                    f"{self.traced_func_name!r} doesn't exist in {type(root).__name__},"
+                    " and traced_func_name says to trace it"
                 )
             self.root_module_name = root._get_name()
         else:
@@ -107,6 +107,7 @@ class Tracer(TracerBase):
             "co_filename": code.co_filename,
             "co_firstlineno": code.co_firstlineno,
         }
+        self.graph.traced = _named(root, function)
         session = patching.Session(
             self,
             frozenset(map(id, self._autowrap_functions)),
@@ -148,8 +149,8 @@ class Tracer(TracerBase):
         self,
         m: torch.nn.Module,
         forward: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: Args,
+        kwargs: Kwargs,
     ) -> Any:
         """What a call of a module gives: a node's proxy for a leaf, or its result.
 
@@ -353,6 +354,15 @@ _STEPS = ("create_arg", "create_node", "create_proxy", "proxy")
 _STOCK = {name: getattr(Tracer, name) for name in (*_STEPS, "call_module", "getattr")}
 
 _CONTAINERS = frozenset({tuple, list, dict, slice})
+
+
+def _named(root: object, function: FunctionType) -> tuple[str, str]:
+    """Module and qualified name of what a person would say is traced."""
+    graph = getattr(root, "graph", None)
+    if isinstance(graph, Graph) and graph.traced is not None:
+        return graph.traced  # a graph module, whose class is named after the model's
+    named = type(root) if isinstance(root, torch.nn.Module) else function
+    return named.__module__, named.__qualname__
 
 
 def _overrides(tracer: type[Tracer]) -> frozenset[int]:

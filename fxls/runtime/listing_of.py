@@ -74,6 +74,10 @@ class ListingText:
         skipped = len(self.code.code.src) - len(self.code.code.src.lstrip("\n"))
         self._shift = above.count("\n") + 3 - skipped
 
+    def has_values(self) -> bool:
+        """Whether any node of the graph knows its value."""
+        return any(value_of(node.noted_all()) for node in self._graph.nodes)
+
     def listing(self, entry: str | None = None) -> Listing:
         """The whole listing."""
         shift = self._shift

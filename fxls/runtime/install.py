@@ -1,0 +1,140 @@
+"""The runtime's switch: from now on, generated code is a file of the store.
+
+Anything that goes wrong here is logged once, and the program goes on with the engine's
+own compiler, as if fxls had not been installed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import weakref
+from pathlib import Path
+from types import CodeType, FunctionType
+
+from fxls.engine import compile as engine_compile
+from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory, pin
+from fxls.engine.graph_module import GraphModule
+from fxls.listing import Listing
+from fxls.runtime.listing_of import ListingText, text_of
+from fxls.runtime.tables import source_digest
+from fxls.store import Store, StoreError, locate
+
+__all__ = ["install", "installed", "uninstall"]
+
+_log = logging.getLogger("fxls")
+
+
+def install(store: str | os.PathLike[str] | None = None) -> Path:
+    """Materialize every graph module from now on; returns the root of the store.
+
+    `store` is where; by default ``FXLS_STORE``, else the `.fxls` that belongs to the
+    program. Again with the same store, it does nothing.
+    """
+    global _installed  # noqa: PLW0603 - one switch for the process
+    root = _root(store)
+    with _lock:
+        if _installed is not None and _installed[0].store.root == root:
+            return root
+        compiler = _Materializer(Store(root))
+        before = engine_compile.set_compiler(compiler, eager=True)
+        _installed = (compiler, before if _installed is None else _installed[1])
+    return root
+
+
+def uninstall() -> None:
+    """Compile as before `install`; functions that were made stay as they are."""
+    global _installed  # noqa: PLW0603 - one switch for the process
+    with _lock:
+        if _installed is not None:
+            compiler, eager = _installed[1]
+            engine_compile.set_compiler(compiler, eager=eager)
+            _installed = None
+
+
+def installed() -> Store | None:
+    """The store that graph modules are materialized in, or None."""
+    return None if _installed is None else _installed[0].store
+
+
+class _Materializer:
+    """The compiler that writes the text to the store and compiles it under its path."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._codes: weakref.WeakValueDictionary[Path, CodeType] = (
+            weakref.WeakValueDictionary()
+        )
+        self._said: set[str] = set()
+
+    def __call__(self, module: GraphModule, code: ForwardCode, /) -> FunctionType:
+        """The forward of a module, compiled under the path of its listing."""
+        text = text_of(module, code.graph)
+        code.take(text.code.code)
+        path = self.store.path_of(text.identity.class_name, text.text)
+        try:
+            self._materialize(path, text)
+        except StoreError as error:
+            self._say(str(error))
+            return compile_in_memory(module, code)
+        compiled = self._codes.get(path)
+        if compiled is None:
+            compiled = compile(text.text, str(path), "exec", dont_inherit=True)
+            self._codes[path] = compiled
+            # The text that runs is the one that is shown, whatever happens to the file.
+            pin(str(path), text.text)
+        names = dict(code.globals)
+        names["__file__"] = str(path)
+        names[_KEPT] = compiled
+        return engine_compile.run_definition(
+            compiled, names, engine_compile.function_name(code.graph)
+        )
+
+    def _materialize(self, path: Path, text: ListingText) -> None:
+        known = self._known(path)
+        if known is None or _says_less(known, text):
+            self.store.materialize(text.listing())
+
+    def _known(self, path: Path) -> Listing | None:
+        """The listing as it is in the store, when it is as true as one made now."""
+        if not path.exists():
+            return None
+        try:
+            listing = self.store.read(path)
+        except StoreError:
+            return None  # materializing writes it again, and says so
+        fresh = all(source_digest(s.path) == s.digest for s in listing.sources)
+        return listing if fresh else None
+
+    def _say(self, trouble: str) -> None:
+        if trouble not in self._said:
+            self._said.add(trouble)
+            _log.warning("generated code stays in memory: %s", trouble)
+
+
+def _says_less(listing: Listing, text: ListingText) -> bool:
+    """Whether the graph knows of another identity, or of values that a listing lacks.
+
+    A trace with example inputs has written shapes; a run, which has none, must not put
+    a listing without them in front of it.
+    """
+    return listing.identity != text.identity or (
+        text.has_values() and all(facts.value is None for facts in listing.nodes)
+    )
+
+
+def _root(store: str | os.PathLike[str] | None) -> Path:
+    given = store if store is not None else os.environ.get("FXLS_STORE")
+    if given:
+        return Path(os.path.abspath(given))  # noqa: PTH100  # resolve() follows links
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    return locate(Path(main) if main else Path.cwd())
+
+
+_KEPT = "__fxls_code__"
+"""Keeps the compiled text alive as long as a function of it."""
+
+_lock = threading.Lock()
+_installed: tuple[_Materializer, tuple[Compiler, bool]] | None = None
