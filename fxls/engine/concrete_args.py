@@ -134,9 +134,9 @@ def _leaf(
         cast("Any", torch)._assert(proxy == leaf, text)
     else:
         warnings.warn(
-            f"Was not able to add assertion to guarantee correct input {name} to"
-            " specialized function. It is up to the user to make sure that your inputs"
-            " match the inputs you specialized the function with.",
+            f"Was not able to add assertion to guarantee correct input {name}: values"
+            f" of {type(leaf).__name__} are not compared. Call the result with the same"
+            " value only",
             stacklevel=2,
         )
     return leaf

@@ -118,8 +118,8 @@ class IterationError(TraceError):
     """
 
     _text = (
-        "Proxy object cannot be iterated. This can be attempted when the Proxy is used"
-        " in a loop or as a *args or **kwargs function argument."
+        "Proxy object cannot be iterated: nobody knows how many elements it has before"
+        " the model runs"
     )
     advice = (
         "Unpack it into a fixed number of names (a, b = x), index it in a loop over a"
@@ -217,8 +217,8 @@ class LengthError(TraceError, RuntimeError):
     """
 
     _text = (
-        "'len' is not supported in symbolic tracing by default. If you want this call"
-        " to be recorded, please call torch.fx.wrap('len') at module scope"
+        "'len' is not supported in symbolic tracing by default: Python insists on a"
+        " number, which nobody knows yet"
     )
     advice = "Use x.size(0), or say wrap('len') at the top level of the module."
 

@@ -125,8 +125,8 @@ def _key(tracer: TracerBase, key: Any) -> Argument:
 
     def refuse(_node: Any) -> NoReturn:
         raise errors.DictKeyError(
-            "Keys for dictionaries used as an argument cannot contain a Node."
-            f" Got key: {lowered}",
+            "Keys for dictionaries used as an argument cannot contain a Node, which"
+            f" {lowered} is, or holds",
             frames=tracer._here(sys._getframe(1)),
         )
 

@@ -7,9 +7,9 @@ import logging
 import operator
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import torch
 
@@ -38,6 +38,9 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
+
+Args: TypeAlias = tuple[Any, ...]
+Kwargs: TypeAlias = dict[str, Any]
 
 
 class TracerBase:
@@ -84,8 +87,8 @@ class TracerBase:
         self,
         kind: str,
         target: Target,
-        args: tuple[Argument, ...],
-        kwargs: dict[str, Argument],
+        args: Args,
+        kwargs: Kwargs,
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
@@ -116,8 +119,8 @@ class TracerBase:
         self,
         kind: str,
         target: Target,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: Args,
+        kwargs: Kwargs,
         name: str | None = None,
         type_expr: Any | None = None,
         proxy_factory_fn: Callable[[Node], Proxy] | None = None,
@@ -179,9 +182,7 @@ class TracerBase:
         """What ``value.keys()`` gives, and ``**value`` asks for: a recorded call."""
         return Attribute(obj, "keys")()
 
-    def _refuse_mutation(
-        self, target: Any, args: tuple[Argument, ...], kwargs: dict[str, Argument]
-    ) -> None:
+    def _refuse_mutation(self, target: Any, args: Args, kwargs: Kwargs) -> None:
         try:
             check_for_mutable_operation(target, args, kwargs)
         except RuntimeError as error:
@@ -271,9 +272,9 @@ class Proxy(Traced):
     def __torch_function__(
         cls,
         orig_method: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
+        types: Iterable[type],
+        args: Args | None = None,
+        kwargs: Kwargs | None = None,
     ) -> Proxy:
         """Record a call of a torch function, or of a method of a real tensor."""
         args = args or ()
@@ -327,18 +328,23 @@ class ParameterProxy(Proxy):
     def __init__(
         self, tracer: TracerBase, node: Node, name: str, param: torch.nn.Parameter
     ) -> None:
-        super().__init__(node, tracer)
         if not isinstance(param, torch.nn.Parameter):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
             raise AssertionError(f"a ParameterProxy is of a Parameter, not {param!r}")
-        self.param = param
+        super().__init__(node, tracer)
         self.name = name
+        self.param = param
 
     def __repr__(self) -> str:
         return f"ParameterProxy({self.name})"
 
-    @property
-    def shape(self) -> torch.Size:
-        return self.param.shape
+    def numel(self) -> int:
+        return self.param.numel()
+
+    def nelement(self) -> int:
+        return self.param.nelement()
+
+    def dim(self) -> int:
+        return self.param.dim()
 
     @property
     def ndim(self) -> int:
@@ -347,14 +353,9 @@ class ParameterProxy(Proxy):
     def size(self) -> torch.Size:
         return self.param.size()
 
-    def dim(self) -> int:
-        return self.param.dim()
-
-    def numel(self) -> int:
-        return self.param.numel()
-
-    def nelement(self) -> int:
-        return self.param.nelement()
+    @property
+    def shape(self) -> torch.Size:
+        return self.param.shape
 
 
 class MetaProxy(Proxy):
@@ -363,8 +364,8 @@ class MetaProxy(Proxy):
     def __init__(
         self, node: Node, tracer: TracerBase | None = None, fake_mode: Any = None
     ) -> None:
-        super().__init__(node, tracer)
         self.fake_mode = fake_mode
+        super().__init__(node, tracer)
 
     def __repr__(self) -> str:
         return f"MetaProxy({self.node.name})"
@@ -373,9 +374,9 @@ class MetaProxy(Proxy):
     def __torch_function__(
         cls,
         orig_method: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
+        types: Iterable[type],
+        args: Args | None = None,
+        kwargs: Kwargs | None = None,
     ) -> MetaProxy:
         args = args or ()
         kwargs = kwargs or {}

@@ -71,8 +71,9 @@ class PyTreeCodeGen(CodeGen):
         spec = self.pytree_info.out_spec
         if spec is None:
             return outputs
-        leaves = outputs if isinstance(outputs, list | tuple) else [outputs]
-        return pytree.tree_unflatten(cast("list[Any]", leaves), spec)
+        if not isinstance(outputs, list | tuple):
+            outputs = [outputs]
+        return pytree.tree_unflatten(cast("list[Any]", outputs), spec)
 
     def _inputs(self, parameters: list[str]) -> str:
         """The parameters as the input specification nests them, and its name."""

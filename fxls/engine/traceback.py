@@ -48,18 +48,9 @@ _forward_steps: Callable[[], int] = cast("Any", torch.autograd)._get_sequence_nr
 """How many steps autograd has counted in this thread."""
 
 _CARRIED = (
-    "nn_module_stack",
-    "torch_fn",
-    "source_fn_stack",
-    "original_aten",
-    "recompute",
-    "ac_graph_id",
-    "has_backward_hook",
-    "from_node",
-    "quantization_tag",
-    "_numeric_debug_handle",
-    "custom",
-    "partitioner_tag",
+    *("ac_graph_id", "custom", "from_node", "has_backward_hook", "nn_module_stack"),
+    *("_numeric_debug_handle", "original_aten", "partitioner_tag", "quantization_tag"),
+    *("recompute", "source_fn_stack", "torch_fn"),
 )
 """The entries of meta that a node made from another one keeps."""
 
