@@ -397,4 +397,6 @@ def serve_stdio(*, store: str | None = None) -> None:
 def serve_tcp(host: str, port: int, *, store: str | None = None) -> None:
     """Serve the first client that connects."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    # It says which port it got when it was asked for any.
+    logging.getLogger("pygls.server").setLevel(logging.INFO)
     make_server(Settings(store=store)).start_tcp(host, port)

@@ -15,18 +15,15 @@ from fxls.host import Settings as HostSettings
 from fxls.ide import entries as ide_entries
 from fxls.ide.diagnostics import Diagnostic, Severity, diagnostics
 from fxls.ide.document import Destination, Document, Jump
-from fxls.ide.moves import Moves
 from fxls.ide.source import SourceFile
-from fxls.listing import Failure, Listing, Reason, source_digest
+from fxls.ide.texts import Texts, decoded
+from fxls.listing import Failure, Listing, Reason
 from fxls.lsp.settings import Settings
 from fxls.store import NotAListing, Store, StoreError, class_name_of, locate
 from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
 
 __all__ = ["Session"]
-
-_REMEMBERED = 100
-"""So many texts of sources are kept, to know where lines went."""
 
 _INSTALLED = {"site-packages", "dist-packages"}
 
@@ -54,7 +51,7 @@ class Session:
         self._documents: dict[str, Document] = {}
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._host: Host | None = None
-        self._texts = _Texts()
+        self._texts = Texts()
 
     def lines_of(self, path: str) -> LineTable | None:
         """The lines of a file as the user sees it; None when it cannot be read."""
@@ -67,7 +64,7 @@ class Session:
         if text is not None:
             return text
         content = _content(path)
-        return None if content is None else _decoded(content)
+        return None if content is None else decoded(content)
 
     def document(self, path: str) -> Document | None:
         """The listing at a path; None when it is none, or not as it was written."""
@@ -146,7 +143,7 @@ class Session:
 
         Returns the paths whose diagnostics are others than before.
         """
-        self._texts.remember(path)
+        self._remember(path)
         text = self.text_of(path) or ""
         failures = ide_entries.problems(text, path)
         said = [
@@ -171,7 +168,7 @@ class Session:
     def settle(self, entry: Entry, outcome: Traced | Failed) -> tuple[str, ...]:
         """Take what became of an entry for what is known of it; returns as `check`."""
         for path in filter(self._is_own(entry.path), outcome.sources):
-            self._texts.remember(path)
+            self._remember(path)
         failed = isinstance(outcome, Failed)
         failure = outcome.failure if failed else outcome.trouble
         if failure is not None and failure.reason is Reason.STOPPED:
@@ -198,6 +195,11 @@ class Session:
         if self._host is not None:
             await self._host.close()
             self._host = None
+
+    def _remember(self, path: str) -> None:
+        content = _content(path)
+        if content is not None:
+            self._texts.remember(content)
 
     def _read(self, path: str) -> tuple[Document | None, StoreError | None]:
         if class_name_of(Path(path)) is None:
@@ -261,45 +263,11 @@ class Session:
         return tuple(dict.fromkeys(d.path for d in (*before, *after)))
 
 
-class _Texts:
-    """The texts that sources had when they were traced, by their digests."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-
-    def remember(self, path: str) -> None:
-        """Keep the text that a file has on the disk."""
-        content = _content(path)
-        if content is not None:
-            digest = source_digest(content)
-            self._known.pop(digest, None)
-            self._known[digest] = _decoded(content)
-        while len(self._known) > _REMEMBERED:
-            del self._known[next(iter(self._known))]
-
-    def get(self, digest: str) -> str | None:
-        return self._known.get(digest)
-
-    def moves(self, digest: str, text: str) -> Moves | None:
-        """The edits from a text to this one; None when there are none.
-
-        A listing that has no digest of its source is taken to be of this text.
-        """
-        if digest in ("", source_digest(text.encode("utf-8", "surrogatepass"))):
-            return None
-        before = self._known.get(digest)
-        return Moves.unknown() if before is None else Moves(before, text)
-
-
 def _content(path: str) -> bytes | None:
     try:
         return Path(path).read_bytes()
     except OSError:
         return None
-
-
-def _decoded(content: bytes) -> str:
-    return content.decode("utf-8-sig", errors="replace")
 
 
 def _standing(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:

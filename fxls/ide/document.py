@@ -102,9 +102,9 @@ class Document:
         whole = self.statement(line)
         return Destination(self.path, whole, whole)
 
-    def frames_in(self, source: str) -> tuple[int, ...]:
-        """The rows of the frame table that point into a file."""
-        return tuple(self._frames.get(source, ()))
+    def frames_on(self, source: str, line: int) -> tuple[int, ...]:
+        """The rows of the frame table whose expression has part of a line."""
+        return tuple(self._frames.get((source, line), ()))
 
     def nodes_through(self, frame: int) -> tuple[int, ...]:
         """The nodes that were made in a frame or in what it called."""
@@ -133,10 +133,12 @@ class Document:
         }
 
     @cached_property
-    def _frames(self) -> dict[str, list[int]]:
-        frames: dict[str, list[int]] = defaultdict(list)
+    def _frames(self) -> dict[tuple[str, int], list[int]]:
+        frames: dict[tuple[str, int], list[int]] = defaultdict(list)
         for row, frame in enumerate(self.listing.frames):
-            frames[self.listing.sources[frame.source].path].append(row)
+            path = self.listing.sources[frame.source].path
+            for line in range(frame.line, frame.end_line + 1):
+                frames[path, line].append(row)
         return frames
 
     @cached_property

@@ -126,7 +126,7 @@ def _touched(
     if before is None:
         return
     for path in (source.path, *source.spellings - {source.path}):
-        for frame in document.frames_in(path):
+        for frame in document.frames_on(path, before.line):
             span = document.listing.frames[frame].span
             if span.touches(before):
                 now = moves.after(span) if moves else span

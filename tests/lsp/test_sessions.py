@@ -10,7 +10,7 @@ import pytest
 from fxls.listing import Listing, Tensor
 from fxls.store import Store
 from tests.support.listings import listing_of
-from tests.support.lsp_client import SERVE, LspClient, started
+from tests.support.lsp_client import SERVE, LspClient, connected, started
 
 Json = Any
 
@@ -372,6 +372,15 @@ def test_a_fault_of_ours_is_logged_and_the_server_answers_on(
     assert unknown["error"]["code"] == -32601
     assert "ERROR:fxls.server:on_hover failed" in errors
     assert "ZeroDivisionError" in errors
+
+
+def test_a_client_may_come_through_a_socket(project: Path, listing: Path) -> None:
+    with connected() as client:
+        client.initialize(project)
+        hover = client.ask("hover", listing, 3, 4)
+        client.end()
+
+    assert hover["range"] == spot(3, 4, 8)
 
 
 @pytest.mark.slow

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import queue
+import re
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-__all__ = ["SERVE", "LspClient", "started"]
+__all__ = ["SERVE", "LspClient", "connected", "started"]
 
 Json = Any
 
@@ -38,8 +40,11 @@ class LspClient:
       left, so a test says all that its conversation has.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], reading: IO[bytes], writing: IO[bytes]
+    ) -> None:
         self.process = process
+        self._reading, self._writing = reading, writing
         self._messages: queue.Queue[Json] = queue.Queue()
         self._kept: list[Json] = []
         self._ids = 0
@@ -116,10 +121,9 @@ class LspClient:
         """Shut the server down; returns what it wrote to standard error."""
         self.request("shutdown", None)
         self.notify("exit", None)
-        stdin, stderr = self.process.stdin, self.process.stderr
-        assert stdin is not None
+        stderr = self.process.stderr
         assert stderr is not None
-        stdin.close()
+        self._writing.close()
         errors = stderr.read().decode()
         assert self.process.wait(_PATIENCE) == 0, errors
         self._reader.join(_PATIENCE)
@@ -134,8 +138,8 @@ class LspClient:
         self.process.kill()
         self.process.wait()
         self._reader.join()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            assert stream is not None
+        assert self.process.stderr is not None
+        for stream in (self._reading, self._writing, self.process.stderr):
             stream.close()
 
     def _take(self, wanted: Callable[[Json], bool]) -> Json:
@@ -151,14 +155,12 @@ class LspClient:
             self._kept.append(message)
 
     def _write(self, message: Json) -> None:
-        assert self.process.stdin is not None
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        self.process.stdin.flush()
+        self._writing.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self._writing.flush()
 
     def _read(self) -> None:
-        stream = self.process.stdout
-        assert stream is not None
+        stream = self._reading
         while True:
             length = 0
             while line := stream.readline().strip():
@@ -172,19 +174,44 @@ class LspClient:
 
 
 @contextmanager
-def started(
-    program: str = SERVE, *, environment: Mapping[str, str] | None = None
-) -> Generator[LspClient]:
+def started(program: str = SERVE) -> Generator[LspClient]:
     """A server in a process of its own, that is gone afterwards."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=None if environment is None else dict(environment),
-    )
-    client = LspClient(process)
+    process = _process(program, subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdin is not None
+    client = LspClient(process, process.stdout, process.stdin)
     try:
         yield client
     finally:
         client.close()
+
+
+@contextmanager
+def connected() -> Generator[LspClient]:
+    """A server that was reached through a socket."""
+    program = "from fxls.server import serve_tcp; serve_tcp('127.0.0.1', 0)"
+    process = _process(program, subprocess.DEVNULL)
+    assert process.stderr is not None
+    port = 0
+    while not port:
+        line = process.stderr.readline().decode()
+        assert line, "the server ended"
+        found = re.search(r"Serving on .*, (\d+)", line)
+        port = int(found[1]) if found else 0
+    with socket.create_connection(("127.0.0.1", port), _PATIENCE) as connection:
+        client = LspClient(
+            process, connection.makefile("rb"), connection.makefile("wb")
+        )
+        try:
+            yield client
+        finally:
+            client.close()
+
+
+def _process(program: str, streams: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=streams,
+        stdout=streams,
+        stderr=subprocess.PIPE,
+    )
