@@ -10,12 +10,13 @@ import asyncio
 import codecs
 import enum
 import itertools
-import math
 import os
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -131,7 +132,8 @@ class Host:
         number = next(self._numbers)
         memory_limit = self._settings.memory_limit
         request = Trace(number, entry, store, time_limit, memory_limit)
-        ask = _Ask(request, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        ask = _Ask(request, loop.create_future(), loop.create_future())
         self._asks[number] = ask
         try:
             return await self._served(ask)
@@ -165,6 +167,10 @@ class Host:
         worker = self._worker
         return None if worker is None or worker.ended.done() else worker
 
+    @property
+    def _is_tracing(self) -> bool:
+        return any(ask.began.done() for ask in self._asks.values())
+
     async def _served(self, ask: _Ask) -> Traced | Failed:
         number = ask.request.id
         for _ in range(2):
@@ -173,7 +179,7 @@ class Host:
                 return ask.answer.result()
             if isinstance(worker, Failure):
                 return Failed(number, worker)
-            ask.deadline = None
+            ask.began = asyncio.get_running_loop().create_future()
             worker.send(ask.request)
             answer = await self._answer(ask, worker)
             if answer is not None:
@@ -229,9 +235,14 @@ class Host:
         """The answer to a request that was sent; None when the worker was lost."""
         loop = asyncio.get_running_loop()
         while True:
-            until = ask.deadline or loop.time() + _SILENCE
+            events: set[asyncio.Future[Any]] = {ask.answer, worker.ended}
+            if ask.began.done():
+                until = ask.began.result()
+            else:
+                until = loop.time() + _SILENCE
+                events.add(ask.began)
             await asyncio.wait(
-                {ask.answer, worker.ended},
+                events,
                 timeout=max(until - loop.time(), 0.0),
                 return_when=asyncio.FIRST_COMPLETED,
             )
@@ -239,11 +250,9 @@ class Host:
                 return ask.answer.result()
             if worker.ended.done():
                 return None
-            busy = any(other.deadline is not None for other in self._asks.values())
-            if loop.time() >= (ask.deadline or (math.inf if busy else until)):
+            if loop.time() >= until and (ask.began.done() or not self._is_tracing):
                 # The worker keeps the limit itself, unless it is stuck.
                 worker.kill()
-                return None
 
     def _give_up(self, ask: _Ask, why: str) -> None:
         if ask.answer.done():
@@ -262,7 +271,7 @@ class Host:
             case Began(id=number):
                 if ask := self._asks.get(number):
                     limit = ask.request.time_limit + _GRACE
-                    ask.deadline = asyncio.get_running_loop().time() + limit
+                    ask.began.set_result(asyncio.get_running_loop().time() + limit)
                     self._tell(State.TRACING, f"tracing {ask.request.entry.expression}")
             case Traced(id=number) | Failed(id=number):
                 self._losses = 0
@@ -293,8 +302,8 @@ class _Ask:
 
     request: Trace
     answer: asyncio.Future[Traced | Failed]
-    deadline: float | None = None
-    """When the worker must have answered; None until the trace began."""
+    began: asyncio.Future[float]
+    """When the worker must have answered; known when the trace has begun."""
 
 
 class _Worker:
@@ -366,8 +375,15 @@ class _Worker:
 
     def kill(self) -> None:
         # The kernel, or the end of their pipes, ends its children.
+        if self._process.returncode is not None:
+            return
         with suppress(ProcessLookupError):
-            self._process.kill()
+            if sys.platform == "win32":
+                self._process.kill()
+            else:
+                # `Process.kill` may take the exit status away from asyncio's own
+                # watcher, which then complains on standard error.
+                os.kill(self._process.pid, signal.SIGKILL)
 
     async def close(self) -> None:
         """Let it end what it started, and itself; kill it when it does not."""

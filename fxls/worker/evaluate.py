@@ -170,4 +170,5 @@ class _Expression:
 
 
 def _is_function(value: object) -> bool:
-    return inspect.isroutine(value)
+    # Builtin functions have no code to trace.
+    return inspect.isfunction(value) or inspect.ismethod(value)

@@ -34,7 +34,7 @@ def failure_of(
     if isinstance(error, TraceError):
         if error.origin is not None:
             places = shortened(list(error.origin.places))
-        return Failure(reason, _message(error), places, error.advice or None)
+        return Failure(reason, error.message, places, error.advice or None)
     if isinstance(error, SystemExit):
         code = "" if error.code is None else repr(error.code)
         message = f"the code called sys.exit({code})"

@@ -8,7 +8,7 @@ import os
 import sys
 from contextlib import suppress
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from fxls.wire import PREAMBLE, Failed, Trace, Traced, framed
 from fxls.worker.channel import send
@@ -33,7 +33,7 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
 
     owner = os.getpid()
     # Kept, because user code may put anything in their place.
-    streams = [s for s in (sys.stdout, sys.stderr) if isinstance(s, io.TextIOWrapper)]
+    streams = cast(list[io.TextIOWrapper], [sys.stdout, sys.stderr])
 
     def answer(outcome: Traced | Failed) -> NoReturn:
         # A process that the user's code forked comes by here as well.
@@ -49,7 +49,10 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     sys.dont_write_bytecode = True
     for stream in streams:
         stream.reconfigure(
-            encoding="utf-8", errors="backslashreplace", line_buffering=True
+            encoding="utf-8",
+            errors="backslashreplace",
+            line_buffering=True,
+            write_through=False,
         )
     # A pool of threads costs more than it brings for one run of a model, and its
     # stacks would count as memory of the user's.

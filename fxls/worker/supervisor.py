@@ -89,7 +89,8 @@ class Supervisor:
                 self._review(job)
             self._fill()
         for job in self._running:
-            job.child.end()
+            if job.outcome is None:
+                job.child.end()
         self._start.tidy(())
 
     def _on_requests(self, data: bytes) -> None:

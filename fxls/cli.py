@@ -1,0 +1,515 @@
+"""The command line: `fxls trace`, `fxls serve`, `fxls list`.
+
+One function for each subcommand; each loads only what it needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import enum
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxls import __version__
+
+if TYPE_CHECKING:
+    from fxls.entry import Entry
+    from fxls.ide.entries import Project
+    from fxls.listing import Failure
+    from fxls.progress import Progress
+    from fxls.report import Shown, Sources
+    from fxls.store import Revision, Store, StoreError
+    from fxls.wire import Failed, Traced
+
+__all__ = ["main"]
+
+
+class Code(enum.IntEnum):
+    """What the process ends with."""
+
+    OK = 0
+    TROUBLE = 1
+    USAGE = 2
+    SYSTEM = 3
+    INTERRUPTED = 130
+
+
+_DESCRIPTION = "PyTorch's generated code as source: see it, hover it, break in it."
+
+_EPILOG = """\
+examples:
+  fxls trace net.py                                   every entry of the file
+  fxls trace 'net.py:Net(3)(torch.randn(1, 3))'       this model, with these inputs
+  fxls trace net.py --json | jq '.results[].listing'  for programs
+  fxls list                                           what the store holds
+  fxls serve                                          the server that editors start
+
+An entry builds a model and calls it with example inputs. Write it into the file as a
+comment and the file needs no expression on the command line:
+
+  # fxls: Net(hidden=64)(torch.randn(1, 3))
+
+exit codes:
+  0  all is well
+  1  the code could not be imported, traced or run: the message says where
+  2  the command line is wrong
+  3  the store cannot be read or written, or the worker cannot be started
+
+environment:
+  FXLS_STORE  the folder of listings; else .fxls beside pyproject.toml or .git
+"""
+
+_TRACE_EPILOG = """\
+examples:
+  fxls trace resnet.py
+  fxls trace 'resnet.py:ResNet([2, 2])(torch.randn(1, 3, 64, 64))' --time-limit 120
+  fxls trace net.py --python ~/venvs/gpu/bin/python --show path
+
+`torch` can be used in an expression even where the file does not import it. Call the
+model with example inputs to see shapes; leave the call out and they stay unknown.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns what the process should end with."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        code = options.command(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return Code.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of the output has enough; Python would complain at its own exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Code.OK
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fxls",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"fxls {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_trace(commands)
+    _add_list(commands)
+    _add_serve(commands)
+    return parser
+
+
+_Commands = Any
+"""What `add_subparsers` returns, which argparse keeps private."""
+
+
+def _add_command(
+    commands: _Commands, name: str, summary: str, epilog: str = ""
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--store",
+        type=Path,
+        metavar="FOLDER",
+        default=os.environ.get("FXLS_STORE") or None,
+        help="the folder of listings (default: FXLS_STORE, or .fxls in the project)",
+    )
+
+
+# fxls trace
+
+
+class Show(enum.Enum):
+    """How much of a listing is printed."""
+
+    ALL = "all"
+    TABLE = "table"
+    LISTING = "listing"
+    PATH = "path"
+
+
+def _add_trace(commands: _Commands) -> None:
+    parser = _add_command(
+        commands,
+        "trace",
+        "generate the code of a model and write its listing",
+        _TRACE_EPILOG,
+    )
+    parser.set_defaults(command=trace)
+    parser.add_argument(
+        "target",
+        metavar="FILE[:EXPRESSION]",
+        type=_target,
+        help="a Python file, and the expression that builds the model "
+        "(default: the entries of the file)",
+    )
+    _add_store(parser)
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        default=sys.executable,
+        help="the interpreter that has the model's packages (default: fxls's own)",
+    )
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=_seconds,
+        default=60.0,
+        help="how long importing and tracing one entry may take (default: 60)",
+    )
+    parser.add_argument(
+        "--show",
+        choices=[show.value for show in Show],
+        default=Show.ALL.value,
+        help="what is printed of each listing (default: all)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="print what the worker logs, too"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    path: Path
+    expression: str | None
+
+
+def _target(text: str) -> _Target:
+    """FILE[:EXPRESSION]; a colon in the name of a file that exists is part of it."""
+    path, colon, expression = text, "", ""
+    if not Path(text).exists():
+        stem, suffix, rest = text.partition(".py:")
+        path, colon, expression = (
+            (stem + ".py", ":", rest) if suffix else text.partition(":")
+        )
+    if not path:
+        raise argparse.ArgumentTypeError(f"{text!r} names no file")
+    if colon and not expression.strip():
+        raise argparse.ArgumentTypeError(
+            f"{text!r} has no expression behind the colon; leave the colon out to "
+            "trace the entries of the file"
+        )
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() follows links
+    return _Target(absolute, expression.strip() or None)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
+
+
+def trace(options: argparse.Namespace) -> int:
+    """`fxls trace`: trace entries one after the other and show each."""
+    from fxls.report import Shown, shown
+    from fxls.store import Store, locate
+
+    target: _Target = options.target
+    sources = _sources()
+    store = Store(options.store or locate(target.path), report=_warn)
+    entries, wrong = _entries(target)
+    results = [Shown(entry=None, failure=failure) for failure in wrong]
+    if not options.json:
+        for failure in wrong:
+            _say(shown(failure, None, sources))
+
+    async def trace_all() -> None:
+        async for result in _traced(entries, store, options):
+            results.append(result)
+            if not options.json:
+                _show(result, Show(options.show), sources)
+
+    if entries:
+        asyncio.run(trace_all())
+    if options.json:
+        print(json.dumps({"results": [result.as_json() for result in results]}))
+    return max(map(_code_of, results), default=Code.OK)
+
+
+async def _traced(
+    entries: Sequence[Entry], store: Store, options: argparse.Namespace
+) -> AsyncIterator[Shown]:
+    from fxls.host import Host, Settings
+    from fxls.progress import Progress
+
+    progress = Progress(sys.stderr)
+    prints = _Prints(progress, verbose=options.verbose)
+    host = Host(
+        Settings(python=options.python, jobs=1),
+        on_printed=prints.add,
+        on_status=lambda status: progress.change(status.message),
+    )
+    try:
+        for entry in entries:
+            with progress.waiting(f"tracing {entry.expression}"):
+                outcome = await host.trace(
+                    entry, store=str(store.root), time_limit=options.time_limit
+                )
+            prints.end()
+            yield _result(entry, outcome, store)
+    finally:
+        await host.close()
+
+
+def _result(entry: Entry, outcome: Traced | Failed, store: Store) -> Shown:
+    from fxls.listing import Failure, Reason
+    from fxls.report import Shown
+    from fxls.store import StoreError
+    from fxls.wire import Failed
+
+    if isinstance(outcome, Failed):
+        return Shown(entry, outcome.failure)
+    path = Path(outcome.path)
+    try:
+        listing = store.read(path)
+    except StoreError as error:
+        message = f"{error.path}: {error.problem}"
+        return Shown(entry, Failure(Reason.STORE, message, advice=error.advice))
+    return Shown(entry, outcome.trouble, path, listing, outcome)
+
+
+def _show(result: Shown, show: Show, sources: Sources) -> None:
+    from fxls.report import nodes, shown, summary
+
+    if result.listing is not None:
+        parts = [str(result.path)]
+        if show is not Show.PATH:
+            parts.append(summary(result.listing))
+        if show in (Show.ALL, Show.LISTING):
+            parts.append("\n" + result.listing.text.strip("\n"))
+        if show in (Show.ALL, Show.TABLE):
+            parts.append("\n" + nodes(result.listing, sources) + "\n")
+        print("\n".join(parts), flush=True)
+    if result.failure is not None:
+        _say(shown(result.failure, result.entry, sources))
+
+
+def _entries(target: _Target) -> tuple[tuple[Entry, ...], tuple[Failure, ...]]:
+    """What is to be traced, and what is wrong with what should be."""
+    from fxls.entry import Entry, Kind
+    from fxls.ide import entries as ide
+    from fxls.ide.modules import modules
+    from fxls.listing import Failure, Reason
+
+    path = str(target.path)
+    if target.expression is not None:
+        return (Entry(path, target.expression, Kind.COMMAND),), ()
+    try:
+        text = target.path.read_bytes().decode("utf-8-sig", errors="replace")
+    except OSError as error:
+        message = f"{path}: {error.strerror or error}"
+        return (), (Failure(Reason.NOT_FOUND, message, advice="Check the path."),)
+    project = _project(target.path)
+    entries = ide.entries(text, path, project.entries)
+    wrong = (*ide.problems(text, path), *project.problems)
+    if entries or wrong:
+        return entries, wrong
+    return (), (_no_entry(text, path, [m.name for m in modules(text)]),)
+
+
+def _no_entry(text: str, path: str, classes: Sequence[str]) -> Failure:
+    from fxls.listing import Failure, Place, Reason
+    from fxls.text import Span
+
+    try:
+        ast.parse(text, path)
+    except SyntaxError as error:
+        line, column = (error.lineno or 1) - 1, max((error.offset or 1) - 1, 0)
+        place = Place(path, "<module>", Span.of(line, column, line, column + 1))
+        return Failure(Reason.SYNTAX, f"SyntaxError: {error.msg}", (place,))
+    except ValueError as error:  # null bytes
+        return Failure(Reason.SYNTAX, f"{path}: {error}")
+    model = classes[0] if classes else "Net"
+    return Failure(
+        Reason.NOT_FOUND,
+        f"{path} has no entry, so there is nothing to trace",
+        advice=f"Write one into the file, `# fxls: {model}(...)(torch.randn(...))`, or "
+        f"on the command line, fxls trace '{Path(path).name}:{model}(...)'.",
+    )
+
+
+def _project(path: Path) -> Project:
+    """What the nearest pyproject.toml says."""
+    from fxls.ide.entries import Project, project
+
+    for folder in path.parents:
+        toml = folder / "pyproject.toml"
+        with suppress(OSError):
+            text = toml.read_bytes().decode("utf-8", errors="replace")
+            return project(text, str(folder), str(toml))
+    return Project()
+
+
+class _Prints:
+    """What the user's code prints, line by line, under the name of its file."""
+
+    def __init__(self, progress: Progress, *, verbose: bool) -> None:
+        self._progress = progress
+        self._verbose = verbose
+        self._rest: dict[str, str] = {}
+
+    def add(self, entry: Entry | None, text: str) -> None:
+        if entry is None and not self._verbose:
+            return
+        name = "worker" if entry is None else Path(entry.path).name
+        *lines, rest = (self._rest.get(name, "") + text).split("\n")
+        self._rest[name] = rest
+        self._write(name, lines)
+
+    def end(self) -> None:
+        """Write the last lines, which have no end."""
+        for name, rest in self._rest.items():
+            self._write(name, [rest] if rest else [])
+        self._rest.clear()
+
+    def _write(self, name: str, lines: Sequence[str]) -> None:
+        self._progress.write("".join(f"{name} | {line}\n" for line in lines))
+
+
+def _code_of(result: Shown) -> Code:
+    from fxls.listing import Reason
+
+    match result.failure and result.failure.reason:
+        case None:
+            return Code.OK
+        case Reason.STORE | Reason.WORKER:
+            return Code.SYSTEM
+        case _:
+            return Code.TROUBLE
+
+
+# fxls list
+
+
+def _add_list(commands: _Commands) -> None:
+    parser = _add_command(
+        commands, "list", "say what the store holds: the newest listing of each model"
+    )
+    parser.set_defaults(command=list_)
+    _add_store(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def list_(options: argparse.Namespace) -> int:
+    """`fxls list`: the identities of a store, each with its newest revision."""
+    from fxls.report import identities, revision_as_json
+    from fxls.store import Store, StoreError, locate
+
+    code = Code.OK
+
+    def complain(error: StoreError) -> None:
+        nonlocal code
+        code = Code.SYSTEM
+        _warn(error)
+
+    store = Store(options.store or locate(Path.cwd()), report=complain)
+    table: list[tuple[Revision, int | None]] = []
+    for identity in store.identities():
+        revision = store.newest(identity)
+        if revision is None:
+            continue
+        try:
+            count = len(store.read_revision(revision).nodes)
+        except StoreError as error:
+            complain(error)
+            count = None
+        table.append((revision, count))
+    if options.json:
+        listings = [revision_as_json(revision, count) for revision, count in table]
+        print(json.dumps({"store": str(store.root), "listings": listings}))
+    elif table:
+        print(identities(table, _sources(), time.time()))
+    elif code is Code.OK:
+        _say(
+            f"fxls: no listings in {store.root}\n"
+            "help: `fxls trace FILE` makes one; --store or FXLS_STORE names another "
+            "folder."
+        )
+    return code
+
+
+# fxls serve
+
+
+def _add_serve(commands: _Commands) -> None:
+    parser = _add_command(
+        commands,
+        "serve",
+        "run the language server; editors start it so",
+        "It speaks LSP on standard input and output unless --tcp says otherwise.",
+    )
+    parser.set_defaults(command=serve)
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument(
+        "--stdio", action="store_true", help="standard input and output (the default)"
+    )
+    way.add_argument(
+        "--tcp", metavar="HOST:PORT", type=_address, help="wait for a client there"
+    )
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def serve(options: argparse.Namespace) -> int:
+    """`fxls serve`: the language server."""
+    from fxls.server import serve_stdio, serve_tcp
+
+    if options.tcp is None:
+        serve_stdio()
+        return Code.OK
+    try:
+        serve_tcp(*options.tcp)
+    except OSError as error:
+        host, port = options.tcp
+        _say(f"fxls: error: cannot listen on {host}:{port}: {error.strerror or error}")
+        return Code.SYSTEM
+    return Code.OK
+
+
+# What is said
+
+
+def _sources() -> Sources:
+    from fxls.report import Sources
+
+    return Sources(Path.cwd())
+
+
+def _warn(error: StoreError) -> None:
+    _say(f"fxls: warning: {error.path}: {error.problem}\nhelp: {error.advice}")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
