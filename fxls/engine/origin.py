@@ -221,16 +221,23 @@ def source_line(place: Place) -> str:
 class _Tables:
     """What is known of one code object, for as long as it lives."""
 
-    __slots__ = ("_reference", "generated", "places", "positions")
+    __slots__ = ("_code", "_positions", "generated", "places")
 
     def __init__(self, code: CodeType) -> None:
         key = id(code)
-        self._reference = weakref.ref(code, lambda _: _by_code.pop(key, None))
-        self.positions: Sequence[Position] = [
-            _position(code, at) for at in code.co_positions()
-        ]
+        self._code = weakref.ref(code, lambda _: _by_code.pop(key, None))
+        self._positions: Sequence[Position] | None = None
         self.places: dict[tuple[int | str | None, int | str | None], Place] = {}
         self.generated: Sequence[RawOrigin | None] = ()
+
+    @property
+    def positions(self) -> Sequence[Position]:
+        """Per instruction; made when first asked for, because few codes are asked."""
+        if self._positions is None:
+            code = self._code()
+            assert code is not None, "asked for the positions of code that is gone"
+            self._positions = [_position(code, at) for at in code.co_positions()]
+        return self._positions
 
 
 _by_code: dict[int, _Tables] = {}
