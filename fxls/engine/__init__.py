@@ -14,6 +14,7 @@ from fxls.engine._symbolic_trace import (
 from fxls.engine.codegen import CodeGen
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.interpreter import Interpreter, Transformer
 from fxls.engine.node import Node, map_arg
 from fxls.engine.proxy import Proxy, TraceError
 from fxls.engine.purity import has_side_effect
@@ -23,11 +24,13 @@ __all__ = [
     "CodeGen",
     "Graph",
     "GraphModule",
+    "Interpreter",
     "Node",
     "Proxy",
     "ProxyableClassMeta",
     "TraceError",
     "Tracer",
+    "Transformer",
     "has_side_effect",
     "map_arg",
     "symbolic_trace",

@@ -32,10 +32,10 @@ def report(code: ForwardCode, forward: object, error: Exception) -> None:
     at = tb.tb_lineno
     lines = linecache.getlines(running.co_filename)
     marker = "~" * len(lines[at - 1].strip()) if at <= len(lines) else ""
+    named = "the traced Module's generated forward function"
     said = [
         "".join(traceback.format_exception(error)),
-        "Call using an FX-traced Module, "
-        f"line {at} of the traced Module's generated forward function:",
+        f"Call using an FX-traced Module, line {at} of {named}:",
         "".join(lines[max(0, at - 2) : at]),
         f"{marker}~~~ <--- HERE",
         "".join(lines[at : at + 2]),

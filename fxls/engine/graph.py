@@ -57,6 +57,9 @@ class Graph:
         tracer_cls: type[Tracer] | None = None,
         tracer_extras: dict[str, Any] | None = None,
     ) -> None:
+        self._edits = 0
+        """Counts changes of what the nodes do and of their order. Adding a node changes
+        `_len` alone, which costs the same; so the two together tell a state."""
         self._root = root = Node(self, "", "root", "", (), EMPTY_KWARGS)
         self._insert_point = root
         self._len = 0

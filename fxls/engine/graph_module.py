@@ -7,14 +7,12 @@ import copy
 import os
 import weakref
 from collections.abc import Callable, Generator, Mapping
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-import torch
 from torch.nn import Module
 
-from fxls.engine import attributes, compile, forward_error
-from fxls.engine.compile import ForwardCode
+from fxls.engine import attributes, forward_error
+from fxls.engine.compile import ForwardCode, forward_of, is_eager
 from fxls.engine.graph import Graph
 
 if TYPE_CHECKING:
@@ -125,7 +123,7 @@ class GraphModule(Module):
         for child in self._modules.values():
             if isinstance(child, GraphModule):
                 child.recompile()
-        if compile.is_eager():
+        if is_eager():
             _ = self.forward
         return code
 
@@ -282,7 +280,7 @@ class PendingForward:
         module = instance or self._module()
         if module is None:
             raise AttributeError("the module whose forward this was is gone")
-        function = compile.forward_of(module, module._code)
+        function = forward_of(module, module._code)
         type(module).forward = function
         return function if instance is None else function.__get__(instance, owner)
 

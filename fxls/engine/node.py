@@ -241,6 +241,7 @@ class Node(Reference):
             return
         _unlink(x)
         link_before(x, self)
+        self.graph._edits += 1
 
     def append(self, x: Node) -> None:
         """Move `x` directly behind this node."""
@@ -262,6 +263,7 @@ class Node(Reference):
         arg = freeze(arg)
         self._args = (*self._args[:idx], arg, *self._args[idx:])
         self._line = None
+        self.graph._edits += 1
         for used in references((arg,), EMPTY_KWARGS):
             add_user(used, self)
 
@@ -384,6 +386,7 @@ def set_arguments(
     node._args = freeze(args)
     node._kwargs = freeze_kwargs(kwargs)
     node._line = None
+    node.graph._edits += 1
     for used in references(node._args, node._kwargs):
         add_user(used, node)
 
@@ -475,6 +478,7 @@ def _retarget(node: Node, op: str, target: Target) -> None:
     node._op = op
     node._target = target
     node._line = None
+    graph._edits += 1
     graph._index_add(node)
 
 

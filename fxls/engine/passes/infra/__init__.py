@@ -1,0 +1,1 @@
+"""Passes and how they are put in a row."""
