@@ -133,7 +133,7 @@ def _node_card(document: Document, node: int, source: SourceText) -> Card:
     if scopes:
         parts: list[Inline] = []
         for scope in scopes:
-            parts += [" > "] if parts else []
+            parts += [" / "] if parts else []
             parts += [Code(scope.path or "(root)"), f" {scope.type.rpartition('.')[2]}"]
         card.append(Field("module", tuple(parts)))
     if facts.value is not None:

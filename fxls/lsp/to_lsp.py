@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from lsprotocol import types as lsp
 
@@ -85,6 +86,7 @@ class Client:
     def jump(
         self, jump: Jump, lines: LineTable, lines_of: Lines
     ) -> list[lsp.LocationLink] | list[lsp.Location]:
+        lines_of = cache(lines_of)
         if not self.takes_links:
             return [self._location(there, lines_of) for there in jump.destinations]
         asked = self.range(jump.span, lines)

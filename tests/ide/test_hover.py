@@ -89,7 +89,7 @@ def forward(self, x):
     )
 
 
-def test_the_chain_of_frames_and_modules_is_shown_from_the_inside() -> None:
+def test_the_chain_of_frames_is_shown_from_the_inside() -> None:
     check(
         "    m$0ul = block_fc * 2;  block_fc = None",
         """
@@ -103,6 +103,25 @@ def test_the_chain_of_frames_and_modules_is_shown_from_the_inside() -> None:
 from [block.py:7 block.py:6:11] in `double`
     return x * 2
 called from [block.py:3 block.py:2:15] in `Block.forward`
+called from [net.py:9 net.py:8:15] in `Net.forward`
+    return self.block(y) + y.view(
+""",
+    )
+
+
+def test_modules_are_shown_from_the_outside() -> None:
+    check(
+        "    bl$0ock_fc = self.block.fc(relu)",
+        """
+    block_fc = self.block.fc(relu)
+    ^^^^^^^^
+`block_fc`: call_module `block.fc`
+- args: [relu Net_0123456789ab.py:4:4]
+- kwargs:
+- users: 1: [mul Net_0123456789ab.py:6:4]
+- module: `block` Block / `block.fc` Linear
+from [block.py:3 block.py:2:22] in `Block.forward`
+    return double(self.fc(h))
 called from [net.py:9 net.py:8:15] in `Net.forward`
     return self.block(y) + y.view(
 """,
