@@ -218,7 +218,7 @@ class Interpreter:
         collects = self.garbage_collect_values
         node = value = None
         try:
-            for node, run, register, frees in steps:
+            for node, run, register, frees in steps:  # noqa: B007 - an error names it
                 registers[register] = value = run(registers)
                 if collects:
                     for freed in frees:
