@@ -92,7 +92,9 @@ def _server() -> Generator[LspClient]:
         stderr=subprocess.PIPE,
         cwd=ROOT,
     )
-    client = LspClient(process)
+    assert process.stdout is not None
+    assert process.stdin is not None
+    client = LspClient(process, process.stdout, process.stdin)
     try:
         yield client
     finally:
@@ -162,9 +164,14 @@ def _text(path: Path) -> str:
 
 
 def _plainly(markdown: str) -> str:
-    """Markdown as an editor would show it, without links and markup."""
-    fences = "\n".join(
-        row for row in markdown.splitlines() if not row.startswith("```")
-    )
-    text = _LINK.sub(lambda link: link[1], fences)
-    return re.sub(r"\n{2,}", "\n", _MARKUP.sub("", text))
+    """Markdown as an editor would show it: code set off, no links and no markup."""
+    shown: list[str] = []
+    in_code = False
+    for row in markdown.splitlines():
+        if row.startswith("```"):
+            in_code = not in_code
+        elif in_code:
+            shown.append(f"    {row}")
+        elif row:
+            shown.append(_MARKUP.sub("", _LINK.sub(lambda link: link[1], row)))
+    return "\n".join(shown)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 
 from fxls.text import Span
 
-__all__ = ["act", "excerpt", "line", "say", "snippet", "under"]
+__all__ = ["act", "excerpt", "line", "narrowed", "say", "snippet", "under"]
 
-WIDTH = 96
+WIDTH = 112
 _COLOURS = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
@@ -38,7 +39,25 @@ def excerpt(lines: Sequence[str], head: int, tail: int) -> list[str]:
     if len(lines) <= head + tail + 1:
         return list(lines)
     left_out = len(lines) - head - tail
-    return [*lines[:head], f"      … {left_out} more lines", *lines[-tail:]]
+    return [*lines[:head], f"… {left_out} more lines", *lines[-tail:]]
+
+
+def narrowed(table: Sequence[str], leave_out: str) -> list[str]:
+    """A table without one column, each other as wide as what is left in it."""
+    starts = [found.start() for found in re.finditer(r"\S+", table[0])]
+    ends = [*starts[1:], None]
+    columns = [
+        [row[start:end].rstrip() for row in table]
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    kept = [column for column in columns if column[0] != leave_out]
+    widths = [max(map(len, column)) for column in kept]
+    return [
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in zip(*kept, strict=True)
+    ]
 
 
 def line(number: int, text: str, *, arrow: bool = False) -> str:

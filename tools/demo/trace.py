@@ -14,6 +14,11 @@ from tools.demo.places import ROOT, STORE, short
 
 __all__ = ["show"]
 
+ROWS = 10
+"""Rows of the node table that are shown, the heading with them ..."""
+ENDS = 3
+"""... and so many of the last."""
+
 
 def show(model: Path, nodes: int) -> Path:
     """Runs ``fxls trace`` on a model file; the path of the listing."""
@@ -26,13 +31,16 @@ def show(model: Path, nodes: int) -> Path:
     screen.say(f"$ fxls trace {short(model)}      {took:.1f} s")
     expect(run.returncode == 0, f"fxls trace works\n{run.stdout}{run.stderr}")
     path, summary, listing, table = _parts(run.stdout)
+    rows = screen.narrowed([*table[:ROWS], *table[-ENDS:]], leave_out="dtype")
     screen.under(
         [
             f"{short(path)}   {summary}",
             "",
             *screen.excerpt(listing, 14, 4),
             "",
-            *screen.excerpt(table, 10, 3),
+            *rows[:-ENDS],
+            f"… {len(table) - len(rows)} more nodes",
+            *rows[-ENDS:],
         ]
     )
     made = Store(path.parent).read(path)
