@@ -23,6 +23,7 @@ from fxls import __version__
 from fxls.entry import Entry, Kind
 from fxls.host import State, Status
 from fxls.ide import hints, hover, navigation, source
+from fxls.ide.diagnostics import Diagnostic
 from fxls.ide.document import Document, Jump
 from fxls.lsp import custom, from_lsp
 from fxls.lsp.encoding import Encoding
@@ -57,7 +58,7 @@ class Server(LanguageServer):
         self.client = Client()
         self.tasks: set[asyncio.Task[object]] = set()
         self._uris: dict[str, str] = {}
-        self._shown: set[str] = set()
+        self._shown: dict[str, tuple[Diagnostic, ...]] = {}
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Log what pygls could not handle; a pop-up would help nobody."""
@@ -79,12 +80,13 @@ class Server(LanguageServer):
         return path
 
     def publish(self, *paths: str) -> None:
-        """Send what there is to say about files, if that is or was anything."""
+        """Send what there is to say about files, where that is not what was sent."""
         for path in paths:
             said = self.session.diagnostics(path)
-            if not said and path not in self._shown:
+            if said == self._shown.get(path, ()):
+                # A client moves what it shows along with edits; leave that be.
                 continue
-            (self._shown.add if said else self._shown.discard)(path)
+            self._shown[path] = said
             items = [self.client.diagnostic(d, self.session.lines_of) for d in said]
             uri = self._uris.get(path) or uri_of(path)
             self.text_document_publish_diagnostics(

@@ -13,19 +13,28 @@ def definition(document: Document, point: Point) -> Jump | None:
     """Where a cursor in a listing leads.
 
     A use leads to the name that binds the node. That name, and anything else in the
-    node's statement, leads to the source: the exact expression, innermost frame first.
+    node's statement, leads to the exact expression of the source: to one place, so
+    that an editor goes there without asking; `implementation` has the others.
     """
     touched = document.touched(point)
-    if touched is None:
-        return None
-    if touched.role in (Role.READS, Role.FREES):
+    if touched is not None and touched.role in (Role.READS, Role.FREES):
         return Jump(touched.span, (document.destination(touched.node),))
-    return _jump_to_source(document, point)
+    found = implementation(document, point)
+    return Jump(found.span, found.destinations[:1]) if found else None
 
 
 def implementation(document: Document, point: Point) -> Jump | None:
-    """The source of the node under a cursor, also from a use of it."""
-    return _jump_to_source(document, point)
+    """The source of the node under a cursor, also from a use: every frame of its
+    origin, innermost first.
+    """
+    touched = document.touched(point)
+    origin = document.listing.origin(touched.node) if touched else None
+    if touched is None or origin is None:
+        return None
+    return Jump(
+        touched.span,
+        tuple(Destination(p.path, p.span, p.span) for p in origin.places),
+    )
 
 
 def references(document: Document, point: Point) -> tuple[Mark, ...]:
@@ -45,14 +54,3 @@ def highlights(document: Document, point: Point) -> tuple[Mark, ...]:
     """Every mark of the node whose name is under a cursor."""
     mark = document.listing.mark_at(point)
     return document.marks_of(mark.node) if mark else ()
-
-
-def _jump_to_source(document: Document, point: Point) -> Jump | None:
-    touched = document.touched(point)
-    origin = document.listing.origin(touched.node) if touched else None
-    if touched is None or origin is None:
-        return None
-    return Jump(
-        touched.span,
-        tuple(Destination(p.path, p.span, p.span) for p in origin.places),
-    )

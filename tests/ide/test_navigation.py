@@ -47,8 +47,14 @@ def test_a_name_that_binds_leads_to_the_exact_expression() -> None:
     assert LineTable(SOURCE).slice(jump.destinations[0].focus) == "self.conv(x)"
 
 
-def test_every_frame_is_a_destination_innermost_first() -> None:
+def test_of_several_frames_the_innermost_is_the_definition() -> None:
     jump = definition(NET, at("    mu$0l = block_fc * 2;  block_fc = None"))
+
+    assert jump_text(jump) == ["block.py:6:11-6:16"]
+
+
+def test_every_frame_is_an_implementation_innermost_first() -> None:
+    jump = implementation(NET, at("    mu$0l = block_fc * 2;  block_fc = None"))
 
     assert jump_text(jump) == [
         "block.py:6:11-6:16",

@@ -41,8 +41,16 @@ class LspClient:
     """
 
     def __init__(
-        self, process: subprocess.Popen[bytes], reading: IO[bytes], writing: IO[bytes]
+        self,
+        process: subprocess.Popen[bytes],
+        connection: tuple[IO[bytes], IO[bytes]] | None = None,
     ) -> None:
+        """Talks over the process's own pipes, unless there is a connection."""
+        assert process.stderr is not None
+        streams = connection or (process.stdout, process.stdin)
+        reading, writing = streams
+        assert reading is not None
+        assert writing is not None
         self.process = process
         self._reading, self._writing = reading, writing
         self._messages: queue.Queue[Json] = queue.Queue()
@@ -177,9 +185,7 @@ class LspClient:
 def started(program: str = SERVE) -> Generator[LspClient]:
     """A server in a process of its own, that is gone afterwards."""
     process = _process(program, subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdin is not None
-    client = LspClient(process, process.stdout, process.stdin)
+    client = LspClient(process)
     try:
         yield client
     finally:
@@ -199,9 +205,8 @@ def connected() -> Generator[LspClient]:
         found = re.search(r"Serving on .*, (\d+)", line)
         port = int(found[1]) if found else 0
     with socket.create_connection(("127.0.0.1", port), _PATIENCE) as connection:
-        client = LspClient(
-            process, connection.makefile("rb"), connection.makefile("wb")
-        )
+        streams = (connection.makefile("rb"), connection.makefile("wb"))
+        client = LspClient(process, streams)
         try:
             yield client
         finally:
