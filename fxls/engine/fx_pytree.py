@@ -2,13 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import torch.utils._pytree as pytree
 
-__all__ = ["tree_flatten_spec"]
+__all__ = ["register_pytree_flatten_spec", "tree_flatten_spec"]
+
+FlattenBySpec: TypeAlias = Callable[[Any, pytree.TreeSpec], list[Any]]
 
 
 def tree_flatten_spec(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
-    """The leaves of a value that has the structure of `spec`, in order."""
-    return spec.flatten_up_to(tree)
+    """The leaves of a value that has the structure of `spec`, in order.
+
+    Only what `spec` asks for is taken: a list will do for a tuple, and what else is in a
+    dict does not matter.
+    """
+    return list(_leaves(tree, spec))
+
+
+def register_pytree_flatten_spec(
+    cls: type[Any], flatten_fn_spec: FlattenBySpec, *_exact_match: object
+) -> None:
+    """Say how the children of a container are found that a specification asks for."""
+    _children[cls] = flatten_fn_spec
+
+
+def _leaves(tree: Any, spec: pytree.TreeSpec) -> Iterator[Any]:
+    if spec.is_leaf():
+        yield tree
+        return
+    find = _children.get(spec.type)
+    if find is not None:
+        found = find(tree, spec)
+    elif spec.type in pytree.SUPPORTED_NODES:
+        found = list(pytree.SUPPORTED_NODES[spec.type].flatten_fn(tree)[0])
+    else:
+        raise RuntimeError(
+            f"{spec.type} is no pytree container: register it with"
+            " torch.utils._pytree.register_pytree_node"
+        )
+    for i, child in enumerate(found):
+        yield from _leaves(child, spec.child(i))
+
+
+def _by_key(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
+    return [tree[key] for key in spec.context]
+
+
+def _by_index(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
+    return [tree[i] for i in range(spec.num_children)]
+
+
+_children: dict[Any, FlattenBySpec] = {
+    dict: _by_key,
+    list: _by_index,
+    tuple: _by_index,
+}

@@ -1,0 +1,25 @@
+"""Types for values of a traced program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fxls.engine.proxy import Proxy
+
+__all__ = ["annotate"]
+
+
+def annotate(val: Any, type: Any) -> Any:  # noqa: A002 - FX's name
+    """Give a traced value a type, and return it; any other value stays as it is.
+
+    RuntimeError when it has one: the type of a parameter stands in the signature.
+    """
+    if isinstance(val, Proxy):
+        if val.node.type:
+            raise RuntimeError(
+                "Tried to annotate a value that already had a type on it! Existing type"
+                f" is {val.node.type} and new type is {type}. Was it annotated twice, or"
+                " is it a parameter, which has its type in the function's signature?"
+            )
+        val.node.type = type
+    return val

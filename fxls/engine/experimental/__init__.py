@@ -1,0 +1,1 @@
+"""Transforms that FX keeps in its package ``experimental``."""
