@@ -43,12 +43,12 @@ class LspClient:
     def __init__(
         self,
         process: subprocess.Popen[bytes],
-        connection: tuple[IO[bytes], IO[bytes]] | None = None,
+        reading: IO[bytes] | None = None,
+        writing: IO[bytes] | None = None,
     ) -> None:
-        """Talks over the process's own pipes, unless there is a connection."""
+        """Talks over the process's own pipes, unless there are other streams."""
         assert process.stderr is not None
-        streams = connection or (process.stdout, process.stdin)
-        reading, writing = streams
+        reading, writing = reading or process.stdout, writing or process.stdin
         assert reading is not None
         assert writing is not None
         self.process = process
@@ -205,8 +205,8 @@ def connected() -> Generator[LspClient]:
         found = re.search(r"Serving on .*, (\d+)", line)
         port = int(found[1]) if found else 0
     with socket.create_connection(("127.0.0.1", port), _PATIENCE) as connection:
-        streams = (connection.makefile("rb"), connection.makefile("wb"))
-        client = LspClient(process, streams)
+        reading, writing = connection.makefile("rb"), connection.makefile("wb")
+        client = LspClient(process, reading, writing)
         try:
             yield client
         finally:
