@@ -20,7 +20,7 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/cli.py",
     "fxls/worker/__main__.py",
     # `install()` takes its default store from FXLS_STORE, which editors pass.
-    "fxls/runtime/__init__.py",
+    "fxls/runtime/install.py",
 }
 
 MOST_TYPE_IGNORES = 60
@@ -82,9 +82,7 @@ def catches_everything(path: Path) -> bool:
                 kind is None or dotted(kind) in ("Exception", "BaseException")
                 for kind in kinds
             )
-            last = node.body[-1]
-            passes_on = isinstance(last, ast.Raise) and last.exc is None
-            if everything and not passes_on:
+            if everything and not isinstance(node.body[-1], ast.Raise):
                 return True
     return False
 

@@ -13,6 +13,7 @@ import torch.fx
 from torch import nn
 
 from fxls import engine
+from fxls.runtime import listing_of
 
 ROOT = Path(__file__).parent.parent
 ENTRY = re.compile(r"# fxls: (?P<model>.+\))\((?P<inputs>torch\.\w+\(.+\))\)$", re.M)
@@ -35,7 +36,7 @@ def test_an_example_is_traced_as_torch_fx_traces_it(name: str) -> None:
     module = load(name)
     entry = ENTRY.search((ROOT / "examples" / f"{name}.py").read_text())
     assert entry is not None
-    torch.manual_seed(0)
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
     model = eval(entry["model"], vars(module))
     inputs = eval(entry["inputs"], vars(module))
     assert isinstance(model, nn.Module)
@@ -61,3 +62,13 @@ def test_the_demo_shows_what_it_says() -> None:
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stderr == ""
+
+
+def test_the_readme_shows_a_listing_as_it_is() -> None:
+    block = load("resnet").BasicBlock(64, 128, 2)
+    assert isinstance(block, nn.Module)
+
+    listing = listing_of(engine.symbolic_trace(block))
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"```python\n{listing.text.strip()}\n```" in readme
