@@ -65,7 +65,7 @@ class Expressions:
         node = self._node_at(position)
         if node is None:
             return position
-        found = _part(node, part)
+        found = _part(_asked(node), part)
         return self._outside_of_strings(found)
 
     def parameter(
@@ -78,6 +78,26 @@ class Expressions:
                 end = arg.col_offset + len(arg.arg.encode())
                 return Position(arg.lineno, arg.lineno, arg.col_offset, end)
         return None
+
+    def executed_return(
+        self, first_line: int, function: str, body: Sequence[Position], at: int
+    ) -> Position | None:
+        """The return statement whose last instruction is `body[at]`.
+
+        The compiler gives that instruction to the `with` around it, if there is one,
+        so it is told by the closest instruction in front that is of a return.
+        """
+        found = self._function(first_line, function, body)
+        if found is None:
+            return self.exact(body[at])
+        if isinstance(found, ast.Lambda):
+            return _extent(found.body)
+        returns = [_extent(statement) for statement in _returns(found.body)]
+        for position in body[at::-1]:
+            for statement in returns:
+                if _encloses(statement, position):
+                    return statement
+        return self.exact(body[at])
 
     def only_return(
         self, first_line: int, function: str, body: Sequence[Position]
@@ -163,6 +183,17 @@ def _attribute_start(node: _Located) -> tuple[int, int] | None:
     return (node.end_lineno or 0, (node.end_col_offset or 0) - len(node.attr))
 
 
+def _asked(node: _Located) -> _Located:
+    """The value that a statement branches on or loops over: its body made no node."""
+    match node:
+        case ast.If() | ast.While() | ast.Assert():
+            return node.test
+        case ast.For():
+            return node.iter
+        case _:
+            return node
+
+
 def _part(node: _Located, part: str | int | None) -> _Located:
     if isinstance(part, int):
         if isinstance(node, ast.Tuple | ast.List) and part < len(node.elts):
@@ -196,6 +227,15 @@ def _holds(function: Function, at: Position) -> bool:
     body = _extent(function.body)
     start, end = (body.line, body.column), (body.end_line, body.end_column)
     return start == (at.line, at.column) and end == (at.end_line, at.end_column)
+
+
+def _encloses(outer: Position, inner: Position) -> bool:
+    if outer.column is None or inner.column is None:
+        return outer.line <= inner.line and inner.end_line <= outer.end_line
+    return (outer.line, outer.column) <= (inner.line, inner.column) and (
+        inner.end_line,
+        inner.end_column or 0,
+    ) <= (outer.end_line, outer.end_column or 0)
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[ast.arg]:

@@ -13,7 +13,7 @@ import linecache
 import os
 import sysconfig
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fxls.engine.node import Node
 
 __all__ = [
+    "RETURN",
     "Merged",
     "RawOrigin",
     "ScopeSnapshot",
@@ -46,13 +47,19 @@ __all__ = [
 ]
 
 RawOrigin: TypeAlias = tuple[Any, ...]
-"""(code, where, caller), and maybe a part of the expression (`Expressions.exact`).
+"""(code, where, caller), and maybe a part of the expression (`Expressions.exact`),
+or `RETURN` when the instruction is that of a return statement.
 
 `where` is the offset of an instruction, the name of a parameter, or None for the value
 that the function returns. `caller` is the RawOrigin of the frame outside, or None.
 
-That of a node made from several others is a `Merged`.
+That of a node made from several others is a `Merged`. Where the code is gone, because
+the graph was read from a file, the place itself stands in front: (place, None, caller).
 """
+
+
+RETURN = "return"
+"""A keyword, which no part of an expression can be called."""
 
 
 class Merged(tuple[RawOrigin, ...]):
@@ -165,8 +172,8 @@ def of_traceback(traceback: TracebackType | None) -> RawOrigin | None:
 def narrow(node: Node, part: str | int) -> None:
     """Say which part of its expression made a node (`Expressions.exact`)."""
     frames = node._frames
-    if frames is not None and isinstance(frames[1], int):
-        node._frames = (*frames[:3], part)
+    if frames is not None and len(frames) == 3 and isinstance(frames[1], int):
+        node._frames = (*frames, part)
 
 
 def merge(origins: Iterable[RawOrigin | None]) -> RawOrigin | None:
@@ -177,12 +184,18 @@ def merge(origins: Iterable[RawOrigin | None]) -> RawOrigin | None:
     return Merged(known.values())
 
 
-def note_generated(code: CodeType, lines: Sequence[RawOrigin | None]) -> None:
+def note_generated(
+    code: CodeType,
+    lines: Sequence[RawOrigin | None],
+    parameters: Mapping[str, RawOrigin | None],
+) -> None:
     """Say that line n of generated code stands for the origin `lines[n - 1]`.
 
-    Origins taken while that code runs are those of its lines, so they survive retracing.
+    Origins taken while that code runs are those of its lines and of its `parameters`,
+    so they survive retracing.
     """
-    _tables(code).generated = lines
+    tables = _tables(code)
+    tables.generated, tables.parameters = lines, parameters
 
 
 def resolve(frames: RawOrigin | None) -> Origin | None:
@@ -205,11 +218,11 @@ def stack_trace(frames: RawOrigin | None) -> str | None:
     for place in reversed(origin.places):
         line = place.span.start.line + 1
         function = place.function.rpartition(".")[2]
-        text.append(f'File "{place.path}", line {line}, in {function}')
+        text.append(f'  File "{place.path}", line {line}, in {function}')
         source = linecache.getline(place.path, line).strip()
         if source:
             text.append(f"    {source}")
-    return "\n  ".join(text)
+    return "\n".join(text).strip()
 
 
 def source_line(place: Place) -> str:
@@ -221,7 +234,7 @@ def source_line(place: Place) -> str:
 class _Tables:
     """What is known of one code object, for as long as it lives."""
 
-    __slots__ = ("_code", "_positions", "generated", "places")
+    __slots__ = ("_code", "_positions", "generated", "parameters", "places")
 
     def __init__(self, code: CodeType) -> None:
         key = id(code)
@@ -229,6 +242,7 @@ class _Tables:
         self._positions: Sequence[Position] | None = None
         self.places: dict[tuple[int | str | None, int | str | None], Place] = {}
         self.generated: Sequence[RawOrigin | None] = ()
+        self.parameters: Mapping[str, RawOrigin | None] = {}
 
     @property
     def positions(self) -> Sequence[Position]:
@@ -273,9 +287,13 @@ def _places(frames: RawOrigin | None) -> Iterator[Place]:
 
 def _step(frames: RawOrigin) -> Place | RawOrigin | None:
     """The place of a frame; for generated code the origin that its line stands for."""
-    code: CodeType = frames[0]
+    code: CodeType | Place = frames[0]
+    if isinstance(code, Place):
+        return code
     where: int | str | None = frames[1]
     tables = _tables(code)
+    if isinstance(where, str) and (parameter := tables.parameters.get(where)):
+        return parameter
     if tables.generated and isinstance(where, int):
         line = tables.positions[where // 2].line
         return tables.generated[line - 1] if line <= len(tables.generated) else None
@@ -321,7 +339,9 @@ def _place(
     lines = linecache.getlines(code.co_filename)
     expressions = _expressions(code.co_filename, lines)
     first, name, body = code.co_firstlineno, code.co_name, tables.positions
-    if isinstance(where, int):
+    if isinstance(where, int) and part == RETURN:
+        position = expressions.executed_return(first, name, body, where // 2)
+    elif isinstance(where, int):
         position = expressions.exact(body[where // 2], part)
     elif isinstance(where, str):
         position = expressions.parameter(first, name, where, body)

@@ -271,7 +271,7 @@ class Tracer(TracerBase):
         if frame is None:
             returned = (inspect.unwrap(function).__code__, None, None)
         else:  # it has ended, with its return statement
-            returned = (frame.f_code, frame.f_lasti, None)
+            returned = (frame.f_code, frame.f_lasti, None, origin.RETURN)
         annotations: dict[str, Any] = inspect.unwrap(call).__annotations__
         with self.placing(returned):
             self.create_node(
