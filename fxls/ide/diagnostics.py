@@ -80,14 +80,21 @@ def _severity(failure: Failure, entry: Entry) -> Severity:
 
 
 def _related(failure: Failure, place: Place, entry: Entry) -> tuple[Related, ...]:
-    """The other frames, innermost first, and what was being traced."""
+    """The other frames, innermost first, and the entry that was being traced."""
+
+    def in_entry(place: Place) -> bool:
+        span = entry.span
+        return (
+            place.path == entry.path and span is not None and span.encloses(place.span)
+        )
+
     related: list[Related] = []
     for number, other in enumerate(failure.places):
-        if other != place:
+        if other != place and not in_entry(other):
             verb = "it happened in" if number == 0 else "called from"
             message = f"{verb} {other.function}"
             related.append(Related(other.path, other.span, message))
-    if entry.span is not None and (entry.path, entry.span) != (place.path, place.span):
+    if entry.span is not None and not in_entry(place):
         message = f"while tracing {entry.expression}"
         related.append(Related(entry.path, entry.span, message))
     return tuple(related)

@@ -50,7 +50,8 @@ def long_form(value: Value) -> str:
     words = [f"{dtype_of(value)} {shape_of(value)}"]
     if value.stride is not None:
         words.append(f"stride ({_sizes(value.stride)})")
-    words.append(value.device)
+    if value.device:
+        words.append(value.device)
     if value.bytes is not None:
         words.append(_bytes(value.bytes))
     if value.requires_grad:

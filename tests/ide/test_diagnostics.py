@@ -70,6 +70,16 @@ def test_a_failure_in_an_installed_file_stands_on_the_line_that_called_it() -> N
     )
 
 
+def test_a_failure_of_the_entry_itself_is_said_there_alone() -> None:
+    inside = Place(NET, "<module>", Span.of(3, 8, 3, 11))
+
+    assert diagnostics(failed(inside), ENTRY, is_own) == (
+        Diagnostic(NET, inside.span, Severity.ERROR, Reason.TRACE, MESSAGE),
+    )
+    (below,) = diagnostics(failed(BRANCH, inside), ENTRY, is_own)
+    assert below.related == (WHILE,)
+
+
 def test_a_failure_without_a_place_stands_on_the_entry() -> None:
     assert ENTRY.span is not None
     assert diagnostics(failed(reason=Reason.TIME), ENTRY, is_own) == (

@@ -293,6 +293,17 @@ def test_values_are_short_in_the_title(
     assert card_text(found.card).split("\n")[0] == f"`x`: placeholder → `{expected}`"
 
 
+def test_what_is_not_known_of_a_tensor_is_left_out() -> None:
+    text = "def forward(self, x):\n    return x\n"
+    value = Tensor(("s0",), "torch.int64", "")
+    document = Document(LISTING_PATH, listing_of(text, values={"x": value}))
+
+    found = hover(document, Point(0, 18), source_text)
+
+    assert found is not None
+    assert card_text(found.card).split("\n")[-1] == "- value: `int64 (s0,)`"
+
+
 def test_a_name_beside_an_astral_character_is_found_by_code_points() -> None:
     text = "def forward(self, x):\n    y = torch.f('𝄞', x)\n    return y\n"
     document = Document(LISTING_PATH, listing_of(text))
