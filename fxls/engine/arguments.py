@@ -71,6 +71,10 @@ def map_references(a: Argument, fn: Callable[[Any], Any]) -> Argument:
                 for x in cast("tuple[Any, ...]", a)
             ]
         )
+    if isinstance(a, Reference):
+        return fn(a)
+    if a is EMPTY_KWARGS or type(a) in _ATOMS:
+        return a
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Reference) else x)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -338,6 +338,11 @@ class Node(Reference):
         if candidate != self._name:
             self.name = self.graph._graph_namespace.create_name(candidate, None)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from fxls.engine import serialization  # noqa: PLC0415 - needs Node
+
+        return serialization.reduce_node(self)
+
     def __repr__(self) -> str:
         return self._name if self._repr_fn is None else self._repr_fn(self)
 
@@ -422,6 +427,14 @@ def has_users(node: Node) -> bool:
     """Whether any node uses this one, without making `users`."""
     users = node._users
     return users is not None and (type(users) is not dict or bool(users))
+
+
+def users_of(node: Node) -> Iterable[Node]:
+    """The users of a node, without making `users`; not while they change."""
+    users = node._users
+    if users is None:
+        return ()
+    return users if type(users) is dict else (cast("Node", users),)
 
 
 def link_before(node: Node, place: Node) -> None:

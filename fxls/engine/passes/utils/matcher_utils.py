@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from torch._ops import OpOverload
 from fxls.engine import attributes, reach
 from fxls.engine.arguments import Argument
 from fxls.engine.graph import Graph
-from fxls.engine.node import Node
+from fxls.engine.node import Node, users_of
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
@@ -74,8 +73,11 @@ class SubgraphMatcher:
         remove_overlapping_matches: bool = True,  # noqa: FBT001, FBT002 - FX's signature
         ignore_literals: bool = False,  # noqa: FBT001, FBT002 - FX's signature
     ) -> None:
-        """`match_output` and `match_placeholder` compare those nodes too, as for whole
-        graphs; `ignore_literals` lets values differ that are no nodes."""
+        """Take a pattern apart.
+
+        `match_output` and `match_placeholder` compare those nodes too, as for whole
+        graphs; `ignore_literals` lets values differ that are no nodes.
+        """
         self.pattern = pattern
         self.match_output = match_output
         self.match_placeholder = match_placeholder
@@ -160,13 +162,14 @@ class _Search:
         self._name = name
         self._anchors: list[Node] = []
         self._candidates: list[list[Node]] = []
+        self._candidate_sets: list[set[Node]] = []
         self._taken: set[Node] = set()
         self._is_ordered: bool | None = None
         returned = set(matcher.pattern_returning_nodes)
         self._inner = [
             node
             for node in matcher.pattern.nodes
-            if node.op != "placeholder" and node not in returned
+            if node.op not in ("placeholder", "output") and node not in returned
         ]
         self._is_plain = (
             not name
@@ -179,20 +182,20 @@ class _Search:
         self._candidates = [self._equal_to(anchor) for anchor in self._anchors]
         if not self._anchors or not all(self._candidates):
             return
+        self._candidate_sets = [set(nodes) for nodes in self._candidates[1:]]
         for match in self._from(0, InternalMatch(anchors=matcher.pattern_anchors)):
-            if not self._is_contained(match):
+            computed = match.computed()
+            if not self._is_contained(match, computed):
                 logger.info("dropped: inner nodes are used outside of %s", match)
-            elif self._is_cyclic(match):
+            elif self._is_cyclic(computed):
                 logger.info("dropped: made one, it would use itself: %s", match)
-            elif matcher.remove_overlapping_matches:
-                computed = match.computed()
-                if self._taken.isdisjoint(computed):
-                    self._taken.update(computed)
-                    yield match
-                else:
-                    logger.info("dropped: it overlaps one in front of it: %s", match)
-            else:
+            elif not matcher.remove_overlapping_matches:
                 yield match
+            elif self._taken.isdisjoint(computed):
+                self._taken.update(computed)
+                yield match
+            else:
+                logger.info("dropped: it overlaps one in front of it: %s", match)
 
     def _from(self, index: int, found: InternalMatch) -> Iterator[InternalMatch]:
         """The matches that agree with `found`, which covers the anchors before `index`."""
@@ -207,7 +210,7 @@ class _Search:
         for node in self._reachable(index, found):
             if not may_overlap and node in self._taken:
                 continue
-            match = copy.copy(found)
+            match = found.__copy__()
             if not self._bind(anchor, node, match):
                 continue
             for whole in self._from(index + 1, match):
@@ -231,16 +234,12 @@ class _Search:
         begin = found.nodes_map.get(start)
         if not isinstance(begin, Node):
             return candidates
-        near = {begin: None}
+        near = {begin}
         for _ in range(steps):
-            near = {user: None for node in near for user in node.users}
+            near = {user for node in near for user in node.users}
             if len(near) > len(candidates):
                 return candidates
-        if len(near) == 1:
-            (only,) = near
-            equal = self._matcher._nodes_are_equal(self._anchors[index], only)
-            return [only] if equal else []
-        return [node for node in candidates if node in near]
+        return sorted(near & self._candidate_sets[index - 1])
 
     def _bind(self, anchor: Node, node: Node, match: InternalMatch) -> bool:
         """Whether an anchor, and all it uses, agrees with a node; notes it in `match`."""
@@ -300,23 +299,21 @@ class _Search:
         ]
         return True
 
-    def _is_contained(self, match: InternalMatch) -> bool:
+    def _is_contained(self, match: InternalMatch, computed: list[Node]) -> bool:
         """Whether nobody outside of the match uses what only inner nodes compute."""
         if not self._inner:
             return True
         nodes_map = match.nodes_map
-        own = {
-            nodes_map[n] for n in self._matcher.pattern.nodes if _is_own(n, nodes_map)
-        }
-        return all(
-            user in own
-            for pattern in self._inner
-            if pattern in nodes_map
-            for user in nodes_map[pattern].users
-        )
+        own = set(computed)
+        if self._matcher.match_output:
+            own.add(nodes_map[self._anchors[0]])
+        for pattern in self._inner:
+            for user in users_of(nodes_map[pattern]):
+                if user not in own:
+                    return False
+        return True
 
-    def _is_cyclic(self, match: InternalMatch) -> bool:
-        computed = match.computed()
+    def _is_cyclic(self, computed: list[Node]) -> bool:
         if len(computed) < 2:
             return False
         if self._is_ordered is None:
@@ -327,13 +324,11 @@ class _Search:
 _BY_TARGET = frozenset({"call_function", "call_method", "call_module"})
 
 
-def _is_own(node: Node, nodes_map: dict[Node, Argument]) -> bool:
-    return node.op != "placeholder" and node in nodes_map
-
-
 def _approach(before: list[Node], anchor: Node) -> tuple[Node | None, int]:
-    """A node that is bound with the anchors before, and how many uses lead from it to
-    this anchor; None when they share nothing."""
+    """A node bound with the anchors before, and how many uses lead from it to this one.
+
+    None when they share nothing.
+    """
     bound: set[Node] = set()
     waiting = list(before)
     while waiting:

@@ -1,0 +1,1 @@
+"""What passes are made of: matching, lifting and fusing parts of graphs."""
