@@ -7,30 +7,46 @@ node that `set_current_meta` names: that of the program that is run again.
 from __future__ import annotations
 
 import copy
+import functools
 import threading
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import torch
+
+from fxls.engine.provenance import (
+    NodeSource,
+    NodeSourceAction,
+    get_graph_provenance_json,
+)
 
 if TYPE_CHECKING:
     from fxls.engine.node import Node
 
 __all__ = [
+    "NodeSource",
+    "NodeSourceAction",
     "annotate",
+    "annotate_fn",
     "annotate_node",
     "format_stack",
     "get_current_meta",
+    "get_current_replay_node",
+    "get_graph_provenance_json",
     "has_preserved_node_meta",
     "is_preserving",
     "preserve_node_meta",
     "reset_grad_fn_seq_nr",
     "set_current_meta",
+    "set_current_replay_node",
     "set_grad_fn_seq_nr",
     "set_stack_trace",
 ]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _Current(threading.local):
@@ -40,6 +56,7 @@ class _Current(threading.local):
         self.preserves = False
         self.meta: dict[str, Any] = {}
         self.node: Node | None = None
+        self.replayed: Node | None = None
 
 
 _current = _Current()
@@ -78,12 +95,16 @@ is_preserving = has_preserved_node_meta
 
 @contextmanager
 def set_current_meta(node: Node, pass_name: str = "") -> Generator[None]:
-    """A block in which nodes are made from `node`."""
+    """A block in which nodes are made from `node`, by the pass of this name."""
     if not _current.preserves:
         yield
         return
     before = (_current.meta, _current.node)
     _current.meta = {**node.meta, **_said(before[0])}
+    if node.meta:  # as in torch.fx, where a node without meta leaves no trace
+        _current.meta["from_node"] = [
+            NodeSource(node, pass_name, NodeSourceAction.CREATE)
+        ]
     _current.node = node
     try:
         yield
@@ -97,9 +118,11 @@ def get_current_meta() -> dict[str, Any]:
 
 
 def set_stack_trace(stack: list[str]) -> None:
-    """Give the next nodes a stack trace, while meta is preserved."""
+    """Give the next nodes a stack trace, or with `[]` none, while meta is preserved."""
     if _current.preserves and stack:
         _current.meta["stack_trace"] = "".join(stack)
+    elif _current.preserves:
+        _current.meta.pop("stack_trace", None)
 
 
 def format_stack() -> list[str]:
@@ -121,6 +144,37 @@ def annotate(annotation_dict: dict[str, Any]) -> Generator[None]:
             del _current.meta["custom"]
         else:
             _current.meta["custom"] = before
+
+
+def annotate_fn(
+    annotation_dict: dict[str, Any],
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator: nodes that the function makes have these entries, as in `annotate`."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def annotated(*args: P.args, **kwargs: P.kwargs) -> R:
+            with annotate(annotation_dict):
+                return function(*args, **kwargs)
+
+        return annotated
+
+    return decorate
+
+
+@contextmanager
+def set_current_replay_node(node: Node | None) -> Generator[None]:
+    """A block in which `node` is the one that is run again."""
+    before, _current.replayed = _current.replayed, node
+    try:
+        yield
+    finally:
+        _current.replayed = before
+
+
+def get_current_replay_node() -> Node | None:
+    """The node that is run again, as `set_current_replay_node` says."""
+    return _current.replayed
 
 
 def set_grad_fn_seq_nr(seq_nr: int) -> None:
