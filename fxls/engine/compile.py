@@ -13,7 +13,6 @@ import weakref
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-import fxls
 from fxls.engine import origin
 from fxls.engine.codegen import PythonCode, marked_code
 
@@ -126,8 +125,12 @@ def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
     for line in range(max(code._lineno_map, default=-1) + 1):
         place = code._lineno_map.get(line)
         lines.append(None if place is None else code.nodes[place]._frames)
-    if any(lines):
-        origin.note_generated(own, lines)
+    parameters = {
+        str(node._target).lstrip("*"): node._frames
+        for node in code.nodes
+        if node._op == "placeholder"
+    }
+    origin.note_generated(own, lines, parameters)
     return function
 
 
@@ -153,7 +156,6 @@ def run_definition(
     code: CodeType, names: dict[str, Any], function: str
 ) -> FunctionType:
     """The function that compiled module-level code defines in `names`."""
-    names.setdefault("fxls", fxls)  # for the calls of fxls.engine.wrap
     exec(code, names)
     return cast("FunctionType", names[function])
 

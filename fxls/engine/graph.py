@@ -479,6 +479,11 @@ class Graph:
             memo[id(old)] = made
         return new
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from fxls.engine import serialization  # noqa: PLC0415 - needs Graph
+
+        return serialization.reduce_graph(self)
+
     def __str__(self) -> str:
         return node_text.format_graph(self.nodes)
 

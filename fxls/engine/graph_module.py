@@ -214,6 +214,15 @@ class GraphModule(Module):
             hook(new)
         return new
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        kind = next(c for c in type(self).__mro__ if "_is_of_one" not in c.__dict__)
+        state = {key: self.__dict__[key] for key in self.__dict__ if key != "_code"}
+        return _unmade, (kind, type(self).__name__), state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.graph = self._graph
+
     def __copy__(self) -> GraphModule:
         new = GraphModule(self, self._graph, type(self).__name__)
         new.__dict__["meta"] = self.meta
@@ -270,6 +279,13 @@ class GraphModule(Module):
         self._deepcopy_hooks.remove(_callable(f))
 
 
+def _unmade(kind: type[GraphModule], class_name: str) -> GraphModule:
+    """A module without its state: what an unpickled one starts as."""
+    module = kind.__new__(kind)
+    type(module).__name__ = class_name
+    return module
+
+
 class PendingForward:
     """Stands for the forward of one class until it is needed; then the function does."""
 
@@ -298,8 +314,3 @@ def _indented(text: str) -> str:
 
 
 _UNPATCHED = Module.__call__
-# Debuggers, and origins, skip the frame of a frozen module wherever fxls lies: a step
-# into the call of a GraphModule arrives in the generated forward.
-GraphModule.__call__.__code__ = GraphModule.__call__.__code__.replace(
-    co_filename=f"<frozen {__name__}>"
-)

@@ -1,0 +1,342 @@
+"""Graphs as pickles: records of the nodes, not code that is traced again.
+
+- A graph is made with its nodes, all empty, before anything that may refer to a node
+  is read; so nodes may stand anywhere: in arguments, in meta, in a module.
+- Functions go by reference, as pickle does, or by the name that code calls them by.
+- Origins go as places in files.
+- Of meta goes what is plain: see `_plain`. What stands for a process (fake tensors,
+  symbolic shapes, classes of a function) stays behind, so that it bars nothing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import pickle
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+
+import torch
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+
+from fxls.engine import origin
+from fxls.engine.arguments import EMPTY_KWARGS, Reference, map_aggregate, references
+from fxls.engine.names import Namespace
+from fxls.engine.node import Node, add_user, freeze_kwargs
+from fxls.engine.origin import Merged, RawOrigin
+from fxls.engine.scope import ScopeSnapshot
+from fxls.engine.targets import qualified_name
+from fxls.listing import Place
+
+if TYPE_CHECKING:
+    from fxls.engine.graph import Graph
+
+__all__ = ["reduce_graph", "reduce_node"]
+
+
+def reduce_graph(graph: Graph) -> tuple[Any, ...]:
+    """What pickle writes for a graph."""
+    nodes = list(graph.nodes)
+    tables = _Tables([], [])
+    rows = _Rows(tables)
+    tracer = graph._tracer_cls
+    state = {
+        "records": [_record(node, rows) for node in nodes],
+        "tables": tables,
+        "codegen": graph._codegen,
+        "tracer_cls": tracer if tracer is not None and _is_importable(tracer) else None,
+        "tracer_extras": graph._tracer_extras,
+        "names": (graph._graph_namespace._used, graph._graph_namespace._last),
+        "code": graph._co_fields,
+    }
+    keys = tuple([node._sort_key for node in nodes])
+    return _blank_graph, (type(graph), keys), state, None, None, _fill
+
+
+def reduce_node(node: Node) -> tuple[Any, ...]:
+    """What pickle writes for a node: its graph, and its place in it."""
+    if node._erased:
+        raise pickle.PicklingError(f"{node} is erased: no graph could give it back")
+    return _node_at, (node.graph, node._sort_key)
+
+
+_Origins: TypeAlias = tuple[int, ...]
+"""Rows of the table of frames: of one origin, or of those that were merged."""
+
+
+class _Record(NamedTuple):
+    """One node."""
+
+    op: str
+    target: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    name: str
+    type: Any
+    origins: _Origins
+    scope: int | None
+    meta: dict[str, Any] | None
+    attributes: dict[str, Any] | None
+
+
+class _Tables(NamedTuple):
+    """What nodes share; a row names the one outside of it by its number."""
+
+    frames: list[tuple[Place, int | None]]
+    scopes: list[tuple[int | None, str, str, Any]]
+
+
+class _ByName:
+    """Stands for a value while it is written: the name that code has for it."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _found, (self.name,)
+
+
+def _blank_graph(kind: type[Graph], keys: tuple[int, ...]) -> Graph:
+    """A graph of empty nodes with these order labels."""
+    graph = kind()
+    made: dict[int, Node] = {}
+    for key in keys:
+        node = made[key] = graph._add("root", "", (), EMPTY_KWARGS, "", None)
+        node._sort_key = key
+    _being_read[id(graph)] = made
+    return graph
+
+
+def _node_at(graph: Graph, key: int) -> Node:
+    made = _being_read.get(id(graph))
+    if made is not None:
+        return made[key]
+    return next(node for node in graph.nodes if node._sort_key == key)
+
+
+_being_read: dict[int, dict[int, Node]] = {}
+"""The nodes, by order label, of the graphs whose records are not read yet."""
+
+
+def _fill(graph: Graph, state: Mapping[str, Any]) -> None:
+    """Make the empty nodes into those of the records."""
+    made = _being_read.pop(id(graph)).values()
+    frames, scopes = _frames_of(state["tables"]), _scopes_of(state["tables"])
+    for node, record in zip(made, cast("list[_Record]", state["records"]), strict=True):
+        node._op = record.op
+        node._name = record.name
+        node._type = record.type
+        node._target = record.target
+        node._args = record.args
+        node._kwargs = freeze_kwargs(record.kwargs)
+        for used in references(node._args, node._kwargs):
+            add_user(used, node)
+        origins = [frames[row] for row in record.origins]
+        node._frames = (
+            Merged(origins) if len(origins) > 1 else next(iter(origins), None)
+        )
+        node._scope = None if record.scope is None else scopes[record.scope]
+        if record.meta is not None:
+            node.meta = record.meta
+        if record.attributes is not None:
+            node.__dict__.update(record.attributes)
+    graph._codegen = state["codegen"]
+    graph._tracer_cls = state["tracer_cls"]
+    graph._tracer_extras = state["tracer_extras"]
+    graph._co_fields = state["code"]
+    graph._graph_namespace = namespace = Namespace()
+    namespace._used, namespace._last = state["names"]
+    graph._edits += 1
+
+
+# -- from nodes to records and back ----------------------------------------------
+
+
+def _record(node: Node, rows: _Rows) -> _Record:
+    meta = node.noted_all()
+    own = node.__dict__
+    return _Record(
+        node._op,
+        _written(node._target),
+        map_aggregate(node._args, _written) if _holds_more(node._args) else node._args,
+        {k: map_aggregate(v, _written) for k, v in node._kwargs.items()},
+        node._name,
+        node._type,
+        rows.origins(node._frames),
+        rows.scope(node._scope),
+        _plain_entries(meta) if meta or node._scope is not None else None,
+        _plain_entries(own) if own else None,
+    )
+
+
+def _holds_more(args: Sequence[Any]) -> bool:
+    """Whether more than nodes and the usual atoms stand in arguments."""
+    return any(type(a) not in _ATOMS and not isinstance(a, Reference) for a in args)
+
+
+def _written(value: Any) -> Any:
+    """A target, or a leaf of an argument, as every protocol of pickle can write it."""
+    if not isinstance(value, _UNWRITABLE):
+        return value
+    known = _names.get(id(value))
+    if known is None:
+        is_format = isinstance(value, torch.memory_format)
+        named = _ByName(str(value) if is_format else qualified_name(value))
+        if _found(named.name) is not value:
+            return value
+        known = _names[id(value)] = (value, named)
+    return known[1]
+
+
+def _found(name: str) -> Any:
+    """The value that code has a name for."""
+    module, *path = name.split(".")
+    if not path:
+        return getattr(builtins, module)
+    found: Any = importlib.import_module(module)
+    for atom in path:
+        found = getattr(found, atom)
+    return found
+
+
+_names: dict[int, tuple[Any, _ByName]] = {}
+"""By identity, because torch has functions that are equal and differ in name."""
+
+
+class _Rows:
+    """Fills the tables of a graph that is written."""
+
+    def __init__(self, tables: _Tables) -> None:
+        self._tables = tables
+        self._origins: dict[int, _Origins] = {}
+        self._frames: dict[tuple[Place, int | None], int] = {}
+        self._scopes: dict[int, int] = {}
+
+    def origins(self, raw: RawOrigin | None) -> _Origins:
+        if raw is None:
+            return ()
+        known = self._origins.get(id(raw))
+        if known is None:
+            found = origin.resolve_all(raw)
+            known = self._origins[id(raw)] = tuple(
+                [self._chain(one.places) for one in found]
+            )
+        return known
+
+    def _chain(self, places: tuple[Place, ...]) -> int:
+        """The row of the innermost of these places."""
+        row: int | None = None
+        for place in reversed(places):
+            key = (place, row)
+            known = self._frames.get(key)
+            if known is None:
+                known = self._frames[key] = len(self._tables.frames)
+                self._tables.frames.append(key)
+            row = known
+        assert row is not None, "an origin has a place"
+        return row
+
+    def scope(self, snapshot: ScopeSnapshot | None) -> int | None:
+        if snapshot is None:
+            return None
+        row = self._scopes.get(id(snapshot))
+        if row is None:
+            caller = self.scope(snapshot.caller)
+            row = self._scopes[id(snapshot)] = len(self._tables.scopes)
+            kind = _plain(snapshot.type)
+            self._tables.scopes.append((caller, snapshot.key, snapshot.path, kind))
+        return row
+
+
+def _frames_of(tables: _Tables) -> list[RawOrigin]:
+    made: list[RawOrigin] = []
+    for place, caller in tables.frames:
+        made.append((place, None, None if caller is None else made[caller]))
+    return made
+
+
+def _scopes_of(tables: _Tables) -> list[ScopeSnapshot]:
+    made: list[ScopeSnapshot] = []
+    for caller, key, path, kind in tables.scopes:
+        outer = None if caller is None else made[caller]
+        made.append(ScopeSnapshot(outer, key, (path, kind)))
+    return made
+
+
+# -- what of meta is written -----------------------------------------------------
+
+
+class _NotPlain(Exception):
+    """A value that stays behind."""
+
+
+def _plain_entries(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that are plain all through."""
+    plain: dict[str, Any] = {}
+    for key, value in entries.items():
+        try:
+            plain[key] = _plain(value)
+        except _NotPlain:
+            continue
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    """A value of meta as it is written.
+
+    Plain are numbers, texts, nodes, the types, devices, sizes and layouts of tensors,
+    functions and classes that can be imported, origins, and tuples, lists, sets and
+    dicts of these. A class that cannot be imported becomes its name. Raises _NotPlain.
+    """
+    kind: Any = type(value)
+    if kind in _LEAVES or isinstance(value, Reference):
+        return value
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+        return kind({_plain(k): _plain(v) for k, v in items})
+    if isinstance(value, tuple):
+        parts = [_plain(part) for part in cast("tuple[Any, ...]", value)]
+        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+    if isinstance(value, list | set | frozenset):
+        return kind([_plain(part) for part in cast("Sequence[Any]", value)])
+    if isinstance(value, _UNWRITABLE):
+        return _written(value)
+    if callable(value) and _is_importable(value):
+        return value
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    raise _NotPlain
+
+
+def _is_importable(value: Any) -> bool:
+    """Whether pickle can write a class or function as a name."""
+    found: Any = sys.modules.get(getattr(value, "__module__", None) or "")
+    for atom in getattr(value, "__qualname__", "").split("."):
+        found = getattr(found, atom, None)
+    return found is value
+
+
+_UNWRITABLE = (
+    OpOverload,
+    OpOverloadPacket,
+    HigherOrderOperator,
+    torch.memory_format,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)
+"""What pickle cannot write, or not in the protocol that `torch.save` uses."""
+_ATOMS = frozenset({int, float, str, bool, type(None), complex, bytes, type(...)})
+_LEAVES = _ATOMS | {
+    Place,
+    slice,
+    torch.Size,
+    torch.device,
+    torch.dtype,
+    torch.layout,
+    torch.qscheme,
+}
