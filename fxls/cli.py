@@ -6,7 +6,6 @@ One function for each subcommand; each loads only what it needs.
 from __future__ import annotations
 
 import argparse
-import ast
 import asyncio
 import enum
 import json
@@ -14,8 +13,6 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +20,10 @@ from fxls import __version__
 
 if TYPE_CHECKING:
     from fxls.entry import Entry
-    from fxls.ide.entries import Project
-    from fxls.listing import Failure
     from fxls.progress import Progress
     from fxls.report import Shown, Sources
     from fxls.store import Revision, Store, StoreError
+    from fxls.targets import Target
     from fxls.wire import Failed, Traced
 
 __all__ = ["main"]
@@ -191,29 +187,13 @@ def _add_trace(commands: _Commands) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    path: Path
-    expression: str | None
+def _target(text: str) -> Target:
+    from fxls.targets import target_of
 
-
-def _target(text: str) -> _Target:
-    """FILE[:EXPRESSION]; a colon in the name of a file that exists is part of it."""
-    path, colon, expression = text, "", ""
-    if not Path(text).exists():
-        stem, suffix, rest = text.partition(".py:")
-        path, colon, expression = (
-            (stem + ".py", ":", rest) if suffix else text.partition(":")
-        )
-    if not path:
-        raise argparse.ArgumentTypeError(f"{text!r} names no file")
-    if colon and not expression.strip():
-        raise argparse.ArgumentTypeError(
-            f"{text!r} has no expression behind the colon; leave the colon out to "
-            "trace the entries of the file"
-        )
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() follows links
-    return _Target(absolute, expression.strip() or None)
+    target = target_of(text)
+    if isinstance(target, str):
+        raise argparse.ArgumentTypeError(target)
+    return target
 
 
 def _seconds(text: str) -> float:
@@ -230,11 +210,12 @@ def trace(options: argparse.Namespace) -> int:
     """`fxls trace`: trace entries one after the other and show each."""
     from fxls.report import Shown, shown
     from fxls.store import Store, locate
+    from fxls.targets import entries_of
 
-    target: _Target = options.target
+    target: Target = options.target
     sources = _sources()
     store = Store(options.store or locate(target.path), report=_warn)
-    entries, wrong = _entries(target)
+    entries, wrong = entries_of(target)
     results = [Shown(entry=None, failure=failure) for failure in wrong]
     if not options.json:
         for failure in wrong:
@@ -311,62 +292,6 @@ def _show(result: Shown, show: Show, sources: Sources) -> None:
         _say(shown(result.failure, result.entry, sources))
 
 
-def _entries(target: _Target) -> tuple[tuple[Entry, ...], tuple[Failure, ...]]:
-    """What is to be traced, and what is wrong with what should be."""
-    from fxls.entry import Entry, Kind
-    from fxls.ide import entries as ide
-    from fxls.ide.modules import modules
-    from fxls.listing import Failure, Reason
-
-    path = str(target.path)
-    if target.expression is not None:
-        return (Entry(path, target.expression, Kind.COMMAND),), ()
-    try:
-        text = target.path.read_bytes().decode("utf-8-sig", errors="replace")
-    except OSError as error:
-        message = f"{path}: {error.strerror or error}"
-        return (), (Failure(Reason.NOT_FOUND, message, advice="Check the path."),)
-    project = _project(target.path)
-    entries = ide.entries(text, path, project.entries)
-    wrong = (*ide.problems(text, path), *project.problems)
-    if entries or wrong:
-        return entries, wrong
-    return (), (_no_entry(text, path, [m.name for m in modules(text)]),)
-
-
-def _no_entry(text: str, path: str, classes: Sequence[str]) -> Failure:
-    from fxls.listing import Failure, Place, Reason
-    from fxls.text import Span
-
-    try:
-        ast.parse(text, path)
-    except SyntaxError as error:
-        line, column = (error.lineno or 1) - 1, max((error.offset or 1) - 1, 0)
-        place = Place(path, "<module>", Span.of(line, column, line, column + 1))
-        return Failure(Reason.SYNTAX, f"SyntaxError: {error.msg}", (place,))
-    except ValueError as error:  # null bytes
-        return Failure(Reason.SYNTAX, f"{path}: {error}")
-    model = classes[0] if classes else "Net"
-    return Failure(
-        Reason.NOT_FOUND,
-        f"{path} has no entry, so there is nothing to trace",
-        advice=f"Write one into the file, `# fxls: {model}(...)(torch.randn(...))`, or "
-        f"on the command line, fxls trace '{Path(path).name}:{model}(...)'.",
-    )
-
-
-def _project(path: Path) -> Project:
-    """What the nearest pyproject.toml says."""
-    from fxls.ide.entries import Project, project
-
-    for folder in path.parents:
-        toml = folder / "pyproject.toml"
-        with suppress(OSError):
-            text = toml.read_bytes().decode("utf-8", errors="replace")
-            return project(text, str(folder), str(toml))
-    return Project()
-
-
 class _Prints:
     """What the user's code prints, line by line, under the name of its file."""
 
@@ -430,6 +355,9 @@ def list_(options: argparse.Namespace) -> int:
         _warn(error)
 
     store = Store(options.store or locate(Path.cwd()), report=complain)
+    if store.root.exists() and not store.root.is_dir():
+        _say(f"fxls: error: {store.root} is not a folder\nhelp: Move the file away.")
+        return Code.SYSTEM
     table: list[tuple[Revision, int | None]] = []
     for identity in store.identities():
         revision = store.newest(identity)
@@ -493,7 +421,9 @@ def serve(options: argparse.Namespace) -> int:
         serve_tcp(*options.tcp)
     except OSError as error:
         host, port = options.tcp
-        _say(f"fxls: error: cannot listen on {host}:{port}: {error.strerror or error}")
+        # What asyncio makes of `strerror` says the address once more.
+        problem = os.strerror(error.errno) if error.errno else str(error)
+        _say(f"fxls: error: cannot listen on {host}:{port}: {problem}")
         return Code.SYSTEM
     return Code.OK
 

@@ -66,7 +66,7 @@ def evaluate(entry: Entry, module: ModuleType, text: str) -> Model:
             return Model(cast(Callable[..., object], callee), inputs)
     else:
         value = expression.value(outermost)
-    if isinstance(value, type) and issubclass(value, torch.nn.Module):
+    if _is_module_class(value):
         value = expression.call(value, Inputs((), {}))
     if isinstance(value, torch.nn.Module) or _is_function(value):
         return Model(cast(Callable[..., object], value), None)
@@ -107,7 +107,7 @@ class _Expression:
 
     def arguments(self, call: ast.Call) -> Inputs:
         """The arguments of a call that is not made."""
-        self._names["__fxls_inputs__"] = lambda *args, **kwargs: Inputs(args, kwargs)  # pyright: ignore[reportUnknownLambdaType]
+        self._names["__fxls_inputs__"] = _inputs
         func = ast.copy_location(ast.Name("__fxls_inputs__", ast.Load()), call.func)
         node = ast.copy_location(ast.Call(func, call.args, call.keywords), call)
         return cast(Inputs, self.value(node))
@@ -167,6 +167,14 @@ class _Expression:
             "An entry builds a module and calls it with example inputs: "
             "`Net(3)(torch.randn(1, 3))`.",
         )
+
+
+def _inputs(*args: object, **kwargs: object) -> Inputs:
+    return Inputs(args, kwargs)
+
+
+def _is_module_class(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, torch.nn.Module)
 
 
 def _is_function(value: object) -> bool:

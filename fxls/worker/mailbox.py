@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Protocol
 
 __all__ = ["Mailbox", "SelectorMailbox", "ThreadMailbox"]
@@ -53,7 +54,7 @@ class SelectorMailbox:
         self._button.setblocking(False)  # noqa: FBT003  # its signature
         self._selector.register(self._bell, selectors.EVENT_READ)
         # The wake-up pipe rings only for signals that have a handler.
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _do_nothing)
         signal.set_wakeup_fd(self._button.fileno(), warn_on_full_buffer=False)
 
     def watch(self, pipe: int, receive: Receive) -> None:
@@ -93,6 +94,10 @@ class SelectorMailbox:
                 pass
         except BlockingIOError:
             pass
+
+
+def _do_nothing(_number: int, _frame: FrameType | None) -> None:
+    pass
 
 
 class ThreadMailbox:

@@ -14,8 +14,8 @@ from typing import TypeVar, cast
 
 import torch
 
-from fxls.engine import GraphModule, Node, symbolic_trace
-from fxls.engine.passes.shape_prop import ShapeProp
+from fxls.engine import GraphModule, Interpreter, Node, symbolic_trace
+from fxls.engine.passes.shape_prop import note
 from fxls.listing import Failure, Reason
 from fxls.runtime import listing_of
 from fxls.store import Store, StoreError, locate
@@ -97,13 +97,13 @@ class Attempt:
         if isinstance(args, Failure):
             return args
         run = _Run(graph_module)
-        result = self._step(Reason.RUN, lambda: run.propagate(*args))
-        if not isinstance(result, Failure):
+        failure = self._step(Reason.RUN, lambda: run.run(*args))
+        if not isinstance(failure, Failure):
             return None
         origin = run.node.origin if run.node is not None else None
-        if origin is None or result.reason is not Reason.RUN:
-            return result
-        return Failure(result.reason, result.message, origin.places, result.advice)
+        if origin is None or failure.reason is not Reason.RUN:
+            return failure
+        return Failure(failure.reason, failure.message, origin.places, failure.advice)
 
     def _materialized(
         self, graph_module: GraphModule, trouble: Failure | None
@@ -151,14 +151,22 @@ class Attempt:
         )
 
 
-class _Run(ShapeProp):
-    """Notes which node runs, to say where an error came from."""
+class _Run(Interpreter):
+    """Notes what each value is, as `ShapeProp` does, and which node runs.
 
-    node: Node | None = None
+    `ShapeProp` itself prints and renames what a node raises.
+    """
+
+    def __init__(self, graph_module: GraphModule) -> None:
+        super().__init__(graph_module)
+        self.extra_traceback = False
+        self.node: Node | None = None
 
     def run_node(self, n: Node) -> object:
         self.node = n
-        return super().run_node(n)
+        value = super().run_node(n)
+        note(n, value)
+        return value
 
 
 def _traced(model: Model) -> GraphModule:

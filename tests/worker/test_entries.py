@@ -151,14 +151,15 @@ def test_inputs_that_do_not_fit_leave_a_listing(worker: Asking) -> None:
     said = worker.said(NET + RUN, "Two()(torch.ones(2, 3), torch.ones(4, 2))")
     assert said == dedent("""\
         [run]
-        net.py:19:16: error: RuntimeError: mat1 and mat2 shapes cannot be multiplied \
+        net.py:18:16: error: RuntimeError: mat1 and mat2 shapes cannot be multiplied \
 (2x3 and 4x2)
-         19 |         return z @ y
+         18 |         return z @ y
             |                ^^^^^
         note: the entry is Two()(torch.ones(2, 3), torch.ones(4, 2))
         help: There is a listing, without shapes: check the example inputs.
         """)
     assert len(Store(worker.store).identities()) == 1
+    assert worker.printed == []
 
 
 def test_too_few_inputs(worker: Asking) -> None:
@@ -174,9 +175,9 @@ def test_a_batch_too_small_for_training(worker: Asking) -> None:
     said = worker.said(NET + RUN, "Two()(torch.ones(1, 3), torch.ones(3, 2))")
     assert said == dedent("""\
         [run]
-        net.py:18:13: error: ValueError: Expected more than 1 value per channel when \
+        net.py:17:13: error: ValueError: Expected more than 1 value per channel when \
 training, got input size torch.Size([1, 3])
-         18 |         z = self.norm(x)
+         17 |         z = self.norm(x)
             |             ^^^^^^^^^^^^
         note: the entry is Two()(torch.ones(1, 3), torch.ones(3, 2))
         help: Give it a larger batch, or trace it for evaluation: \

@@ -1,0 +1,172 @@
+"""`fxls list`, `fxls serve`, `fxls --help`: the commands that run no code."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fxls import __version__
+from fxls.listing import Facts, Identity, Listing
+from fxls.report import age, rows
+from fxls.store import Store
+from tests.cli.command import Command, Ended
+
+
+def materialized(store: Path, identity: Identity, text: str) -> Path:
+    nodes = (Facts("x", "placeholder", "x", 0), Facts("output", "output", "output", 1))
+    return Store(store).materialize(Listing(identity, text, 0, (), nodes, entry="N()"))
+
+
+def test_the_version(fxls: Command) -> None:
+    assert fxls.run("--version") == Ended(0, f"fxls {__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("trace", "--help")])
+def test_help_teaches_with_examples(fxls: Command, arguments: tuple[str, ...]) -> None:
+    ended = fxls.run(*arguments)
+    assert (ended.code, ended.err) == (0, "")
+    assert "examples:\n  fxls trace " in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 88
+
+
+def test_no_command_is_wrong(fxls: Command) -> None:
+    ended = fxls.run()
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.endswith(
+        "fxls: error: the following arguments are required: COMMAND\n"
+    )
+
+
+def test_a_list_of_the_newest_revisions(fxls: Command) -> None:
+    store = fxls.folder / ".fxls"
+    net = Identity("pkg.net", "Net")
+    materialized(store, net, "def forward(self, x):\n    return x\n")
+    materialized(store, net, "def forward(self, x):\n    return x + 1\n")
+    shard = Identity("pkg.net", "Outer.Block", stage="split", rank=1)
+    materialized(store, shard, "def forward(self, x):\n    return -x\n")
+    assert fxls.run("list") == Ended(
+        0,
+        "identity             producer             nodes  age  newest revision\n"
+        "pkg.net.Net          engine               2      now  .fxls/Net_<hash>.py\n"
+        "pkg.net.Outer.Block  engine split rank 1  2      now  .fxls/Block_<hash>.py\n",
+        "",
+    )
+
+
+def test_a_list_for_programs(fxls: Command) -> None:
+    path = materialized(
+        fxls.folder / "s", Identity("net", "Net"), "def forward(self):\n    pass\n"
+    )
+    ended = fxls.run("list", "--json", env={"FXLS_STORE": "s"})
+    listed = json.loads(ended.out)
+    assert listed["listings"][0].pop("time") > 0
+    assert listed == {
+        "store": "FOLDER/s",
+        "listings": [
+            {
+                "identity": {
+                    "module": "net",
+                    "qualname": "Net",
+                    "producer": "engine",
+                    "stage": "",
+                    "rank": None,
+                },
+                "path": fxls.alike(str(path)),
+                "nodes": 2,
+                "entry": "N()",
+                "sources": [],
+            }
+        ],
+    }
+
+
+def test_an_empty_store(fxls: Command) -> None:
+    assert fxls.run("list") == Ended(
+        0,
+        "",
+        "fxls: no listings in FOLDER/.fxls\n"
+        "help: `fxls trace FILE` makes one; --store or FXLS_STORE names another "
+        "folder.\n",
+    )
+
+
+def test_a_listing_that_was_edited_by_hand(fxls: Command) -> None:
+    path = materialized(
+        fxls.folder / ".fxls", Identity("net", "Net"), "def forward(self):\n    pass\n"
+    )
+    path.write_text("def forward(self):\n    return 3\n")
+    ended = fxls.run("list")
+    assert ended.code == 3
+    assert ended.out == (
+        "identity  producer  nodes  age  newest revision\n"
+        "net.Net   engine    ?      now  .fxls/Net_<hash>.py\n"
+    )
+    assert ended.err.startswith("fxls: warning: FOLDER/.fxls/Net_<hash>.py: ")
+    assert "\nhelp: " in ended.err
+
+
+def test_a_store_that_is_a_file(fxls: Command) -> None:
+    fxls.file("", ".fxls")
+    assert fxls.run("list") == Ended(
+        3,
+        "",
+        "fxls: error: FOLDER/.fxls is not a folder\nhelp: Move the file away.\n",
+    )
+
+
+@pytest.mark.parametrize("address", ["9000", "localhost:", "localhost:x", "h:70000"])
+def test_an_address_that_is_none(fxls: Command, address: str) -> None:
+    ended = fxls.run("serve", "--tcp", address)
+    assert (ended.code, ended.err.splitlines()[-1]) == (
+        2,
+        f"fxls serve: error: argument --tcp: {address!r} is not HOST:PORT",
+    )
+
+
+def test_the_server_ends_with_its_client(fxls: Command) -> None:
+    for arguments in ((), ("--stdio",)):
+        assert fxls.run("serve", *arguments) == Ended(0, "", "")
+
+
+def test_a_port_that_is_taken(fxls: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = fxls.run("serve", "--tcp", f"127.0.0.1:{port}")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.splitlines()[-1] == (
+        f"fxls: error: cannot listen on 127.0.0.1:{port}: Address already in use"
+    )
+
+
+def test_the_command_line_starts_without_torch() -> None:
+    code = "import sys, fxls.cli; print('torch' in sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "now"),
+        (59, "now"),
+        (60, "1 minute"),
+        (7199, "1 hour"),
+        (7200, "2 hours"),
+        (86400 * 3.5, "3 days"),
+    ],
+)
+def test_an_age(seconds: float, text: str) -> None:
+    assert age(seconds) == text
+
+
+def test_a_table_counts_wide_characters_twice() -> None:
+    assert rows(("a", "b"), [("模型", "1"), ("net", "2")]) == (
+        "a     b\n模型  1\nnet   2"
+    )
