@@ -202,6 +202,8 @@ def _is_list_of(element: Any, argument_type: Any) -> bool:
     if argument_type is int and element is int:
         return True
     if not inspect.isclass(element):
+        if isinstance(element, typing.TypeVar):
+            return False
         warnings.warn(
             f"lists of parametrized types are not compared: {element}", stacklevel=3
         )
@@ -281,12 +283,20 @@ def _parameter(name: str, kind: Any, default: Any, annotation: Any) -> Parameter
     return made
 
 
+def dispatched_by_bool(target: Any) -> tuple[Any, Any] | None:
+    """The two functions of `torch.nn.functional` that one bool argument chooses between.
+
+    None for any other function.
+    """
+    dispatched = _torch._jit_internal.boolean_dispatched.get(target)
+    return dispatched and (dispatched["if_true"], dispatched["if_false"])
+
+
 def _python_signature(target: Any) -> Signature | None:
     """The signature of a Python function; None when a bool chooses between two."""
-    by_bool: Mapping[Any, Any] = _torch._jit_internal.boolean_dispatched
-    if target in by_bool:
-        dispatched = by_bool[target]
-        target, other = dispatched["if_true"], dispatched["if_false"]
+    options = dispatched_by_bool(target)
+    if options is not None:
+        target, other = options
         if _parameters(target) != _parameters(other):
             return None
     assert callable(target), f"{target!r} cannot be called, so it takes no arguments"
