@@ -94,16 +94,27 @@ def freeze(a: Argument) -> Argument:
 
 def references(args: Sequence[Argument], kwargs: Mapping[str, Argument]) -> list[Any]:
     """The nodes in args and kwargs, each once, in the order they stand there."""
-    found: dict[Any, None] = {}
+    found: list[Any] = []
+    if not kwargs and len(args) <= _FEW:
+        for a in args:
+            if type(a) in _ATOMS:
+                continue
+            if not isinstance(a, Reference):
+                break
+            if a not in found:
+                found.append(a)
+        else:
+            return found
+    known: dict[Any, None] = {}
     for a in args:
-        if isinstance(a, Reference):
-            found[a] = None
-        elif type(a) not in _ATOMS:
-            _collect(a, found)
-    if kwargs:
-        for a in kwargs.values():
-            _collect(a, found)
-    return list(found)
+        _collect(a, known)
+    for a in kwargs.values():
+        _collect(a, known)
+    return list(known)
+
+
+_FEW = 8
+"""Up to so many arguments, looking through the list is faster than hashing."""
 
 
 def _collect(a: Argument, found: dict[Any, None]) -> None:

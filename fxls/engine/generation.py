@@ -113,6 +113,7 @@ class Generation:
         """Write the lines with every node under its own name; False when names clash."""
         self._start(None)
         scope, frees, key = self._scope, self._frees, self._key
+        add_text, add_row = self._texts.append, self._rows.append
         for node in self._nodes:
             written = node._line
             if written is None or written[0] != key:
@@ -132,11 +133,13 @@ class Generation:
                     scope.wrapped[written[3]] = None
             freed = frees.get(node)
             if freed is None:
-                self._texts.append(written[1])
+                add_text(written[1])
+            elif len(freed) == 1:
+                add_text(f"{written[1]};  {freed[0]._name} = None")
             else:
                 names = " = ".join([used._name for used in freed])
-                self._texts.append(f"{written[1]};  {names} = None")
-            self._rows.append(node)
+                add_text(f"{written[1]};  {names} = None")
+            add_row(node)
         if scope.wrapped:
             scope.values["fxls"] = fxls
         return not (scope.clash or self._names_clash())
@@ -331,13 +334,11 @@ def _last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
     seen: set[Node] = set()
     freed: dict[Node, list[Node]] = {}
     for node in reversed(nodes):
-        last = [
-            used
-            for used in cast("list[Node]", references(node._args, node._kwargs))
-            if used not in seen
-        ]
-        if last:
-            seen.update(last)
+        last: list[Node] = []
+        for used in references(node._args, node._kwargs):
+            if used not in seen:
+                seen.add(used)
+                last.append(used)
         if node not in seen:
             last.append(node)
         if last:

@@ -171,7 +171,10 @@ class Writer:
         return ", ".join(written)
 
     def _items(self, items: Sequence[Argument]) -> str:
-        return ", ".join([self.argument(item) for item in items])
+        name = self._name
+        return ", ".join(
+            [name(i) if type(i) is Node else self.argument(i) for i in items]
+        )
 
 
 def attribute_path(root: str, target: str) -> str:
