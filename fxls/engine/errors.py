@@ -118,7 +118,7 @@ class IterationError(TraceError):
     """
 
     _text = (
-        "Proxy object cannot be iterated: nobody knows how many elements it has before"
+        "Proxy object cannot be iterated. Nobody knows how many elements it has before"
         " the model runs"
     )
     advice = (

@@ -120,6 +120,17 @@ class Trail:
             frame = frame.f_back
         return self._linked(own)
 
+    def returned(self) -> RawOrigin | None:
+        """The origin of what the function gave, now that it has ended.
+
+        None when the function was not seen. Callers keep no frame in a variable: an
+        ended frame holds those outside of it, and so, in a cycle, all its own values.
+        """
+        frame = self.function
+        if frame is None:
+            return None
+        return (frame.f_code, frame.f_lasti, self.caller, RETURN)
+
     def _linked(self, frames: list[FrameType]) -> RawOrigin | None:
         chain = self.caller
         if not frames:

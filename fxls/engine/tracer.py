@@ -27,6 +27,7 @@ from fxls.engine.origin import RawOrigin, Trail
 from fxls.engine.proxy import Args, Kwargs, ParameterProxy, Proxy, TracerBase
 from fxls.engine.proxyable import ProxyableClassMeta
 from fxls.engine.scope import ModuleStack, Scope
+from fxls.engine.wrap import function_behind
 
 __all__ = ["Tracer"]
 
@@ -54,7 +55,7 @@ class Tracer(TracerBase):
         With `param_shapes_constant`, the shapes of parameters are plain numbers.
         """
         self._autowrap_search = list(autowrap_modules)
-        self._autowrap_functions = [
+        functions = [
             *autowrap_functions,
             *(
                 value
@@ -63,6 +64,8 @@ class Tracer(TracerBase):
                 if not name.startswith("_") and callable(value)
             ),
         ]
+        # A trace of another thread, or one outside of this, may have replaced them.
+        self._autowrap_functions = list(map(function_behind, functions))
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[torch.nn.Module, str] | None = None
         self.root_module_name = ""
@@ -267,11 +270,11 @@ class Tracer(TracerBase):
         """Append all nodes of a trace: placeholders, what runs, and the output."""
         call, values = self.create_args_for_root(function, is_module, fixed)
         result = _run(call, values)
-        frame = self.trail.function
-        if frame is None:
-            returned = (inspect.unwrap(function).__code__, None, None)
-        else:  # it has ended, with its return statement
-            returned = (frame.f_code, frame.f_lasti, None, origin.RETURN)
+        returned = self.trail.returned() or (
+            inspect.unwrap(function).__code__,
+            None,
+            None,
+        )
         annotations: dict[str, Any] = inspect.unwrap(call).__annotations__
         with self.placing(returned):
             self.create_node(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 from fxls.engine import active
 from fxls.engine.lowering import proxies_in
 
-__all__ = ["recorder_of", "wrap", "wrapped_globals"]
+__all__ = ["function_behind", "recorder_of", "wrap", "wrapped_globals"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,10 +72,18 @@ def recorder_of(function: Callable[..., Any]) -> Callable[..., Any]:
         call.node.meta["is_wrapped"] = True
         return call
 
+    record.__dict__[_STANDS_FOR] = function
     if isinstance(function, types.BuiltinFunctionType):
         _recorders[id(function)] = record
     return record
 
+
+def function_behind(value: Any) -> Any:
+    """The function that a recorder stands in for; any other value as it is."""
+    return getattr(value, "__dict__", {}).get(_STANDS_FOR, value)
+
+
+_STANDS_FOR = "_fxls_stands_for"
 
 _wrapped: dict[tuple[int, str], dict[str, Any]] = {}
 
