@@ -116,7 +116,11 @@ def test_torch_fx_is_named_in_the_runtime_alone() -> None:
         ("fxls.ide", {"torch", "lsprotocol", "pygls"}),
         ("fxls.server", {"torch"}),
         ("fxls.cli", {"torch", "lsprotocol", "pygls"}),
-        ("fxls.engine", {"lsprotocol", "pygls", "fxls.store", "fxls.ide"}),
+        pytest.param(
+            "fxls.engine",
+            {"lsprotocol", "pygls", "fxls.store", "fxls.ide"},
+            marks=pytest.mark.slow,  # it imports torch
+        ),
     ],
 )
 def test_an_import_does_not_load(module: str, absent: set[str]) -> None:
