@@ -18,6 +18,7 @@ from fxls.engine import compile as engine_compile
 from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory, pin
 from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
+from fxls.runtime import pydevd
 from fxls.runtime.listing_of import ListingText, text_of
 from fxls.runtime.tables import source_digest
 from fxls.store import Store, StoreError, locate
@@ -41,6 +42,7 @@ def install(store: str | os.PathLike[str] | None = None) -> Path:
         compiler = _Materializer(Store(root))
         before = engine_compile.set_compiler(compiler, eager=True)
         _installed = (compiler, before if _installed is None else _installed[1])
+    pydevd.prepare()
     return root
 
 
@@ -71,6 +73,7 @@ class _Materializer:
 
     def __call__(self, module: GraphModule, code: ForwardCode, /) -> FunctionType:
         """The forward of a module, compiled under the path of its listing."""
+        pydevd.prepare()
         text = text_of(module, code.graph)
         code.take(text.code.code)
         path = self.store.path_of(text.identity.class_name, text.text)

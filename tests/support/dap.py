@@ -193,10 +193,11 @@ class Session:
         """Starts a program; what became of the breakpoints, by file.
 
         A breakpoint is a line, or the protocol's object (line, condition, ...).
-        `settings` are those of a launch configuration, as an editor passes them on.
+        `settings` are those of a launch configuration, as an editor passes them on;
+        with a ``module`` among them that is run, and not the program.
         """
         configuration = {
-            "program": str(program),
+            **({} if "module" in (settings or {}) else {"program": str(program)}),
             "args": list(arguments),
             "console": "internalConsole",
             "env": dict(env or {}),

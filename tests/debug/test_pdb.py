@@ -1,0 +1,129 @@
+"""Generated code in Python's own debugger, driven through its standard input."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.debug.conftest import NET
+from tests.debug.project import Project
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_breakpoint_by_file_and_line_stops_at_its_node(traced: Project) -> None:
+    path, line = traced.line("Net:add")
+    said = pdb(traced, "run.py", f"break {path}:{line}", "continue", "next", "list .")
+    assert said[:4] == [
+        "<module> @ run.py: import torch",
+        "Breakpoint at Net:add",
+        "forward @ Net:add",
+        "forward @ Net:relu",
+    ]
+    assert re.search(r"^ +\d+  ->\t    relu = torch.relu\(add\);", said[4], re.M)
+
+
+def test_a_breakpoint_by_function_stops_at_its_first_node(traced: Project) -> None:
+    _, line = traced.line("run.py: y = gm(x)")
+    said = pdb(
+        traced,
+        "run.py",
+        f"until {line}",
+        "break gm.forward",
+        "continue",
+        "until",
+        "step",
+        "where",
+    )
+    assert said == [
+        "<module> @ run.py: import torch",
+        "<module> @ run.py: y = gm(x)",
+        "Breakpoint at Net:x",
+        "forward @ Net:linear",
+        "forward @ Net:add",
+        "forward @ Net:relu",
+        (
+            "run @ bdb.py\n"
+            "  <string>(1)<module>()\n"
+            "<module> @ run.py: y = gm(x)\n"
+            "__call__ @ graph_module.py\n"
+            "_call_impl @ module.py\n"
+            "forward @ Net:relu"
+        ),
+    ]
+
+
+def test_without_a_store_the_text_in_memory_is_shown(project: Project) -> None:
+    project.write({"net.py": NET, "alone.py": ALONE})
+    _, line = project.line("alone.py: y = gm(torch.ones(2, 4))")
+    said = pdb(
+        project,
+        "alone.py",
+        f"until {line}",
+        "break gm.forward",
+        "continue",
+        "next",
+        "longlist",
+        "break 8",
+        "continue",
+        "step",
+    )
+    assert [re.sub(r" [0-9a-f]{12}>", ">", answer) for answer in said] == [
+        "<module> @ alone.py: import torch",
+        "<module> @ alone.py: y = gm(torch.ones(2, 4))",
+        "Breakpoint at <fxls Net.forward>",
+        "> <fxls Net.forward>(5)forward()\n-> linear = self.linear(x);  x = None",
+        "> <fxls Net.forward>(6)forward()\n-> add = linear + linear;  linear = None",
+        (
+            "4 B\tdef forward(self, x):\n"
+            "  5  \t    linear = self.linear(x);  x = None\n"
+            "  6  ->\t    add = linear + linear;  linear = None\n"
+            "  7  \t    relu = torch.relu(add);  add = None\n"
+            "  8  \t    scaled = net_scaled(relu, factor = 3);  relu = None\n"
+            "  9  \t    sum_1 = scaled.sum();  scaled = None\n"
+            " 10  \t    return sum_1"
+        ),
+        "Breakpoint at <fxls Net.forward>",
+        (
+            "> <fxls Net.forward>(8)forward()\n"
+            "-> scaled = net_scaled(relu, factor = 3);  relu = None"
+        ),
+        "--Call--\nscaled @ net.py: def scaled(x, factor):",
+    ]
+    assert not project.store.root.exists()
+
+
+ALONE = """\
+    import torch
+    from fxls import engine as fx
+    from net import Net
+
+    gm = fx.symbolic_trace(Net())
+    y = gm(torch.ones(2, 4))
+    """
+
+
+FRAME = re.compile(r"^[> ] (.+)\((\d+)\)(\w+|<module>)\(.*\n->(.*)\n", re.M)
+BREAKPOINT = re.compile(r"^Breakpoint \d+ at (.+):(\d+)\n", re.M)
+
+
+def pdb(project: Project, program: str, *commands: str) -> list[str]:
+    """What pdb says to each command, and at first; lines of files as places."""
+    given = "\n".join([*commands, "quit"])
+    said = project.run("-m", "pdb", program, given=given).stdout
+
+    def frame(found: re.Match[str]) -> str:
+        path, line, function, text = found.groups()
+        if path.startswith("<"):
+            return found[0]
+        place = project.place(Path(path), int(line))
+        assert text.strip() in project.text(Path(path), int(line)), found[0]
+        return f"{function} @ {place}\n"
+
+    def bound(found: re.Match[str]) -> str:
+        return f"Breakpoint at {project.place(Path(found[1]), int(found[2]))}\n"
+
+    answers = said.split("(Pdb) ")[:-1]
+    return [BREAKPOINT.sub(bound, FRAME.sub(frame, a)).strip() for a in answers]

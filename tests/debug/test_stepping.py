@@ -1,0 +1,88 @@
+"""Stepping through generated code with a stock debugpy and default settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.debug.debugged import Debugged
+from tests.debug.project import Project
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("installed", ["editable", "site-packages"])
+def test_generated_code_is_stepped_through_like_code(
+    traced: Project, installed: str, request: pytest.FixtureRequest
+) -> None:
+    env: dict[str, str] = {}
+    if installed == "site-packages":
+        folder: Path = request.getfixturevalue("site_packages")
+        env["PYTHONPATH"] = str(folder)
+    with Debugged(traced) as debugged:
+        debugged.launch(stop_at=["run.py: y = gm(x)", "Net:relu"], env=env)
+        assert debugged.stopped() == "run.py: y = gm(x)"
+        assert debugged.step_in() == "Net:linear"
+        assert debugged.stack() == [
+            "forward @ Net:linear",
+            "<module> @ run.py: y = gm(x)",
+        ]
+        assert debugged.next() == "Net:add"
+        assert debugged.next() == "Net:relu"
+        shown = debugged.session.locals()
+        assert shown["linear"] == "None"
+        assert debugged.session.evaluate("tuple(add.shape)") == "(2, 4)"
+        assert debugged.next() == "Net:scaled"
+        assert debugged.step_in() == "net.py: y = x * factor"
+        assert debugged.stack() == [
+            "scaled @ net.py: y = x * factor",
+            "forward @ Net:scaled",
+            "<module> @ run.py: y = gm(x)",
+        ]
+        assert debugged.step_out() == "Net:scaled"
+        assert debugged.next() == "Net:sum_1"
+        assert debugged.step_out() == "run.py: y = gm(x)"
+        assert debugged.finish() == "ran ()\n"
+
+
+def test_a_step_goes_into_submodules_and_back(traced: Project) -> None:
+    with Debugged(traced) as debugged:
+        debugged.launch("run_kept.py", stop_at=["Kept:block"])
+        assert debugged.stopped() == "Kept:block"
+        assert debugged.step_in() == "net.py: doubled = x + x"
+        assert debugged.stack() == [
+            "forward @ net.py: doubled = x + x",
+            "forward @ Kept:block",
+            "<module> @ run_kept.py: y = gm(torch.ones(2, 4))",
+        ]
+        assert debugged.step_out() == "Kept:block"
+        assert debugged.next() == "Kept:net"
+        assert debugged.step_in() == "Net:linear"
+        assert debugged.stack() == [
+            "forward @ Net:linear",
+            "forward @ Kept:net",
+            "<module> @ run_kept.py: y = gm(torch.ones(2, 4))",
+        ]
+        assert debugged.step_out() == "Kept:net"
+        assert debugged.next() == "Kept:output"
+        assert debugged.finish() == "ran ()\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "class_name", "source"),
+    [("net.py", "Net", "net.py"), ("-m package.net", "Packed", "package/net.py")],
+)
+def test_a_listing_made_by_the_worker_is_hit_when_its_model_file_is_the_program(
+    traced: Project, program: str, class_name: str, source: str
+) -> None:
+    with Debugged(traced) as debugged:
+        debugged.launch(program, stop_at=[f"{class_name}:scaled"])
+        assert debugged.stopped() == f"{class_name}:scaled"
+        assert debugged.step_in() == f"{source}: y = x * factor"
+        assert debugged.stack() == [
+            f"scaled @ {source}: y = x * factor",
+            f"forward @ {class_name}:scaled",
+            f"<module> @ {source}: y = gm(torch.ones(2, 4))",
+        ]
+        assert debugged.finish() == "ran ()\n"
