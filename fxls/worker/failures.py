@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 import sys
 import traceback
@@ -106,7 +107,7 @@ def _advice(
         case NameError() if reason is Reason.ENTRY and module is not None:
             return _advice_on_name(error.name or "", entry, module)
         case TypeError() if reason is Reason.ENTRY:
-            return _advice_on_arguments(str(error))
+            return _advice_on_arguments(str(error), module)
         case ValueError() if "more than 1 value per channel" in str(error):
             return (
                 "Give it a larger batch, or trace it for evaluation: "
@@ -133,15 +134,32 @@ def _advice_on_name(name: str, entry: Entry, module: ModuleType) -> str | None:
     return f"{Path(entry.path).name} has no module class."
 
 
-def _advice_on_arguments(message: str) -> str | None:
+def _advice_on_arguments(message: str, module: ModuleType | None) -> str | None:
     missing = _MISSING.match(message)
     if missing is None:
         return None
     callee = missing["callee"].removesuffix(".__init__").rpartition(".")[2]
-    arguments = ", ".join(
-        f"{name}=..." for name in re.findall(r"'(\w+)'", missing["names"])
+    names = _required(getattr(module, callee, None)) or re.findall(
+        r"'(\w+)'", missing["names"]
     )
+    arguments = ", ".join(f"{name}=..." for name in names)
     return (
         "Write an entry comment that gives them: "
         f"`# fxls: {callee}({arguments})(torch.randn(...))`."
     )
+
+
+def _required(callee: object) -> list[str]:
+    """The names of the arguments that a class must be given."""
+    if not isinstance(callee, type):
+        return []
+    try:
+        signature = inspect.signature(callee)
+    except (TypeError, ValueError):  # some classes have none that Python can tell
+        return []
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        parameter.name
+        for parameter in signature.parameters.values()
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in kinds
+    ]

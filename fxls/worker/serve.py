@@ -6,12 +6,15 @@ import ctypes
 import io
 import os
 import sys
+import traceback
 from contextlib import suppress
 from types import FrameType
 from typing import NoReturn, cast
 
+from fxls.listing import Failure, Reason
 from fxls.wire import PREAMBLE, Failed, Trace, Traced, framed
 from fxls.worker.channel import send
+from fxls.worker.guard import Raised, guarded
 from fxls.worker.limits import end_time, limit_memory, limit_time, watch_for_death
 
 __all__ = ["AFTER", "serve"]
@@ -65,9 +68,21 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     attempt = Attempt(request, lift_memory, lambda text: send(log, text.encode()))
     watch_for_death(answers, request.time_limit + AFTER)
     limit_time(request.time_limit, at_end)
-    outcome = attempt.outcome()
+    outcome = guarded(attempt.outcome)
     end_time()
+    if isinstance(outcome, Raised):
+        # The attempt itself takes whatever the user's code raises.
+        send(log, "".join(traceback.format_exception(outcome.error)).encode())
+        outcome = Failed(request.id, _fault(outcome.error), (request.entry.path,))
     answer(outcome)
+
+
+def _fault(error: BaseException) -> Failure:
+    return Failure(
+        Reason.WORKER,
+        f"fxls failed with {type(error).__name__}",
+        advice="This is a fault of fxls: please report it, with the worker's log.",
+    )
 
 
 def _flush(streams: list[io.TextIOWrapper]) -> None:

@@ -10,11 +10,12 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import torch
 
 from fxls.engine import GraphModule, Interpreter, Node, symbolic_trace
+from fxls.engine.node import Argument, Target
 from fxls.engine.passes.shape_prop import note
 from fxls.listing import Failure, Reason
 from fxls.runtime import listing_of
@@ -93,11 +94,11 @@ class Attempt:
         """Run the graph on the example inputs, so that its nodes know their values."""
         assert model.inputs is not None
         root, inputs = model.root, model.inputs
-        args = self._step(Reason.RUN, lambda: _positional(root, inputs))
-        if isinstance(args, Failure):
-            return args
-        run = _Run(graph_module)
-        failure = self._step(Reason.RUN, lambda: run.run(*args))
+        named = self._step(Reason.RUN, lambda: _named(root, inputs))
+        if isinstance(named, Failure):
+            return named
+        run = _Run(graph_module, named)
+        failure = self._step(Reason.RUN, run.run)
         if not isinstance(failure, Failure):
             return None
         origin = run.node.origin if run.node is not None else None
@@ -157,16 +158,27 @@ class _Run(Interpreter):
     `ShapeProp` itself prints and renames what a node raises.
     """
 
-    def __init__(self, graph_module: GraphModule) -> None:
+    def __init__(self, graph_module: GraphModule, inputs: Mapping[str, object]) -> None:
         super().__init__(graph_module)
         self.extra_traceback = False
         self.node: Node | None = None
+        self._inputs = inputs
 
     def run_node(self, n: Node) -> object:
         self.node = n
         value = super().run_node(n)
         note(n, value)
         return value
+
+    def placeholder(
+        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, object]
+    ) -> object:
+        # By name: placeholders are not in the order in which a call gives arguments
+        # when there are keyword-only ones beside ``*args``.
+        name = str(target).lstrip("*")
+        if name in self._inputs:
+            return self._inputs[name]
+        return super().placeholder(target, args, kwargs)
 
 
 def _traced(model: Model) -> GraphModule:
@@ -175,13 +187,11 @@ def _traced(model: Model) -> GraphModule:
     return symbolic_trace(model.root)
 
 
-def _positional(
+def _named(
     root: torch.nn.Module | Callable[..., object], inputs: Inputs
-) -> tuple[object, ...]:
-    """The inputs in the order of the graph's placeholders; raises `TypeError`."""
+) -> Mapping[str, object]:
+    """The inputs by the names of the parameters; raises `TypeError`."""
     forward = root.forward if isinstance(root, torch.nn.Module) else root
     bound = inspect.signature(forward).bind(*inputs.args, **inputs.kwargs)
-    if inputs.kwargs:
-        bound.apply_defaults()
-    keywords = cast(Mapping[str, object], bound.kwargs)
-    return (*bound.args, *keywords.values())
+    bound.apply_defaults()
+    return bound.arguments

@@ -14,7 +14,7 @@ from tests.worker.asking import Asking
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
     """One worker for all tests that leave it as it was."""
-    asking = Asking(tmp_path_factory.mktemp("shared"), Settings(memory_limit=1 << 30))
+    asking = Asking(tmp_path_factory.mktemp("shared"), Settings(memory_limit=1 << 29))
     yield asking
     asking.close()
 

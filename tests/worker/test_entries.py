@@ -79,6 +79,25 @@ def test_a_function_is_a_model_as_well(worker: Asking, expression: str) -> None:
     assert shapes(found)[2] == ("mul", (3,))
 
 
+def test_inputs_go_by_name(worker: Asking) -> None:
+    text = """\
+        from torch import nn
+
+        class Net(nn.Module):
+            def forward(self, x, *rest, scale, bias=0, **more):
+                return x * scale + bias
+        """
+    expression = "Net()(torch.ones(2), torch.ones(3), scale=torch.ones(5, 1), other=torch.ones(4))"
+    found = listing(worker, expression, dedent(text))
+    assert {name: shape for name, shape in shapes(found) if shape} == {
+        "x": (2,),
+        "scale": (5, 1),
+        "mul": (5, 2),
+        "add": (5, 2),
+        "output": (5, 2),
+    }
+
+
 def test_torch_need_not_be_imported_by_the_file(worker: Asking) -> None:
     text = "from torch.nn import Linear\n"
     found = listing(worker, "Linear(2, 3)(torch.ones(1, 2))", text)

@@ -302,13 +302,13 @@ def test_a_name_that_is_not_there(worker: Asking) -> None:
 
 def test_a_model_that_needs_arguments(worker: Asking) -> None:
     text = NET.replace("hidden=3", "hidden").replace("depth=1", "depth")
-    assert worker.said(text, "Net()") == dedent("""\
+    assert worker.said(text, "Net(depth=1)") == dedent("""\
         [entry]
         net.py: error: TypeError: Net.__init__() missing 1 required positional \
 argument: 'hidden'
-        note: the entry is Net()
+        note: the entry is Net(depth=1)
         help: Write an entry comment that gives them: \
-`# fxls: Net(hidden=...)(torch.randn(...))`.
+`# fxls: Net(hidden=..., depth=...)(torch.randn(...))`.
         """)
 
 

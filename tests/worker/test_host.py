@@ -36,10 +36,11 @@ def wait_for_end(pid: int) -> None:
         os.close(process)
 
 
-async def begun(worker: Asking) -> None:
-    """Return when the user's code has printed a line."""
-    while "\n" not in "".join(text for _, text in worker.printed):
-        await asyncio.sleep(0.01)
+async def begun(worker: Asking, *, text: str = "\n") -> None:
+    """Return when so much was printed; by default, a line."""
+    async with asyncio.timeout(60):
+        while text not in "".join(text for _, text in worker.printed):
+            await asyncio.sleep(0.01)
 
 
 def test_what_the_code_prints_is_told_apart_from_answers(worker: Asking) -> None:
@@ -334,6 +335,19 @@ def test_a_store_that_cannot_be_written(worker: Asking) -> None:
 be
         help: Move it away or choose another folder with FXLS_STORE.
         """)
+
+
+def test_a_fault_of_fxls_says_so_and_is_logged(worker: Asking) -> None:
+    text = "import fxls.worker.trace\nfxls.worker.trace.failure_of = None\n1 / 0\n"
+    assert worker.said(text, "Net()") == dedent("""\
+        [worker]
+        net.py: error: fxls failed with TypeError
+        help: This is a fault of fxls: please report it, with the worker's log.
+        """)
+    # The log has a pipe of its own, which may be later than the answer.
+    worker.run(begun(worker, text="TypeError: 'NoneType' object is not callable\n"))
+    assert worker.printed[0][0] is None
+    assert worker.printed[0][1].startswith("Traceback (most recent call last):\n")
 
 
 @pytest.mark.slow
