@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from fxls.engine import node_text, origin
@@ -363,7 +364,7 @@ _meta_of: Callable[[Node], dict[str, Any]] = cast("Any", Node.meta).__get__
 """Reads the slot itself: raises AttributeError while it is empty."""
 
 
-_NOTHING: Mapping[str, Any] = {}
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def check_op_and_target(op: str, target: Target) -> None:

@@ -168,7 +168,7 @@ def _record(node: Node, rows: _Rows) -> _Record:
         node._type,
         rows.origins(node._frames),
         rows.scope(node._scope),
-        _plain_entries(meta) if meta or node._scope is not None else None,
+        _plain_entries(meta) if isinstance(meta, dict) else None,  # None: not made yet
         _plain_entries(own) if own else None,
     )
 
@@ -180,16 +180,24 @@ def _holds_more(args: Sequence[Any]) -> bool:
 
 def _written(value: Any) -> Any:
     """A target, or a leaf of an argument, as every protocol of pickle can write it."""
-    if not isinstance(value, _UNWRITABLE):
+    if not isinstance(value, _UNWRITABLE) and not _is_local(value):
         return value
     known = _names.get(id(value))
     if known is None:
         is_format = isinstance(value, torch.memory_format)
-        named = _ByName(str(value) if is_format else qualified_name(value))
-        if _found(named.name) is not value:
-            return value
+        try:
+            named = _ByName(str(value) if is_format else qualified_name(value))
+            if _found(named.name) is not value:
+                return value
+        except (AttributeError, ImportError, RuntimeError):
+            return value  # pickle says what is wrong with it
         known = _names[id(value)] = (value, named)
     return known[1]
+
+
+def _is_local(value: Any) -> bool:
+    """Whether a function was made by another one, as some of torch's are."""
+    return isinstance(value, types.FunctionType) and "<locals>" in value.__qualname__
 
 
 def _found(name: str) -> Any:

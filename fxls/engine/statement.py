@@ -227,7 +227,7 @@ def _constant(arg: Any, kind: Any, scope: Globals) -> str:
     if kind is float:
         return repr(arg) if math.isfinite(arg) else str(arg)
     if isinstance(arg, enum.Enum):
-        return f"{scope.name_of(qualified_name(kind), kind)}.{arg.name}"
+        return f"{scope.name_of(kind.__name__, kind)}.{arg.name}"
     if isinstance(arg, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
         return scope.name_of(qualified_name(arg), arg)
     if isinstance(arg, torch.Tensor):
