@@ -84,8 +84,9 @@ class Expressions:
     ) -> Position | None:
         """The return statement whose last instruction is `body[at]`.
 
-        The compiler gives that instruction to the `with` around it, if there is one,
-        so it is told by the closest instruction in front that is of a return.
+        The line of the `def` when the function just ended. The compiler gives that
+        instruction to the `with` around it, or to the last statement of `finally`; the
+        return is then told by the closest instruction in front that is of one.
         """
         found = self._function(first_line, function, body)
         if found is None:
@@ -93,23 +94,40 @@ class Expressions:
         if isinstance(found, ast.Lambda):
             return _extent(found.body)
         returns = [_extent(statement) for statement in _returns(found.body)]
-        for position in body[at::-1]:
+        in_front = body[at::-1] if self._cleans_up(found, body[at]) else [body[at]]
+        for position in in_front:
             for statement in returns:
                 if _encloses(statement, position):
                     return statement
-        return self.exact(body[at])
+        return Position(found.lineno, found.lineno, None, None)
+
+    def _cleans_up(self, function: Function, position: Position) -> bool:
+        """Whether an instruction leaves a `with`, or is of a `finally`."""
+        if isinstance(self._node_at(position), ast.With | ast.AsyncWith):
+            return True
+        return any(
+            _encloses(_extent(statement), position)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Try)
+            for statement in node.finalbody
+        )
 
     def only_return(
         self, first_line: int, function: str, body: Sequence[Position]
     ) -> Position | None:
-        """The one return statement of a function, or the body of a lambda."""
+        """The one return statement of a function, or the body of a lambda.
+
+        The line of the `def` when there are none, or several.
+        """
         found = self._function(first_line, function, body)
         if found is None:
             return None
         if isinstance(found, ast.Lambda):
             return _extent(found.body)
         returns = list(_returns(found.body))
-        return _extent(returns[0]) if len(returns) == 1 else None
+        if len(returns) == 1:
+            return _extent(returns[0])
+        return Position(found.lineno, found.lineno, None, None)
 
     def _node_at(self, position: Position) -> _Located | None:
         line, end_line, column, end_column = position

@@ -332,6 +332,25 @@ def test_the_output_is_the_return_that_was_executed(load: Load) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "output"),
+    [
+        ("try:\n        return x.f()\n    finally:\n        x.g()", "return x.f()"),
+        ("if x is None:\n        return 1\n    x.f()", "def root(x):"),
+        ("if x is None:\n        return 1\n    return x.f()", "return x.f()"),
+        ("for y in [x]:\n        return y.f()\n    return x", "return y.f()"),
+        ("x.f()", "def root(x):"),
+        ("pass", "def root(x):"),
+    ],
+)
+def test_the_output_is_told_in_every_kind_of_block(
+    load: Load, body: str, output: str
+) -> None:
+    graph = Tracer().trace(load(f"def root(x):\n    {body}\n"))
+
+    assert _texts(graph.output_node()) == output
+
+
 def test_the_output_of_a_function_without_nodes_is_its_only_return(load: Load) -> None:
     root = load("""
         def root(x):
