@@ -17,7 +17,7 @@ from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Interpreter
 from fxls.engine.node import Node
 
-__all__ = ["FakeTensorProp"]
+__all__ = ["FakeTensorProp", "faked_state"]
 
 
 class FakeTensorProp(Interpreter):
@@ -50,7 +50,7 @@ class FakeTensorProp(Interpreter):
 
     def propagate_dont_convert_inputs(self, *args: Any) -> Any:
         """Run with fake inputs."""
-        with _faked_state(self.module, self._mode), self._mode:
+        with faked_state(self.module, self._mode), self._mode:
             return super().run(*args)
 
     def run_node(self, n: Node) -> Any:
@@ -92,7 +92,7 @@ _NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)
 
 
 @contextmanager
-def _faked_state(module: Module, mode: Any) -> Generator[None]:
+def faked_state(module: Module, mode: Any) -> Generator[None]:
     """A block in which every parameter and buffer is a fake one.
 
     What a submodule assigns to its own tables meanwhile is undone at the end.
