@@ -6,7 +6,6 @@ One function for each subcommand; each loads only what it needs.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import enum
 import json
 import os
@@ -208,6 +207,8 @@ def _seconds(text: str) -> float:
 
 def trace(options: argparse.Namespace) -> int:
     """`fxls trace`: trace entries one after the other and show each."""
+    import asyncio
+
     from fxls.report import Shown, shown
     from fxls.store import Store, locate
     from fxls.targets import entries_of
@@ -412,13 +413,16 @@ def _address(text: str) -> tuple[str, int]:
 
 def serve(options: argparse.Namespace) -> int:
     """`fxls serve`: the language server."""
-    from fxls.server import serve_stdio, serve_tcp
+    from fxls.lsp.start import quick_imports
 
+    with quick_imports():
+        from fxls.server import serve_stdio, serve_tcp
+    store = os.environ.get("FXLS_STORE") or None
     if options.tcp is None:
-        serve_stdio()
+        serve_stdio(store=store)
         return Code.OK
     try:
-        serve_tcp(*options.tcp)
+        serve_tcp(*options.tcp, store=store)
     except OSError as error:
         host, port = options.tcp
         # What asyncio makes of `strerror` says the address once more.

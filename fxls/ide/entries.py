@@ -7,7 +7,6 @@ import io
 import os
 import re
 import tokenize
-import tomllib
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -85,6 +84,8 @@ def problems(text: str, path: str) -> tuple[Failure, ...]:
 
 def project(toml: str, folder: str, path: str) -> Project:
     """The entries of a ``pyproject.toml`` at `path`, whose files are below `folder`."""
+    import tomllib  # noqa: PLC0415 - few files need it, and a server starts often
+
     nowhere = (Place(path, "<module>", Span.of(0, 0, 0, 0)),)
     try:
         table = tomllib.loads(toml)

@@ -1,0 +1,128 @@
+"""A quick start: what makes the imports of the server take less than they would.
+
+Imports the standard library alone, because it has to come before all others.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import marshal
+import os
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from types import CodeType
+from typing import Any, cast
+
+__all__ = ["quick_imports"]
+
+
+@contextmanager
+def quick_imports() -> Generator[None]:
+    """For as long as the body imports, nothing is done that need not be done.
+
+    - The garbage collector rests: imports make objects that stay.
+    - The methods that attrs writes for the five hundred classes of lsprotocol are
+      compiled once for this version of Python, not at every start: that is half the
+      time of the import.
+    - asyncio comes without ssl, which nobody here speaks.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        with _without_ssl(), _compiled_once(_cache()):
+            yield
+    finally:
+        gc.freeze()
+        if enabled:
+            gc.enable()
+
+
+@contextmanager
+def _without_ssl() -> Generator[None]:
+    """Let ``import ssl`` fail as it does in a Python that was built without."""
+    modules = cast("dict[str, Any]", sys.modules)
+    if "ssl" in modules:
+        yield
+        return
+    modules["ssl"] = None
+    try:
+        yield
+    finally:
+        del modules["ssl"]
+
+
+@contextmanager
+def _compiled_once(path: Path | None) -> Generator[None]:
+    """Let attrs take code that was compiled at an earlier start, from a file.
+
+    It finds our function because a name of a module goes before a builtin; where
+    another version of attrs compiles elsewhere, nothing is gained or lost.
+    """
+    import attr._make as maker  # noqa: PLC0415 - after the collector was disabled
+
+    kept = _Kept(path)
+    maker.__dict__["compile"] = kept.compile
+    try:
+        yield
+    finally:
+        del maker.__dict__["compile"]
+        kept.write()
+
+
+class _Kept:
+    """Compiled code by the hash of its source and the name of that, kept in a file.
+
+    Nothing of it can be out of date, and Python says in which format the code is.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._known: Mapping[bytes, CodeType] = _read(path) if path else {}
+        self._used: dict[bytes, CodeType] = {}
+        self._missed = False
+
+    def compile(self, source: str, file: str, mode: str) -> CodeType:
+        if "lsprotocol" not in file:
+            # A class that can be hashed has a number in its source that no other
+            # process has.
+            return compile(source, file, mode)
+        key = blake2b(f"{file}\0{source}".encode(), digest_size=16).digest()
+        code = self._known.get(key)
+        if code is None:
+            self._missed = True
+            code = compile(source, file, mode)
+        self._used[key] = code
+        return code
+
+    def write(self) -> None:
+        """Keep what was used, where that is not what was kept."""
+        if self._path is None or not self._missed:
+            return
+        temporary = self._path.with_suffix(f".{os.getpid()}")
+        # A folder that may not be written to costs the time, and no more.
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(marshal.dumps((_FORMAT, self._used)))
+            temporary.replace(self._path)
+
+
+_FORMAT = importlib.util.MAGIC_NUMBER
+
+
+def _read(path: Path) -> Mapping[bytes, CodeType]:
+    try:
+        version, known = marshal.loads(path.read_bytes())
+    except (OSError, ValueError, EOFError, TypeError):
+        return {}
+    return known if version == _FORMAT else {}
+
+
+def _cache() -> Path | None:
+    """Where Python itself keeps what it compiled of this file."""
+    if sys.dont_write_bytecode:
+        return None
+    return Path(importlib.util.cache_from_source(__file__)).with_suffix(".attrs")
