@@ -148,7 +148,8 @@ class Generation:
         """The name of the function that a node calls, when a trace must record it."""
         if not self._scope.wrapped or not node.noted("is_wrapped"):
             return None
-        return next(reversed(self._scope.needed), None)
+        needed = self._scope.needed.items()  # those of the arguments are among them
+        return next((name for name, value in needed if value is node._target), None)
 
     def _names_clash(self) -> bool:
         names = {node._name for node in self._nodes}

@@ -19,7 +19,7 @@ from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory, pin
 from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
 from fxls.runtime import pydevd
-from fxls.runtime.listing_of import ListingText, text_of
+from fxls.runtime.listing_of import ListingText
 from fxls.runtime.tables import source_digest
 from fxls.store import Store, StoreError, locate
 
@@ -74,7 +74,7 @@ class _Materializer:
     def __call__(self, module: GraphModule, code: ForwardCode, /) -> FunctionType:
         """The forward of a module, compiled under the path of its listing."""
         pydevd.prepare()
-        text = text_of(module, code.graph)
+        text = ListingText(module, code.graph)
         code.take(text.code.code)
         path = self.store.path_of(text.identity.class_name, text.text)
         try:

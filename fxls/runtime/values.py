@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 
 from fxls.listing import Items, Plain, Tensor, Value
+from fxls.runtime.written import written
 
 __all__ = ["value_of"]
 
@@ -35,13 +36,12 @@ def _value(value: Any) -> Value:
         return Items(
             kind,
             tuple(_value(v) for v in mapping.values()),
-            tuple(str(k) for k in mapping),
+            tuple(k if isinstance(k, str) else written(k, _LONGEST) for k in mapping),
         )
     if isinstance(value, tuple | list):
         items = cast("Sequence[Any]", value)
         return Items(kind, tuple(_value(v) for v in items))
-    text = repr(value)
-    return Plain(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", kind)
+    return Plain(written(value, _LONGEST), kind)
 
 
 def _tensor(value: Any, device: str, requires_grad: bool) -> Tensor:  # noqa: FBT001
@@ -49,7 +49,7 @@ def _tensor(value: Any, device: str, requires_grad: bool) -> Tensor:  # noqa: FB
     known = [n for n in shape if isinstance(n, int)]
     stride: Any = value.stride
     if callable(stride):
-        stride = stride()
+        stride = stride() if value.layout is torch.strided else None
     return Tensor(
         shape,
         str(value.dtype).removeprefix("torch."),

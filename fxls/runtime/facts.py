@@ -1,0 +1,75 @@
+"""What is known of each node of a graph, as plain facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from fxls.engine.graph import Graph
+from fxls.engine.node import Node
+from fxls.engine.node_text import pretty_target, type_text
+from fxls.engine.statement import Globals, Writer
+from fxls.listing import Facts, Pieces
+from fxls.runtime.tables import Tables
+from fxls.runtime.values import value_of
+from fxls.runtime.written import written
+
+__all__ = ["FactsOfNodes"]
+
+_LONGEST = 200
+"""Characters of a submodule's repr that are kept."""
+
+_FENCE = "\ue000"
+"""A private character: `repr` escapes it, so that no written value holds one."""
+
+
+class FactsOfNodes:
+    """Writes the facts of one graph; `tables` collects the rows that they share."""
+
+    def __init__(self, module: torch.nn.Module, graph: Graph) -> None:
+        self.tables = Tables()
+        self.nodes = list(graph.nodes)
+        self._module = module
+        self._index = index = {node: i for i, node in enumerate(self.nodes)}
+        self._writer = Writer(
+            "self", Globals(), lambda node: f"{_FENCE}{index[node]}{_FENCE}"
+        )
+
+    def of(self, node: Node, line: int) -> Facts:
+        """The facts of a node whose statement is on `line`."""
+        write = self._writer.argument
+        frames: Any = node._frames  # pyright: ignore[reportPrivateUsage]  # as the engine keeps it
+        scope: Any = node._scope  # pyright: ignore[reportPrivateUsage]  # as above
+        return Facts(
+            name=node.name,
+            opcode=node.op,
+            target=pretty_target(node.target),
+            line=line,
+            args=tuple([_pieces(write(arg)) for arg in node.args]),
+            kwargs=tuple([(k, _pieces(write(a))) for k, a in node.kwargs.items()]),
+            users=tuple([self._index[user] for user in node.users]),
+            scope=self.tables.scope(scope),
+            origin=self.tables.frame(frames),
+            value=value_of(node.noted_all()),
+            type=None if node.type is None else type_text(node.type),
+            detail=self._detail(node),
+        )
+
+    def _detail(self, node: Node) -> str | None:
+        if node.op not in ("call_module", "get_attr"):
+            return None
+        at: Any = self._module
+        for atom in str(node.target).split("."):
+            at = getattr(at, atom, None)
+        if isinstance(at, torch.Tensor):
+            kind = "Parameter" if isinstance(at, torch.nn.Parameter) else "Tensor"
+            dtype = str(at.dtype).removeprefix("torch.")
+            return f"{kind} {dtype}[{', '.join(map(str, at.shape))}]"
+        return None if at is None else written(at, _LONGEST)
+
+
+def _pieces(text: str) -> Pieces:
+    """Written text in which the index of a node stands between fences."""
+    parts = text.split(_FENCE)
+    return tuple([p if i % 2 == 0 else int(p) for i, p in enumerate(parts) if p])
