@@ -35,6 +35,7 @@ __all__ = [
     "Scope",
     "SidecarError",
     "Source",
+    "Target",
     "Tensor",
     "Value",
     "decode",
@@ -127,6 +128,25 @@ class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     type: str
     """The qualified name of the submodule's class."""
     parent: _Index | None = None
+    file: str | None = None
+    """Where the class is defined."""
+    text: str = ""
+    """The submodule's ``repr``, on one line and clipped."""
+    parameters: int | None = None
+    """How many numbers the submodule's parameters hold."""
+
+
+class Target(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One row of the target table: what every node with this target calls."""
+
+    name: str
+    """By which a program imports it: ``torch.nn.functional.relu``,
+    ``torch.Tensor.view``, ``torch.nn.Linear``."""
+    signature: str = ""
+    """``(input, dim=0)``; empty where nobody knows."""
+    file: str | None = None
+    """Where it is defined, unless it is compiled."""
+    line: int = 0
 
 
 class Tensor(msgspec.Struct, frozen=True, tag="tensor", gc=False):
@@ -177,6 +197,12 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The annotation the node carries."""
     detail: str | None = None
     """For call_module: the submodule's ``repr``; for get_attr: the attribute's."""
+    call: _Index | None = None
+    """The row of the target table."""
+    impure: bool = False
+    """Whether it does anything besides giving a value, so that it is never dead."""
+    passes: tuple[str, ...] = ()
+    """The passes that made it, the last one first; empty for a node as captured."""
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -216,6 +242,7 @@ class Listing(msgspec.Struct, frozen=True):
     """The expression that built the model, when one did."""
     parameters: int | None = None
     """How many numbers the parameters of the module hold."""
+    targets: tuple[Target, ...] = ()
 
     def mark_at(self, point: Point) -> Mark | None:
         """The mark a cursor at `point` is on; of two that meet there, the right one."""
