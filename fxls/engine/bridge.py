@@ -9,6 +9,7 @@ A graph module inside the module, as the branches of ``torch.cond`` are, crosses
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -21,7 +22,7 @@ from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import Node
 from fxls.engine.tracer import Tracer
 
-__all__ = ["from_torch_fx", "to_torch_fx"]
+__all__ = ["from_torch_fx", "through_torch_fx", "to_torch_fx"]
 
 _fx: Any = torch.fx
 """torch's own FX, which `import torch` has loaded: its objects are made of its classes.
@@ -49,6 +50,21 @@ def to_torch_fx(gm: GraphModule) -> Any:
             f" {type(gm).__module__}.{type(gm).__qualname__}"
         )
     return _Crossing(_INTO_TORCH).module(gm)
+
+
+def through_torch_fx(
+    gm: GraphModule, module: str, function: str, *args: Any, **kwargs: Any
+) -> Any:
+    """Change a graph by a function of torch's FX, which gets the module first.
+
+    For what is about objects that only torch's FX has. `gm` has new nodes then; returns
+    what the function returns. `module` is the path below ``torch.fx``.
+    """
+    theirs = to_torch_fx(gm)
+    found: Any = importlib.import_module(f"{_fx.__name__}.{module}")
+    result = getattr(found, function)(theirs, *args, **kwargs)
+    gm.graph = from_torch_fx(theirs).graph
+    return result
 
 
 @dataclass(frozen=True, slots=True)
