@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -36,13 +37,16 @@ class Members:
         self._entries: dict[str, dict[int, tuple[dict[str, Any], str, str]]] = {}
         for path, module in _walk(root, "", set()):
             self.paths.setdefault(module, path)
-            for name, value in module.__dict__.items():
+            own = module.__dict__
+            if _USUAL.issuperset(map(type, own.values())):
+                continue
+            for name, value in own.items():
                 if type(value) not in _USUAL and isinstance(value, CONSTANTS):
                     self.constants[value] = f"{path}.{name}" if path else name
 
     def have_any(self, kind: str) -> bool:
         """Whether any module has an entry in ``_parameters`` or ``_buffers``."""
-        return bool(self._index(kind))
+        return any(getattr(module, kind) for module in self.paths)
 
     def path_of(self, kind: str, tensor: torch.Tensor) -> str | None:
         """The path of a tensor in ``_parameters`` or ``_buffers``; None if in none."""
@@ -70,7 +74,10 @@ class Members:
         return index
 
 
-_USUAL = frozenset({dict, set, list, tuple, bool, int, float, str, type(None)})
+_USUAL = frozenset(
+    {OrderedDict, dict, set, list, tuple, bool, int, float, str, type(None)}
+)
+"""Exact types that most attributes of modules have, none of them a constant's."""
 
 
 def _walk(

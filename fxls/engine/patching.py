@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxls.engine import active
-from fxls.engine.scope import Scope, ScopeContextManager
 from fxls.engine.wrap import recorder_of, wrapped_globals
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ class Session:
         autowrapped: frozenset[int],
         *,
         has_own_call: bool,
+        has_own_getattr: bool,
     ) -> None:
         self.tracer = tracer
         self.parameter_proxies: dict[str, Proxy] = {}
@@ -46,6 +46,8 @@ class Session:
         """The ids of the functions whose calls become nodes."""
         self.has_own_call = has_own_call
         """Whether the tracer overrides `call_module`."""
+        self.has_own_getattr = has_own_getattr
+        """Whether the tracer overrides `getattr`."""
         self._autowrapped = autowrapped
         self._seen: set[int] = set()
         self._seen_classes: set[type] = set()
@@ -108,25 +110,28 @@ def session(
 class ModuleCall:
     """A block in which a submodule is called: the tracer's scope and stack say so."""
 
-    __slots__ = ("_key", "_scope", "_tracer")
+    __slots__ = ("_outer", "_tracer")
 
     def __init__(self, tracer: Tracer, module: torch.nn.Module, path: str) -> None:
         calls = tracer.num_calls
         count = calls.get(path, 0)
         calls[path] = count + 1
         kind = type(module)
+        stack = tracer.module_stack
+        stack[f"{path}@{count}" if count else path] = (path, kind)
+        scope = tracer.scope
         self._tracer = tracer
-        self._key = f"{path}@{count}" if count else path
-        self._scope = ScopeContextManager(tracer.scope, Scope(path, kind))
-        tracer.module_stack[self._key] = (path, kind)
+        self._outer = (scope.module_path, scope.module_type)
+        scope.module_path = path
+        scope.module_type = kind
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *_raised: object) -> None:
-        key, _ = self._tracer.module_stack.popitem()
-        assert key == self._key, f"the module stack ends with {key}, not {self._key}"
-        self._scope.__exit__()
+        self._tracer.module_stack.popitem()
+        scope = self._tracer.scope
+        scope.module_path, scope.module_type = self._outer
 
 
 def call_module(module: torch.nn.Module, /, *args: Any, **kwargs: Any) -> Any:
@@ -164,8 +169,10 @@ def _module_getattr(module: torch.nn.Module, name: str) -> Any:
         return getattr(module, name)
     value = original(module, name)
     session = active.current.session
-    if session is None:
-        return value
+    if session is None or not (
+        session.has_own_getattr or isinstance(value, torch.Tensor)
+    ):
+        return value  # Tracer.getattr would say the same
     return session.tracer.getattr(name, value, session.parameter_proxies)
 
 

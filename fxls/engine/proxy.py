@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 import torch
 
 from fxls.engine import bytecode, errors, lowering, origin, torch_calls, traceback
-from fxls.engine.arguments import Argument
+from fxls.engine.arguments import EMPTY_KWARGS, Argument
 from fxls.engine.errors import TraceError
 from fxls.engine.graph import Graph
 from fxls.engine.lowering import Traced
@@ -149,12 +149,14 @@ class TracerBase:
             kind,
             target,
             freeze(nodes),
-            freeze_kwargs(self.create_arg(kwargs) if kwargs else kwargs),
+            freeze_kwargs(self.create_arg(kwargs)) if kwargs else EMPTY_KWARGS,
             target_name(target) if name is None else name,
             type_expr,
         )
-        node._scope = cast("ModuleStack", self.module_stack).snapshot
-        node._frames = self._trail.here(sys._getframe(1)) if self._trail else None
+        node._scope = self.module_stack.snapshot  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a ModuleStack, or _has_own_steps
+        trail = self._trail
+        if trail is not None:
+            node._frames = trail.here(sys._getframe(1))
         if traceback.is_preserving():
             traceback.annotate_node(node)
         return Proxy(node, self) if proxy_factory_fn is None else proxy_factory_fn(node)
@@ -303,7 +305,8 @@ class Attribute(Proxy):
         self.tracer = tracer = root.tracer
         self._node: Node | None = None
         trail = tracer._trail
-        self._frames = None if trail is None else trail.here(sys._getframe(1))
+        # The first frame outside is that of __getattr__.
+        self._frames = None if trail is None else trail.here(sys._getframe(2))
 
     @property
     def node(self) -> Node:  # pyright: ignore[reportIncompatibleVariableOverride]  # FX makes it late

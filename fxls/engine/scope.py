@@ -62,6 +62,10 @@ class ScopeSnapshot:
         return OrderedDict(reversed(entries))
 
 
+_set = OrderedDict[str, tuple[str, Any]].__setitem__
+_popitem = OrderedDict[str, tuple[str, Any]].popitem
+
+
 class ModuleStack(OrderedDict[str, tuple[str, Any]]):
     """The module stack of a tracer, which always has a snapshot of itself at hand.
 
@@ -75,14 +79,14 @@ class ModuleStack(OrderedDict[str, tuple[str, Any]]):
 
     def __setitem__(self, key: str, value: tuple[str, Any]) -> None:
         is_push = key not in self
-        super().__setitem__(key, value)
+        _set(self, key, value)
         if is_push:
             self.snapshot = ScopeSnapshot(self.snapshot, key, value)
         else:
             self._retake()
 
     def popitem(self, last: bool = True) -> tuple[str, tuple[str, Any]]:  # noqa: FBT001, FBT002 - OrderedDict's signature
-        item = super().popitem(last)
+        item = _popitem(self, last)
         if last and self.snapshot is not None:
             self.snapshot = self.snapshot.caller
         else:

@@ -115,9 +115,10 @@ class Tracer(TracerBase):
             self,
             frozenset(map(id, self._autowrap_functions)),
             has_own_call=self._is_own("call_module"),
+            has_own_getattr=self._is_own("getattr"),
         )
         reads_attributes = (
-            self._is_own("getattr")
+            session.has_own_getattr
             or members.have_any("_parameters")
             or (self.proxy_buffer_attributes and members.have_any("_buffers"))
         )
