@@ -19,6 +19,7 @@ import torch
 from fxls.engine import foreign_codegen
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.names import Namespace
 from fxls.engine.node import Node
 from fxls.engine.tracer import Tracer
 
@@ -80,6 +81,8 @@ class _Side:
     """Which class of tracer stands for one of the other side; without, there is none."""
     take_notes: Callable[[Any, Any], None]
     """Gets a new node and the one that it stands for."""
+    take_names: Callable[[Any, Any], None]
+    """Gets the new namespace and the old one, which knows the names of erased nodes."""
 
 
 class _Crossing:
@@ -151,6 +154,7 @@ class _Crossing:
             made.__dict__.update(vars(node))
             self._side.take_notes(made, node)
             nodes[id(node)] = made
+        self._side.take_names(new._graph_namespace, old._graph_namespace)
         return new
 
     def _argument(self, a: Any, nodes: Mapping[int, Any]) -> Any:
@@ -200,6 +204,16 @@ def _notes_for_torch(new: Any, old: Node) -> None:
     new.__dict__[_ORIGIN] = (old._frames, traced)
 
 
+def _names_of_torch(new: Namespace, old: Any) -> None:
+    new._used |= old._used_names
+    new._last.update(old._base_count)
+
+
+def _names_for_torch(new: Any, old: Namespace) -> None:
+    new._used_names |= old._used
+    new._base_count.update(old._last)
+
+
 _ORIGIN = "_fxls_origin"
 """The attribute of a node of torch's in which our origin waits for its return."""
 
@@ -231,6 +245,7 @@ _INTO_OURS = _Side(
     codegen=lambda foreign: foreign_codegen.from_torch(foreign, _fx.graph),
     tracers={_fx.Tracer: Tracer},
     take_notes=_notes_of_torch,
+    take_names=_names_of_torch,
 )
 
 _INTO_TORCH = _Side(
@@ -240,4 +255,5 @@ _INTO_TORCH = _Side(
     codegen=lambda codegen: foreign_codegen.to_torch(codegen, _fx.graph),
     tracers={Tracer: _fx.Tracer},
     take_notes=_notes_for_torch,
+    take_names=_names_for_torch,
 )
