@@ -1,24 +1,18 @@
-"""Origins: taken as a few pointers while tracing, resolved to places when asked for.
+"""Origins: kept as a few pointers, resolved to places of the source when asked for.
 
-Taking one costs a tuple: the code object and instruction offset of each source frame,
+Keeping one costs a tuple: the code object and instruction offset of each source frame,
 linked to the frame that called it. Reading files, columns and syntax trees waits until
 `resolve`.
-
-Source is everything but torch, this package and the standard library.
 """
 
 from __future__ import annotations
 
 import linecache
-import os
-import sysconfig
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-import torch
 
 from fxls.engine.expressions import Expressions, Position
 from fxls.engine.scope import ScopeSnapshot
@@ -33,15 +27,10 @@ __all__ = [
     "Merged",
     "RawOrigin",
     "ScopeSnapshot",
-    "Trail",
-    "innermost",
-    "is_source",
     "narrow",
     "note_generated",
-    "of_traceback",
     "resolve",
     "resolve_all",
-    "source_frame",
     "source_line",
     "stack_trace",
 ]
@@ -70,114 +59,6 @@ class Merged(tuple[RawOrigin, ...]):
     """
 
     __slots__ = ()
-
-
-class Trail:
-    """Takes origins for one tracer: knows how far out a trace reaches.
-
-    - `caller` is the origin of the module call that is running; None in the root. It is
-      taken once, so that a node in a deep module walks its own frames only.
-    - `function` is the source frame directly inside that call, once one was seen.
-    """
-
-    __slots__ = ("_boundaries", "_last", "_not_source", "caller", "function")
-
-    def __init__(
-        self, boundaries: Sequence[CodeType], not_source: frozenset[int] = frozenset()
-    ) -> None:
-        """`boundaries` are where the engine calls the traced code.
-
-        The ids in `not_source` are those of code that is in a user's file and not of
-        the model: the overrides of a tracer.
-        """
-        self._boundaries = frozenset(map(id, boundaries))
-        self._not_source = not_source
-        self._last: RawOrigin | None = None
-        self.caller: RawOrigin | None = None
-        self.function: FrameType | None = None
-
-    def here(self, frame: FrameType | None) -> RawOrigin | None:
-        """The origin of what `frame` is doing at this moment."""
-        function = self.function
-        own: list[FrameType] = []
-        while frame is not None:
-            if frame is function:
-                if not own:  # the usual node, made directly in the function
-                    return (frame.f_code, frame.f_lasti, self.caller)
-                own.append(frame)
-                break
-            code = frame.f_code
-            is_source = _is_source.get(code.co_filename)
-            if is_source is None:
-                is_source = _classify(frame)
-            if not is_source:
-                if id(code) in self._boundaries:
-                    if own:
-                        self.function = own[-1]
-                    break
-            elif id(code) not in self._not_source:
-                own.append(frame)
-            frame = frame.f_back
-        return self._linked(own)
-
-    def returned(self) -> RawOrigin | None:
-        """The origin of what the function gave, now that it has ended.
-
-        None when the function was not seen. Callers keep no frame in a variable: an
-        ended frame holds those outside of it, and so, in a cycle, all its own values.
-        """
-        frame = self.function
-        if frame is None:
-            return None
-        return (frame.f_code, frame.f_lasti, self.caller, RETURN)
-
-    def _linked(self, frames: list[FrameType]) -> RawOrigin | None:
-        chain = self.caller
-        if not frames:
-            return chain
-        for frame in frames[:0:-1]:
-            code, offset = frame.f_code, frame.f_lasti
-            last = self._last
-            if (
-                last is None
-                or last[0] is not code
-                or last[1] != offset
-                or last[2] is not chain
-            ):
-                self._last = last = (code, offset, chain)
-            chain = last
-        return (frames[0].f_code, frames[0].f_lasti, chain)
-
-
-def innermost(frame: FrameType | None) -> RawOrigin | None:
-    """The origin of what `frame` is doing, without the frames that called it."""
-    frame = source_frame(frame)
-    return None if frame is None else (frame.f_code, frame.f_lasti, None)
-
-
-def is_source(code: CodeType) -> bool:
-    """Whether code is of the source, by the file it is in."""
-    path = code.co_filename
-    if path.startswith(("<frozen ", *_ENGINES)):
-        return False
-    return _INSTALLED in path or not path.startswith(_STANDARD)
-
-
-def source_frame(frame: FrameType | None) -> FrameType | None:
-    """The first source frame, from `frame` outward."""
-    while frame is not None and not _classify(frame):
-        frame = frame.f_back
-    return frame
-
-
-def of_traceback(traceback: TracebackType | None) -> RawOrigin | None:
-    """Where an exception was raised, as far out as its traceback reaches."""
-    chain: RawOrigin | None = None
-    while traceback is not None:
-        if _classify(traceback.tb_frame):
-            chain = (traceback.tb_frame.f_code, traceback.tb_lasti, chain)
-        traceback = traceback.tb_next
-    return chain
 
 
 def narrow(node: Node, part: str | int) -> None:
@@ -401,28 +282,3 @@ def _expressions(filename: str, lines: Sequence[str]) -> Expressions:
     if len(_expressions_of) > _FILES:
         del _expressions_of[next(iter(_expressions_of))]
     return known[1]
-
-
-_is_source: dict[str, bool] = {}
-
-
-def _classify(frame: FrameType) -> bool:
-    """Whether a frame is of the source; decided once for each file."""
-    filename = frame.f_code.co_filename
-    known = _is_source.get(filename)
-    if known is None:
-        known = _is_source[filename] = is_source(frame.f_code)
-        # Lets linecache ask the importer for the text, when it is in a zip file.
-        linecache.lazycache(filename, frame.f_globals)
-    return known
-
-
-def _folder(path: Path) -> str:
-    return f"{path}{os.sep}"
-
-
-_INSTALLED = f"{os.sep}site-packages{os.sep}"
-_ENGINES = (_folder(Path(__file__).parent), _folder(Path(torch.__file__).parent))
-_STANDARD = tuple(
-    _folder(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib")
-)

@@ -21,9 +21,10 @@ from fxls.engine.lowering import Traced
 from fxls.engine.names import target_name
 from fxls.engine.node import Node, Target, check_op_and_target, freeze, freeze_kwargs
 from fxls.engine.operator_schemas import check_for_mutable_operation
-from fxls.engine.origin import RawOrigin, Trail
+from fxls.engine.origin import RawOrigin
 from fxls.engine.scope import ModuleStack, Scope, ScopeContextManager, snapshot_of
 from fxls.engine.targets import OPERATORS
+from fxls.engine.trail import Trail, innermost, source_frame
 
 __all__ = [
     "Attribute",
@@ -174,7 +175,7 @@ class TracerBase:
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
         """Iterate over a traced value of unknown length; refuses."""
-        frame = origin.source_frame(sys._getframe(1))
+        frame = source_frame(sys._getframe(1))
         reason = (
             errors.IterationError if frame is None else bytecode.iteration_error(frame)
         )
@@ -194,7 +195,7 @@ class TracerBase:
     def _here(self, frame: FrameType | None) -> RawOrigin | None:
         """The origin of what a frame is doing."""
         trail = self._trail
-        return origin.innermost(frame) if trail is None else trail.here(frame)
+        return innermost(frame) if trail is None else trail.here(frame)
 
 
 class GraphAppendingTracer(TracerBase):

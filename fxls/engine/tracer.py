@@ -23,10 +23,11 @@ from fxls.engine.graph import Graph
 from fxls.engine.lowering import ATOMS
 from fxls.engine.members import CONSTANTS, Members
 from fxls.engine.node import Node
-from fxls.engine.origin import RawOrigin, Trail
+from fxls.engine.origin import RawOrigin
 from fxls.engine.proxy import Args, Kwargs, ParameterProxy, Proxy, TracerBase
 from fxls.engine.proxyable import ProxyableClassMeta
 from fxls.engine.scope import ModuleStack, Scope
+from fxls.engine.trail import Trail, is_source, of_traceback
 from fxls.engine.wrap import function_behind
 
 __all__ = ["Tracer"]
@@ -248,7 +249,7 @@ class Tracer(TracerBase):
             yield
             return
         before = (trail.caller, trail.function)
-        if frames is not None and not origin.is_source(frames[0]):
+        if frames is not None and not is_source(frames[0]):
             frames = None
         trail.caller, trail.function = frames, None
         try:
@@ -409,7 +410,7 @@ def _explain(error: TypeError) -> NoReturn:
     """
     if type(error) is not TypeError or not _OURS.search(str(error)):
         raise error
-    frames = origin.of_traceback(error.__traceback__)
+    frames = of_traceback(error.__traceback__)
     explained = errors.ValueNeededError(*error.args, frames=frames)
     explained.add_note("\n".join(explained.explanation()))
     raise explained from error

@@ -439,12 +439,11 @@ def test_nodes_of_one_call_share_the_frames_outside(load: Load) -> None:
         """)
 
     graph = Tracer().trace(root)
-    relu, tanh = list(graph.nodes)[1:3]
+    nodes: list[Any] = list(graph.nodes)
+    relu, tanh = (node._frames for node in nodes[1:3])
 
-    assert relu._frames is not None
-    assert tanh._frames is not None
-    assert relu._frames[2] is tanh._frames[2]
-    assert sys.getsizeof(relu._frames) <= 64
+    assert relu[2] is tanh[2]
+    assert sys.getsizeof(relu) <= 64
 
 
 def test_a_stack_trace_reads_like_pythons(load: Load) -> None:
