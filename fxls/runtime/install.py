@@ -80,8 +80,9 @@ class _Materializer:
         try:
             self._materialize(path, text)
         except StoreError as error:
-            self._say(str(error))
-            return compile_in_memory(module, code)
+            self._say(error)
+            if not _holds(path, text.text):
+                return compile_in_memory(module, code)
         compiled = self._codes.get(path)
         if compiled is None:
             compiled = compile(text.text, str(path), "exec", dont_inherit=True)
@@ -111,10 +112,18 @@ class _Materializer:
         fresh = all(source_digest(s.path) == s.digest for s in listing.sources)
         return listing if fresh else None
 
-    def _say(self, trouble: str) -> None:
-        if trouble not in self._said:
-            self._said.add(trouble)
-            _log.warning("generated code stays in memory: %s", trouble)
+    def _say(self, trouble: StoreError) -> None:
+        if trouble.problem not in self._said:
+            self._said.add(trouble.problem)
+            _log.warning("fxls keeps generated code in memory: %s", trouble)
+
+
+def _holds(path: Path, text: str) -> bool:
+    """Whether the text is there although the store cannot be written."""
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False
 
 
 def _says_less(listing: Listing, text: ListingText) -> bool:

@@ -1,6 +1,7 @@
 """Models whose listings are looked at from every side."""
 
 import math
+import warnings
 
 import torch
 from torch import nn
@@ -10,6 +11,8 @@ from fxls import engine as fx
 
 
 def halved(x: torch.Tensor, by: int = 2) -> torch.Tensor:
+    if len(x) == 0:
+        warnings.warn("an empty batch", stacklevel=2)
     return x / by
 
 
