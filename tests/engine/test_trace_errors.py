@@ -110,7 +110,7 @@ def given_a_foreign_parameter(x: Any) -> Any:
 
 
 class TakesNoSelf(nn.Module):
-    def forward(*args: Any) -> Any:  # pyright: ignore[reportSelfClsParameterName]
+    def forward(*args: Any) -> Any:  # pyright: ignore[reportSelfClsParameterName]  # the point
         return args[1]
 
 
