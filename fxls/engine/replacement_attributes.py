@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from fxls.engine.graph_module import GraphModule
+if TYPE_CHECKING:
+    from fxls.engine.graph import Graph
+    from fxls.engine.graph_module import GraphModule
+    from fxls.engine.node import Node
 
-__all__ = ["bring"]
+__all__ = ["bring", "bring_constants"]
 
 
 def bring(gm: GraphModule, source: torch.nn.Module) -> None:
@@ -49,6 +53,33 @@ def bring(gm: GraphModule, source: torch.nn.Module) -> None:
             module._modules.clear()
             module._modules.update(children)
         raise
+
+
+def bring_constants(gm: GraphModule, graph: Graph, made: Iterable[Node]) -> None:
+    """Give `gm` the tensors that a traced function holds, under names of their own.
+
+    `graph` is that of the function, `made` what was copied from it.
+    """
+    if not graph.find_nodes(op="get_attr", sort=False):
+        return
+    paths: dict[str, str] = {}
+    for node in made:
+        if node.op != "get_attr":
+            continue
+        path = str(node.target)
+        if path not in paths:
+            value = _at(cast("GraphModule", graph.owning_module), path)
+            paths[path] = own = _free(gm, path, value)
+            setattr(gm, own, value)
+        node.target = paths[path]
+
+
+def _free(gm: GraphModule, name: str, value: Any) -> str:
+    """The name, with another number where it stands for another value."""
+    base, number = name.rstrip("0123456789"), 0
+    while getattr(gm, name, value) is not value:
+        name, number = f"{base}{number}", number + 1
+    return name
 
 
 def _at(module: torch.nn.Module, path: str) -> Any:

@@ -61,6 +61,9 @@ class SubgraphMatcher:
       it is used; two placeholders do not stand for one node.
     - What only the pattern's inner nodes compute must not be used outside of the match.
     - Matches come in the order of the candidates for the first result.
+    - Of those that overlap the first counts, and one that could not be made a single
+      node, because it uses what it computes, is none. Neither is removed when
+      overlapping matches are kept.
 
     A subclass may override `_nodes_are_equal`, `_match_attributes`, `_match_literals`.
     """
@@ -94,8 +97,8 @@ class SubgraphMatcher:
         self.pattern_placeholder_nodes = [
             node for node in pattern.nodes if node.op == "placeholder"
         ]
-        output = next(iter(reversed(pattern.nodes)))
-        self.pattern_returning_nodes: list[Node] = output.all_input_nodes
+        output = list(pattern.nodes)[-1]
+        self.pattern_returning_nodes = output.all_input_nodes
         self.pattern_anchors: list[Node] = (
             [output]
             if match_output
@@ -187,10 +190,10 @@ class _Search:
             computed = match.computed()
             if not self._is_contained(match, computed):
                 logger.info("dropped: inner nodes are used outside of %s", match)
-            elif self._is_cyclic(computed):
-                logger.info("dropped: made one, it would use itself: %s", match)
             elif not matcher.remove_overlapping_matches:
                 yield match
+            elif self._is_cyclic(computed):
+                logger.info("dropped: made one, it would use itself: %s", match)
             elif self._taken.isdisjoint(computed):
                 self._taken.update(computed)
                 yield match
@@ -365,8 +368,9 @@ def _paired(wanted: Node, given: Node) -> list[tuple[Argument, Argument]] | None
             *zip(wanted.args, given.args, strict=True),
             *zip(wanted.kwargs.values(), given.kwargs.values(), strict=True),
         ]
-    if wanted.op == "call_function" and isinstance(wanted.target, OpOverload):
-        schema = wanted.target._schema.arguments
+    target: Any = wanted.target
+    if isinstance(target, OpOverload):
+        schema = cast("Any", target)._schema.arguments
         return list(zip(_filled(wanted, schema), _filled(given, schema), strict=True))
     return None
 
