@@ -40,7 +40,7 @@ def map_aggregate(a: Argument, fn: Callable[[Any], Any]) -> Argument:
 
     Named tuples stay what they are. `fn` sees nodes and atoms alike.
     """
-    kind: type = type(a)
+    kind: Any = type(a)  # pyright: ignore[reportUnknownVariableType]  # any class
     if kind is tuple:
         return tuple([map_aggregate(x, fn) for x in a])
     if isinstance(a, tuple):
@@ -80,7 +80,7 @@ def map_references(a: Argument, fn: Callable[[Any], Any]) -> Argument:
 
 def freeze(a: Argument) -> Argument:
     """The argument with immutable containers; itself when it had no others."""
-    kind: type = type(a)
+    kind: Any = type(a)  # pyright: ignore[reportUnknownVariableType]  # any class
     if kind in _ATOMS or isinstance(a, Reference):
         return a
     if kind is tuple:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 __all__ = ["paused"]
@@ -18,7 +18,7 @@ _depth = 0
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def paused() -> Generator[None]:
     """No collection inside the block, of any thread; nested blocks are one."""
     global _depth  # noqa: PLW0603 - the collector is global as well
     with _lock:

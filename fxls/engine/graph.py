@@ -6,8 +6,8 @@ import contextlib
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine import collector, lint, node_text, purity
 from fxls.engine.arguments import (
@@ -143,7 +143,7 @@ class Graph:
         check_op_and_target(op, target)
         if args is None:
             args = ()
-        elif type(args) is not tuple and not isinstance(args, tuple | list):
+        elif type(args) is not tuple and not isinstance(args, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
             raise AssertionError(f"args of a node are a tuple, not {args!r}")
         if kwargs is None:
             kwargs = EMPTY_KWARGS
@@ -413,7 +413,7 @@ class Graph:
         self._codegen._body_transformer = make_transformer(before)
 
         @contextlib.contextmanager
-        def until_end() -> Iterator[None]:
+        def until_end() -> Generator[None]:
             try:
                 yield
             finally:
@@ -469,7 +469,7 @@ class Graph:
         val_map: dict[Node, Node] = {}
         copied = new.graph_copy(self, val_map, return_output_node=True)
         if isinstance(copied, tuple):
-            result, old_output = copied
+            result, old_output = cast("tuple[Argument, Node]", copied)
             output = new.create_node(
                 "output", "output", (result,), {}, old_output._name, old_output._type
             )
@@ -520,8 +520,9 @@ class NodeList:
                     yield node
                 node = node._next
 
-    def __reversed__(self) -> NodeList:
-        return NodeList(self.graph, "_next" if self._reverse else "_prev")
+    def __reversed__(self) -> Iterator[Node]:
+        # A NodeList as well, which typing's `reversed` does not allow.
+        return cast("Any", NodeList(self.graph, "_next" if self._reverse else "_prev"))
 
 
 class InsertPoint:

@@ -51,7 +51,7 @@ class GraphModule(Module):
         kind = next(c for c in cls.__mro__ if "_is_of_one" not in c.__dict__)
         body = {"_is_of_one": True, "__module__": kind.__module__}
         own = type(kind.__name__, (kind,), body)
-        return cast("Self", super().__new__(cast("type[GraphModule]", own)))
+        return super().__new__(cast("type[Self]", own))
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class GraphModule(Module):
         nested = getattr(self._graph._codegen, "pytree_info", None)
         if nested is not None:  # what the code of nested inputs and results reads
             self._in_spec, self._out_spec = nested.in_spec, nested.out_spec
-        type(self).forward = PendingForward(self)
+        type(self).forward = cast("Any", PendingForward(self))
         for child in self._modules.values():
             if isinstance(child, GraphModule):
                 child.recompile()
@@ -130,9 +130,11 @@ class GraphModule(Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the forward; say which line of it raised, when it raises."""
         try:
-            if Module.__call__ is _UNPATCHED and self._compiled_call_impl is None:
-                return self._call_impl(*args, **kwargs)  # what Module.__call__ does
-            return super().__call__(*args, **kwargs)
+            compiled = self._compiled_call_impl  # pyright: ignore[reportUnknownMemberType]  # torch's
+            if Module.__call__ is not _UNPATCHED or compiled is not None:
+                return super().__call__(*args, **kwargs)
+            # What Module.__call__ does, without a frame more.
+            return self._call_impl(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # torch's
         except Exception as error:
             forward_error.report(self._code, type(self).__dict__["forward"], error)
             raise
@@ -220,7 +222,7 @@ class GraphModule(Module):
         return _unmade, (kind, type(self).__name__), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        cast("Any", super()).__setstate__(state)
         self.graph = self._graph
 
     def __copy__(self) -> GraphModule:

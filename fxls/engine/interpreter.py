@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -60,7 +60,7 @@ class Interpreter:
     @cached_property
     def submodules(self) -> dict[str, Module]:
         """The submodules by their paths."""
-        return dict(self.module.named_modules())
+        return dict(_named_modules(self.module))
 
     @cached_property
     def user_to_last_uses(self) -> dict[Node, list[Node]]:
@@ -191,7 +191,7 @@ class Interpreter:
             ) from error
 
     @contextmanager
-    def _set_current_node(self, node: Node) -> Iterator[None]:
+    def _set_current_node(self, node: Node) -> Generator[None]:
         with traceback.set_current_meta(node, f"Interpreter_{type(self).__name__}"):
             yield
 
@@ -347,11 +347,15 @@ class TransformerTracer(Tracer):
         self.graph = graph
         self.root = root
         self.tensor_attrs = {}
-        self.submodule_paths = {module: name for name, module in root.named_modules()}
+        self.submodule_paths = {m: name for name, m in _named_modules(root)}
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
         """Always: the modules that a graph calls were leaves when it was traced."""
         return True
+
+
+def _named_modules(root: Module) -> Iterator[tuple[str, Module]]:
+    yield from cast("Iterator[tuple[str, Module]]", root.named_modules())
 
 
 def _node_of(a: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 from torch._ops import OpOverload, OpOverloadPacket
@@ -20,8 +20,8 @@ __all__ = ["eliminate_dead_code", "has_side_effect", "is_impure", "side_effectfu
 F = TypeVar("F", bound=Callable[..., Any])
 
 side_effectful: set[Callable[..., Any]] = {
-    torch._assert,  # pyright: ignore[reportPrivateUsage]  # FX records it
-    torch._assert_async,  # pyright: ignore[reportPrivateUsage]  # FX records it
+    cast("Any", torch)._assert,
+    cast("Any", torch)._assert_async,
     operator.setitem,
 }
 """Functions that are called for what they do. Extended by `has_side_effect`."""
@@ -82,8 +82,9 @@ _mutates: dict[int, tuple[Any, bool, bool]] = {}
 
 
 def _effects(target: Any) -> tuple[bool, bool]:
-    if isinstance(target, OpOverloadPacket):
-        target = target.default if "default" in target.overloads() else target
+    packet: Any = target
+    if isinstance(target, OpOverloadPacket) and "default" in target.overloads():
+        target = packet.default
     if isinstance(target, OpOverload):
         schema = target._schema
         return schema.is_mutable, torch.Tag.nondeterministic_seeded in target.tags

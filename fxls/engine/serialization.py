@@ -50,6 +50,7 @@ def reduce_graph(graph: Graph) -> tuple[Any, ...]:
         "tracer_extras": graph._tracer_extras,
         "names": (graph._graph_namespace._used, graph._graph_namespace._last),
         "code": graph._co_fields,
+        "traced": graph.traced,
     }
     keys = tuple([node._sort_key for node in nodes])
     return _blank_graph, (type(graph), keys), state, None, None, _fill
@@ -148,6 +149,7 @@ def _fill(graph: Graph, state: Mapping[str, Any]) -> None:
     graph._tracer_cls = state["tracer_cls"]
     graph._tracer_extras = state["tracer_extras"]
     graph._co_fields = state["code"]
+    graph.traced = state["traced"]
     graph._graph_namespace = namespace = Namespace()
     namespace._used, namespace._last = state["names"]
     graph._edits += 1
@@ -180,8 +182,17 @@ def _holds_more(args: Sequence[Any]) -> bool:
 
 def _written(value: Any) -> Any:
     """A target, or a leaf of an argument, as every protocol of pickle can write it."""
-    if not isinstance(value, _UNWRITABLE) and not _is_local(value):
-        return value
+    return _by_name(value) if _needs_name(value) else value
+
+
+def _needs_name(value: Any) -> bool:
+    """Whether pickle cannot write a value, also functions that another one made."""
+    if isinstance(value, types.FunctionType):
+        return "<locals>" in value.__qualname__
+    return isinstance(value, _UNWRITABLE)
+
+
+def _by_name(value: Any) -> Any:
     known = _names.get(id(value))
     if known is None:
         is_format = isinstance(value, torch.memory_format)
@@ -193,11 +204,6 @@ def _written(value: Any) -> Any:
             return value  # pickle says what is wrong with it
         known = _names[id(value)] = (value, named)
     return known[1]
-
-
-def _is_local(value: Any) -> bool:
-    """Whether a function was made by another one, as some of torch's are."""
-    return isinstance(value, types.FunctionType) and "<locals>" in value.__qualname__
 
 
 def _found(name: str) -> Any:
@@ -300,7 +306,7 @@ def _plain(value: Any) -> Any:
     functions and classes that can be imported, origins, and tuples, lists, sets and
     dicts of these. A class that cannot be imported becomes its name. Raises _NotPlain.
     """
-    kind: Any = type(value)
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]  # any class
     if kind in _LEAVES or isinstance(value, Reference):
         return value
     if isinstance(value, dict):
@@ -311,8 +317,8 @@ def _plain(value: Any) -> Any:
         return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
     if isinstance(value, list | set | frozenset):
         return kind([_plain(part) for part in cast("Sequence[Any]", value)])
-    if isinstance(value, _UNWRITABLE):
-        return _written(value)
+    if _needs_name(value):
+        return _by_name(value)
     if callable(value) and _is_importable(value):
         return value
     if isinstance(value, type):

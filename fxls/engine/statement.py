@@ -126,14 +126,15 @@ class Writer:
 
     def argument(self, arg: Argument) -> str:
         """An argument as code."""
-        kind: Any = type(arg)
+        kind: Any = type(arg)  # pyright: ignore[reportUnknownVariableType]  # any class
         if kind is Node:
             return self._name(arg)
         if kind in _PLAIN:
             return repr(arg)
         if isinstance(arg, tuple):
-            items = self._items(cast("tuple[Any, ...]", arg))
-            text = f"({items},)" if len(arg) == 1 else f"({items})"
+            parts = cast("tuple[Any, ...]", arg)
+            items = self._items(parts)
+            text = f"({items},)" if len(parts) == 1 else f"({items})"
             if hasattr(kind, "_fields"):
                 return self._scope.name_of(qualified_name(kind), kind) + text
             return text
@@ -229,7 +230,7 @@ def _constant(arg: Any, kind: Any, scope: Globals) -> str:
     if isinstance(arg, enum.Enum):
         return f"{scope.name_of(kind.__name__, kind)}.{arg.name}"
     if isinstance(arg, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
-        return scope.name_of(qualified_name(arg), arg)
+        return scope.name_of(qualified_name(cast("Any", arg)), arg)
     if isinstance(arg, torch.Tensor):
         dtype = str(arg.dtype).removeprefix("torch.")
         return f"torch.Tensor(size={list(arg.size())}, dtype={dtype})"

@@ -104,10 +104,10 @@ def _name(target: Any) -> str:
 
 
 def _qualify(func: Any) -> str:
-    name: str | None = getattr(func, "__name__", None)
+    name: Any = getattr(func, "__name__", None)
     if name is not None and getattr(builtins, name, None) is func:
         return name
-    if isinstance(func, _METHODS) and _is_tensor_method(func):
+    if _is_tensor_method(func):
         return f"torch.Tensor.{name}"
     if name is None:
         raise AttributeError(f"{func!r} has no __name__ by which code could call it")
@@ -124,6 +124,8 @@ def _qualify(func: Any) -> str:
 
 
 def _is_tensor_method(func: Any) -> bool:
+    if not isinstance(func, _METHODS):
+        return False
     return getattr(torch.Tensor, func.__name__, None) is func or (
         getattr(func, "__module__", None) == "torch._tensor"
         and getattr(func, "__qualname__", "").startswith("Tensor.")

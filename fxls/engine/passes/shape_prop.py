@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
 from torch._guards import detect_fake_mode
@@ -140,14 +140,18 @@ def _quantization(tensor: torch.Tensor) -> dict[str, Any]:
     return {
         "qscheme": scheme,
         # As numbers, because tensors would not be written down with the graph.
-        "scale": tensor.q_per_channel_scales().tolist(),
-        "zero_point": tensor.q_per_channel_zero_points().tolist(),
+        "scale": _numbers(tensor.q_per_channel_scales()),
+        "zero_point": _numbers(tensor.q_per_channel_zero_points()),
         "axis": tensor.q_per_channel_axis(),
     }
 
 
+def _numbers(tensor: Any) -> list[Any]:
+    return tensor.tolist()
+
+
 def _faked(module: GraphModule, mode: Any) -> GraphModule:
     """A copy of a module that holds fake tensors."""
-    from torch._dynamo.utils import deepcopy_to_fake_tensor  # noqa: PLC0415 - 1 s that few need
+    from torch._dynamo import utils  # noqa: PLC0415 - 1 s that few need
 
-    return deepcopy_to_fake_tensor(module, mode)
+    return cast("Any", utils).deepcopy_to_fake_tensor(module, mode)

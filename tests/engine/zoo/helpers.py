@@ -7,7 +7,7 @@ import functools
 import torch
 
 
-def scaled(x, by=2):
+def scaled(x, by=2.0):
     return x * by
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import nn
@@ -38,7 +38,7 @@ class Example:
 
     def make(self) -> nn.Module:
         """The module: the same numbers each time, in evaluation mode."""
-        torch.manual_seed(0)
+        _seed(0)
         return self.kind().eval()
 
 
@@ -46,7 +46,7 @@ def example(*shapes: tuple[int, ...] | Callable[[], Any]) -> Callable[[Kind], Ki
     """Put the class in the zoo, with inputs of these shapes or made by these functions."""
 
     def inputs() -> tuple[Any, ...]:
-        torch.manual_seed(1)
+        _seed(1)
         return tuple([s() if callable(s) else torch.randn(s) for s in shapes])
 
     def register(kind: Kind) -> Kind:
@@ -54,6 +54,10 @@ def example(*shapes: tuple[int, ...] | Callable[[], Any]) -> Callable[[Kind], Ki
         return kind
 
     return register
+
+
+def _seed(number: int) -> None:
+    cast("Any", torch).manual_seed(number)
 
 
 _examples: list[Example] = []
