@@ -107,7 +107,12 @@ class TracerBase:
             )
         trail = self._trail
         if trail is not None:
-            node._frames = trail.here(sys._getframe(1))
+            # The caller is a method of a proxy, and outside of it is, as a rule, the
+            # function. Asking for that frame alone spares making the caller's object.
+            frame = sys._getframe(2)
+            if frame is not trail.function:
+                frame = sys._getframe(1)
+            node._frames = trail.here(frame)
         if traceback.is_preserving():
             traceback.annotate_node(node)
         return node
@@ -157,7 +162,12 @@ class TracerBase:
         node._scope = self.module_stack.snapshot  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a ModuleStack, or _has_own_steps
         trail = self._trail
         if trail is not None:
-            node._frames = trail.here(sys._getframe(1))
+            # The caller is a method of a proxy, and outside of it is, as a rule, the
+            # function. Asking for that frame alone spares making the caller's object.
+            frame = sys._getframe(2)
+            if frame is not trail.function:
+                frame = sys._getframe(1)
+            node._frames = trail.here(frame)
         if traceback.is_preserving():
             traceback.annotate_node(node)
         return Proxy(node, self) if proxy_factory_fn is None else proxy_factory_fn(node)
@@ -283,14 +293,14 @@ class Proxy(Traced):
         args = args or ()
         kwargs = kwargs or {}
         tracer = _tracer_of(cls, orig_method, args, kwargs)
-        call = torch_calls.call_of(orig_method)
-        if call.owner is not None:
-            args = (call.owner, *args)
-        elif call.takes_functions:
+        op, target, name, owner, takes_functions = torch_calls.call_of(orig_method)
+        if owner is not None:
+            args = (owner, *args)
+        elif takes_functions:
             torch_calls.refuse_functions(
                 orig_method, args, kwargs, tracer._here(sys._getframe(1))
             )
-        return tracer.create_proxy(call.op, call.target, args, kwargs, call.name)
+        return tracer.create_proxy(op, target, args, kwargs, name)
 
 
 class Attribute(Proxy):
