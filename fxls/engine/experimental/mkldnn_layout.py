@@ -10,12 +10,12 @@ from __future__ import annotations
 import copy
 import operator
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name it goes by
-import torch.utils.mkldnn as layers
 from torch import nn
 
 from fxls.engine.arguments import map_references
@@ -38,6 +38,11 @@ __all__ = [
     "reset_modules",
     "use_mkl_length",
 ]
+
+with warnings.catch_warnings():
+    # The module is written with functions that torch itself deprecates.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import torch.utils.mkldnn as layers
 
 _layers: Any = layers
 _torch: Any = torch
