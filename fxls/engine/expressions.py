@@ -103,14 +103,17 @@ class Expressions:
 
     def _cleans_up(self, function: Function, position: Position) -> bool:
         """Whether an instruction leaves a `with`, or is of a `finally`."""
-        if isinstance(self._node_at(position), ast.With | ast.AsyncWith):
-            return True
-        return any(
-            _encloses(_extent(statement), position)
-            for node in ast.walk(function)
-            if isinstance(node, ast.Try)
-            for statement in node.finalbody
-        )
+        for node in ast.walk(function):
+            if isinstance(node, ast.With | ast.AsyncWith):
+                # The statement's before Python 3.13, and its expression's since.
+                parts = [node, *(item.context_expr for item in node.items)]
+                if any(_extent(part) == position for part in parts):
+                    return True
+            elif isinstance(node, ast.Try) and any(
+                _encloses(_extent(statement), position) for statement in node.finalbody
+            ):
+                return True
+        return False
 
     def only_return(
         self, first_line: int, function: str, body: Sequence[Position]
