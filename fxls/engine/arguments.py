@@ -15,6 +15,8 @@ from fxls.engine.immutable_collections import immutable_dict, immutable_list
 __all__ = [
     "EMPTY_KWARGS",
     "Argument",
+    "Arguments",
+    "Keywords",
     "Reference",
     "freeze",
     "map_aggregate",
@@ -24,6 +26,12 @@ __all__ = [
 
 Argument: TypeAlias = Any
 """tuple | list | dict | slice of arguments, a Node, or any atom."""
+
+Arguments: TypeAlias = tuple[Argument, ...]
+"""The positional arguments of a node."""
+
+Keywords: TypeAlias = Mapping[str, Argument]
+"""The keyword arguments of a node."""
 
 EMPTY_KWARGS: immutable_dict[str, Argument] = immutable_dict()
 """The one empty kwargs: most nodes have none, and a dict each would cost 64 bytes."""

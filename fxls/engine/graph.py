@@ -6,13 +6,15 @@ import contextlib
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine import collector, lint, node_text, purity
 from fxls.engine.arguments import (
     EMPTY_KWARGS,
     Argument,
+    Arguments,
+    Keywords,
     freeze,
     map_references,
     references,
@@ -131,10 +133,10 @@ class Graph:
         self,
         op: str,
         target: Target,
-        args: tuple[Argument, ...] | None = None,
-        kwargs: Mapping[str, Argument] | None = None,
+        args: Arguments | None = None,
+        kwargs: Keywords | None = None,
         name: str | None = None,
-        type_expr: Any | None = None,
+        type_expr: Any = None,
     ) -> Node:
         """A new node at the insert point.
 
@@ -202,44 +204,27 @@ class Graph:
     def placeholder(
         self,
         name: str,
-        type_expr: Any | None = None,
+        type_expr: Any = None,
         default_value: Any = inspect.Signature.empty,
     ) -> Node:
         """An input of the function; ``*name`` and ``**name`` take the rest."""
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args, type_expr=type_expr)
 
-    def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
+    def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """A read of an attribute of the module, by its dotted path."""
-        if self._owning_module is not None and not _reaches(
-            self._owning_module, qualified_name
-        ):
-            warnings.warn(
-                "Attempted to insert a get_attr Node with no underlying reference in"
-                " the owning GraphModule! Call GraphModule.add_submodule to add the"
-                " necessary submodule, GraphModule.add_parameter to add the necessary"
-                " Parameter, or nn.Module.register_buffer to add the necessary buffer",
-                stacklevel=2,
-            )
+        self._warn_if_nothing_is_at(qualified_name, "get_attr", _OR_A_TENSOR)
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(
         self,
         module_name: str,
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
-        type_expr: Any | None = None,
+        args: Arguments | None = None,
+        kwargs: Keywords | None = None,
+        type_expr: Any = None,
     ) -> Node:
         """A call of a submodule, by its dotted path."""
-        if self._owning_module is not None and not _reaches(
-            self._owning_module, module_name
-        ):
-            warnings.warn(
-                "Attempted to insert a call_module Node with no underlying reference in"
-                " the owning GraphModule! Call GraphModule.add_submodule to add the"
-                " necessary submodule",
-                stacklevel=2,
-            )
+        self._warn_if_nothing_is_at(module_name, "call_module", "")
         return self.create_node(
             "call_module", module_name, args, kwargs, type_expr=type_expr
         )
@@ -247,9 +232,9 @@ class Graph:
     def call_method(
         self,
         method_name: str,
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
-        type_expr: Any | None = None,
+        args: Arguments | None = None,
+        kwargs: Keywords | None = None,
+        type_expr: Any = None,
     ) -> Node:
         """A call of a method of the first argument."""
         return self.create_node(
@@ -259,9 +244,9 @@ class Graph:
     def call_function(
         self,
         the_function: Callable[..., Any],
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
-        type_expr: Any | None = None,
+        args: Arguments | None = None,
+        kwargs: Keywords | None = None,
+        type_expr: Any = None,
         name: str | None = None,
     ) -> Node:
         """A call of a function."""
@@ -269,7 +254,7 @@ class Graph:
             "call_function", the_function, args, kwargs, name, type_expr
         )
 
-    def output(self, result: Argument, type_expr: Any | None = None) -> Node:
+    def output(self, result: Argument, type_expr: Any = None) -> Node:
         """The value that the function returns: the last node."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
@@ -375,13 +360,13 @@ class Graph:
         self,
         root_module: str,
         *,
-        verbose: bool = False,
-        include_stride: bool = False,
-        include_device: bool = False,
+        additional_meta: list[str] | None = None,
         colored: bool = False,
         expanded_def: bool = False,
+        include_device: bool = False,
+        include_stride: bool = False,
         record_func: bool = False,
-        additional_meta: list[str] | None = None,
+        verbose: bool = False,
     ) -> PythonCode:
         """The graph as Python source; `root_module` is the name of the module in it."""
         return self._codegen.generate(
@@ -437,6 +422,10 @@ class Graph:
         print(  # noqa: T201 - FX's method prints
             tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"])
         )
+
+    def _warn_if_nothing_is_at(self, path: str, op: str, more: str) -> None:
+        if self._owning_module is not None and not _reaches(self._owning_module, path):
+            warnings.warn(_NOTHING_THERE.format(op=op, more=more), stacklevel=3)
 
     def _target_to_str(self, target: Target | None) -> str:
         assert target is not None, "a node without a target has no name of its own"
@@ -543,6 +532,11 @@ class InsertPoint:
         _traceback: TracebackType | None,
     ) -> None:
         self._graph._insert_point = self._before
+
+
+# The very words of torch.fx, because programs filter the warning by them.
+_NOTHING_THERE = "Attempted to insert a {op} Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to add the necessary submodule{more}"
+_OR_A_TENSOR = ", GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the necessary buffer"
 
 
 def _key(node: Node) -> tuple[str, Any]:

@@ -59,21 +59,8 @@ def faults(graph: Graph) -> Iterator[tuple[Node, str]]:
         for used in references(node._args, node._kwargs):
             if used in seen:
                 continue
-            if used.graph is not graph:
-                yield (
-                    node,
-                    f"Argument '{used}' of Node '{node}' does not belong to this Graph,"
-                    " but was used as an argument! If you are copying nodes from"
-                    " another graph, make sure to ``arg_transform`` on node_copy() to"
-                    " remap values",
-                )
-            else:
-                yield (
-                    node,
-                    f"Argument '{used}' of Node '{node}' was used before it has been"
-                    " defined! Please check that Nodes in the graph are topologically"
-                    " ordered",
-                )
+            fault = _ELSEWHERE if used.graph is not graph else _TOO_EARLY
+            yield node, fault.format(used=used, node=node)
         seen.add(node)
         names.add(node._name)
         if module is not None and (op == "call_module" or op == "get_attr"):
@@ -85,11 +72,11 @@ def faults(graph: Graph) -> Iterator[tuple[Node, str]]:
             elif op == "call_module" and not isinstance(
                 _reach(module, target), torch.nn.Module
             ):
-                yield (
-                    node,
-                    f"Node {node} target {target} is no torch.nn.Module, so it cannot"
-                    " be the target of a call_module",
-                )
+                yield node, f"Node {node} calls {target}, which is no torch.nn.Module"
+
+
+_ELSEWHERE = "Argument '{used}' of Node '{node}' does not belong to this Graph; node_copy() takes an arg_transform that maps the nodes of another graph"
+_TOO_EARLY = "Argument '{used}' of Node '{node}' was used before it has been defined: move '{node}' behind it"
 
 
 def _missing(module: Any, target: str) -> str | None:

@@ -18,47 +18,42 @@ __all__ = [
 ]
 
 OPERATORS = {
-    "eq": "{} == {}",
-    "ne": "{} != {}",
-    "lt": "{} < {}",
-    "gt": "{} > {}",
-    "le": "{} <= {}",
-    "ge": "{} >= {}",
-    "pos": "+{}",
-    "neg": "-{}",
-    "invert": "~{}",
     "add": "{} + {}",
     "sub": "{} - {}",
     "mul": "{} * {}",
-    "floordiv": "{} // {}",
+    "matmul": "{} @ {}",
     "truediv": "{} / {}",
     "div": "{} / {}",
+    "floordiv": "{} // {}",
     "mod": "{} % {}",
     "pow": "{} ** {}",
-    "lshift": "{} << {}",
-    "rshift": "{} >> {}",
+    "lt": "{} < {}",
+    "le": "{} <= {}",
+    "gt": "{} > {}",
+    "ge": "{} >= {}",
+    "eq": "{} == {}",
+    "ne": "{} != {}",
     "and_": "{} & {}",
     "or_": "{} | {}",
     "xor": "{} ^ {}",
+    "lshift": "{} << {}",
+    "rshift": "{} >> {}",
+    "neg": "-{}",
+    "pos": "+{}",
+    "invert": "~{}",
     "getitem": "{}[{}]",
-    "matmul": "{} @ {}",
 }
 """How the functions of `operator` are written that have an operator of their own."""
 
+_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "div"})
+"""Operators that have no form that changes the first argument."""
+
 INPLACE_OPERATORS = {
-    "iadd": "{} += {}",
-    "iand": "{} &= {}",
-    "ifloordiv": "{} //= {}",
-    "ilshift": "{} <<= {}",
-    "imod": "{} %= {}",
-    "imul": "{} *= {}",
-    "imatmul": "{} @= {}",
-    "ior": "{} |= {}",
-    "ipow": "{} **= {}",
-    "irshift": "{} >>= {}",
-    "isub": "{} -= {}",
-    "itruediv": "{} /= {}",
-    "ixor": "{} ^= {}",
+    **{
+        f"i{name.rstrip('_')}": form.removesuffix(" {}") + "= {}"
+        for name, form in OPERATORS.items()
+        if form.startswith("{} ") and form.endswith(" {}") and name not in _COMPARISONS
+    },
     "setitem": "{}[{}] = {}",
 }
 """How those are written that change their first argument."""
