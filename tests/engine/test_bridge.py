@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
@@ -22,6 +22,8 @@ zoo = pytest.mark.parametrize("example", examples(), ids=lambda example: example
 
 _torch: Any = torch
 _fx: Any = torch.fx
+
+Untyped = Callable[[Any, Any], Any]
 
 
 class Layers(torch.nn.Module):
@@ -118,7 +120,7 @@ def test_what_was_set_on_module_and_nodes_crosses() -> None:
     theirs.note = ["kept"]
     theirs.meta["pass"] = 3
     calls: list[str] = []
-    theirs.register_forward_hook(lambda *_: calls.append("hook"))
+    theirs.register_forward_hook(lambda _m, _x, _y: calls.append("hook"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]  # a hook of torch's
     first = next(iter(theirs.graph.nodes))
     first.color = "red"
     theirs.eval()
@@ -133,8 +135,12 @@ def test_what_was_set_on_module_and_nodes_crosses() -> None:
     assert calls == ["hook"]
 
 
+def relu_and_neg(x: torch.Tensor) -> torch.Tensor:
+    return torch.relu(x).neg()
+
+
 def test_names_of_erased_nodes_stay_taken() -> None:
-    theirs = _fx.symbolic_trace(lambda x: torch.relu(x).neg())
+    theirs = _fx.symbolic_trace(relu_and_neg)
     relu = theirs.graph.find_nodes(op="call_function", target=torch.relu)[0]
     relu.replace_all_uses_with(relu.args[0])
     theirs.graph.erase_node(relu)
@@ -160,19 +166,19 @@ def test_code_for_nested_inputs_crosses() -> None:
         assert_same(run.run(one, {"y": [one]}), {"sum": one + one})
 
 
-add_nested: Any = lambda x, nested: {"sum": x + nested["y"][0]}  # noqa: E731 - see below
-
-
-def add_untyped(a, b):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]  # an unpacking takes no annotations
-    return a + b  # pyright: ignore[reportUnknownVariableType]  # as above
+# An unpacking takes no annotations, so these programs have none.
+add_nested: Untyped = lambda x, nested: {"sum": x + nested["y"][0]}  # noqa: E731
+add: Untyped = lambda a, b: a + b  # noqa: E731
 
 
 class ListCodeGen:
     """Takes the inputs as one list: written once, for the class of either engine."""
 
-    def gen_fn_def(self, free_vars: list[str], returns: str, **_form: Any) -> str:
-        names = ", ".join(free_vars)
-        return f"def forward(self, args_list: List[torch.Tensor]){returns}:\n    {names} = args_list"
+    def gen_fn_def(
+        self, free_vars: list[str], maybe_return_annotation: str, **_form: Any
+    ) -> str:
+        head = f"def forward(self, args_list: List[int]){maybe_return_annotation}:"
+        return f"{head}\n    {', '.join(free_vars)} = args_list"
 
     def additional_globals(self) -> list[tuple[str, Any]]:
         return [("List", list)]
@@ -188,10 +194,10 @@ def test_rules_of_code_generation_cross_both_ways() -> None:
     class Ours(ListCodeGen, CodeGen):
         pass
 
-    theirs = _fx.symbolic_trace(add_untyped)
+    theirs = _fx.symbolic_trace(add)
     theirs.graph.set_codegen(Theirs())
     theirs.recompile()
-    ours = fx.symbolic_trace(add_untyped)
+    ours = fx.symbolic_trace(add)
     ours.graph.set_codegen(Ours())
     ours.recompile()
     one = torch.ones(2)
@@ -209,7 +215,7 @@ def test_codegen_with_the_old_extension_point_goes_over() -> None:
         def generate_prologue(self, free_vars: list[str], returns: str) -> str:
             return f"\ndef forward(self, all):\n    {', '.join(free_vars)} = all"
 
-    ours = fx.symbolic_trace(add_untyped)
+    ours = fx.symbolic_trace(add)
     ours.graph.set_codegen(Older())
     ours.recompile()
 
@@ -218,7 +224,14 @@ def test_codegen_with_the_old_extension_point_goes_over() -> None:
 
 def test_a_changed_body_crosses() -> None:
     theirs = _fx.symbolic_trace(torch.nn.functional.relu)
-    theirs.graph.on_generate_code(lambda _before: lambda body: ["said = 1\n", *body])
+
+    def longer(body: list[str]) -> list[str]:
+        return ["said = 1\n", *body]
+
+    def change(_before: Any) -> Callable[[list[str]], list[str]]:
+        return longer
+
+    theirs.graph.on_generate_code(change)
     theirs.recompile()
 
     assert from_torch_fx(theirs).code == theirs.code
@@ -243,7 +256,7 @@ def test_branches_of_a_condition_cross_with_the_graph() -> None:
         return x - 1
 
     def model(x: Any) -> Any:
-        return torch.cond(x.sum() > 0, positive, negative, (x,))
+        return _torch.cond(x.sum() > 0, positive, negative, (x,))
 
     theirs: Any = torch.export.export(Calling(model), (torch.ones(2),)).module()
     crossed: Any = from_torch_fx(theirs)
@@ -292,7 +305,7 @@ def _count_sums_once(gm: torch.fx.GraphModule) -> torch.fx.GraphModule:
     return to_torch_fx(cast("fx.GraphModule", result.graph_module))
 
 
-def _twice(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+def twice(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return (x @ w).relu().sum() + (x @ w).relu() * x[0]
 
 
@@ -312,9 +325,9 @@ def test_a_graph_of_torch_compile_is_changed_and_compiled_on(backend: str) -> No
 
     x, w = torch.randn(3, 3), torch.randn(3, 3, requires_grad=True)
     _torch._dynamo.reset()
-    result = torch.compile(_twice, backend=with_our_pass)(x, w)
+    result = _torch.compile(twice, backend=with_our_pass)(x, w)
 
     assert seen == [2]
-    torch.testing.assert_close(result, _twice(x, w))
-    result.sum().backward()
+    torch.testing.assert_close(result, twice(x, w))
+    _torch.autograd.backward(result.sum())
     assert w.grad is not None

@@ -151,7 +151,9 @@ class _Values(Interpreter):
         target = self.env[node.args[0]]
         for one in self._sharing[self._storage(value)]:
             base = self._base.get(one)
-            if base is None or not _same_layout(self.env[base], target):
+            if base is None or not isinstance(self.env[one], torch.Tensor):
+                continue
+            if not _same_layout(self.env[base], target):
                 continue
             try:
                 again = view(self.env[base], *node.args[2:], **node.kwargs)

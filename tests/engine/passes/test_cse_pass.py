@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,11 +16,14 @@ from tests.engine.same import assert_same
 from tests.engine.zoo import Example, examples
 
 aten: Any = torch.ops.aten
+_torch: Any = torch
 
 zoo = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 
 
-def without_twins(program: Any, **settings: Any) -> tuple[bool, list[str]]:
+def without_twins(
+    program: Callable[[Any], Any], **settings: Any
+) -> tuple[bool, list[str]]:
     """Whether the pass changed the program, and the names of the calls that are left."""
     module = fx.symbolic_trace(program)
     result = CSEPass(**settings)(module)
@@ -38,29 +42,30 @@ def test_the_result_of_a_module_stays(example: Example) -> None:
 
     assert result is not None
     assert str(module.graph) == before
-    torch.manual_seed(0)
+    _torch.manual_seed(0)
     expected = module(*example.inputs())
-    torch.manual_seed(0)
+    _torch.manual_seed(0)
     assert_same(result.graph_module(*example.inputs()), expected)
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        lambda x: (x.cos() + x.cos()) * torch.relu(x) + torch.relu(x),
-        lambda x: x.sum([0, 1]) + x.sum([0, 1]) + x.sum((0, 1)),
-        lambda x: torch.cat([x, x], dim=1) + torch.cat([x, x], dim=1),
-        lambda x: (x + 1) * (1 + x),
-        lambda x: x.neg(),
-    ],
-)
-def test_functional_graphs_become_those_of_torch_fx(program: Any) -> None:
+PROGRAMS: list[Callable[[Any], Any]] = [
+    lambda x: (x.cos() + x.cos()) * torch.relu(x) + torch.relu(x),
+    lambda x: x.sum([0, 1]) + x.sum([0, 1]) + x.sum((0, 1)),
+    lambda x: torch.cat([x, x], dim=1) + torch.cat([x, x], dim=1),
+    lambda x: (x + 1) * (1 + x),
+    lambda x: x.neg(),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_functional_graphs_become_those_of_torch_fx(
+    program: Callable[[Any], Any],
+) -> None:
     ours = CSEPass()(fx.symbolic_trace(program))
     traced: Any = torch.fx.symbolic_trace(program)
-    theirs = TorchCSEPass()(traced)
+    theirs: Any = TorchCSEPass()(traced)
 
     assert ours is not None
-    assert theirs is not None
     assert ours.modified == theirs.modified
     graph: Any = ours.graph_module.graph
     assert str(graph) == str(theirs.graph_module.graph)
@@ -85,8 +90,8 @@ def test_nothing_is_taken_from_before_a_change() -> None:
 
 def test_calls_for_their_effect_and_random_numbers_stay() -> None:
     def program(x: Any) -> Any:
-        torch._assert(x.shape[0] > 1, "more")
-        torch._assert(x.shape[0] > 1, "more")
+        _torch._assert(x.shape[0] > 1, "more")
+        _torch._assert(x.shape[0] > 1, "more")
         return aten.rand_like(x), aten.rand_like(x)
 
     modified, calls = without_twins(program, banned_ops=get_CSE_banned_ops())
@@ -97,7 +102,8 @@ def test_calls_for_their_effect_and_random_numbers_stay() -> None:
 
 
 def test_banned_operators_stay() -> None:
-    twins: Any = lambda x: aten.relu(x) + aten.relu(x)  # noqa: E731 - a program
+    def twins(x: Any) -> Any:
+        return aten.relu(x) + aten.relu(x)
 
     assert without_twins(twins) == (True, ["relu", "add"])
     assert without_twins(twins, banned_ops=[aten.relu]) == (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 import torch
@@ -18,6 +19,9 @@ from tests.engine.zoo import Example, examples
 zoo = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 _fx: Any = torch.fx
 
+trace = cast("Callable[[Callable[[Any], Any]], fx.GraphModule]", fx.symbolic_trace)
+"""Typed for programs of one input."""
+
 
 def described(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
@@ -25,10 +29,10 @@ def described(value: Any) -> Any:
         layout = (tuple(known.shape), known.stride(), known.storage_offset())
         return type(known), layout, known.dtype, known.device, known.requires_grad
     if isinstance(value, list | tuple):
-        items: Any = value
+        items = cast("list[Any]", value)
         return isinstance(value, list), [described(one) for one in items]
     if isinstance(value, dict):
-        table: Any = value
+        table = cast("dict[Any, Any]", value)
         return {key: described(one) for key, one in table.items()}
     return value
 
@@ -109,7 +113,7 @@ def test_noted_values_share_storage_as_those_of_a_run_do() -> None:
 
 def test_inputs_that_are_fake_already_are_taken_as_they_are() -> None:
     mode: Any = FakeTensorMode()
-    module = fx.symbolic_trace(lambda x: x * 2)
+    module = trace(lambda x: x * 2)
     with mode:
         fake = torch.ones(5)
 
@@ -120,7 +124,7 @@ def test_inputs_that_are_fake_already_are_taken_as_they_are() -> None:
 
 def test_sizes_may_be_symbols() -> None:
     mode: Any = FakeTensorMode(shape_env=ShapeEnv())
-    module = fx.symbolic_trace(lambda x: x.nonzero() + 1)
+    module = trace(lambda x: x.nonzero() + 1)
 
     FakeTensorProp(module, mode).propagate(torch.ones(4))
 
@@ -130,7 +134,7 @@ def test_sizes_may_be_symbols() -> None:
 
 
 def test_a_subgraph_gets_values_as_well() -> None:
-    inner = fx.symbolic_trace(lambda x: (x.sin(),))
+    inner = trace(lambda x: (x.sin(),))
     graph = fx.Graph()
     x = graph.placeholder("x")
     body = graph.get_attr("body")
