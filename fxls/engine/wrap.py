@@ -28,11 +28,11 @@ def wrap(fn_or_name: Callable[..., Any] | str) -> Callable[..., Any] | str:
 
     >>> wrap("len")
     """
-    if callable(fn_or_name):
-        name = fn_or_name.__name__
-    elif isinstance(fn_or_name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
+    if isinstance(fn_or_name, str):
         name = fn_or_name
     else:
+        name = getattr(fn_or_name, "__name__", None)
+    if name is None:
         raise RuntimeError(
             "Unsupported type for global function! wrap takes a function or the name"
             f" of one, not {fn_or_name!r}"
