@@ -18,7 +18,7 @@ from fxls.engine import compile as engine_compile
 from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory, pin
 from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
-from fxls.runtime import pydevd
+from fxls.runtime.breakpoints import Followed
 from fxls.runtime.listing_of import ListingText
 from fxls.runtime.tables import source_digest
 from fxls.store import Store, StoreError, locate
@@ -42,7 +42,7 @@ def install(store: str | os.PathLike[str] | None = None) -> Path:
         compiler = _Materializer(Store(root))
         before = engine_compile.set_compiler(compiler, eager=True)
         _installed = (compiler, before if _installed is None else _installed[1])
-    pydevd.prepare()
+    compiler.attend()
     return root
 
 
@@ -69,11 +69,16 @@ class _Materializer:
         self._codes: weakref.WeakValueDictionary[Path, CodeType] = (
             weakref.WeakValueDictionary()
         )
+        self._followed = Followed(store, lambda: list(self._codes))
         self._said: set[str] = set()
+
+    def attend(self) -> None:
+        """Make a debugger ready that is connected."""
+        self._followed.attend()
 
     def __call__(self, module: GraphModule, code: ForwardCode, /) -> FunctionType:
         """The forward of a module, compiled under the path of its listing."""
-        pydevd.prepare()
+        self._followed.attend()
         text = ListingText(module, code.graph)
         code.take(text.code.code)
         path = self.store.path_of(text.identity.class_name, text.text)
@@ -89,6 +94,7 @@ class _Materializer:
             self._codes[path] = compiled
             # The text that runs is the one that is shown, whatever happens to the file.
             pin(str(path), text.text)
+        self._followed.materialized(path)
         names = dict(code.globals)
         names["__file__"] = str(path)
         names[_KEPT] = compiled

@@ -8,72 +8,261 @@ the program is debugged as it would be without fxls.
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import logging
 import socket
 import sys
-from collections.abc import Generator
+import threading
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import fxls
 
-__all__ = ["prepare"]
+__all__ = ["Breakpoint", "Debugger", "Judge", "connected", "guarded"]
 
 _log = logging.getLogger("fxls")
 
-_Debugger = Any
-"""pydevd's `PyDB`, which has no types."""
+Judge = Callable[[str, FrameType], bool]
+"""Whether an expression holds in a frame; never raises."""
 
 
-def prepare() -> None:
-    """Make a debugger that is connected quick, and let it step over fxls; once each."""
-    debugger = _connected()
-    if debugger is None or getattr(debugger, _PREPARED, False):
-        return
-    setattr(debugger, _PREPARED, True)
-    with _guarded("stops are slow"):
-        _send_at_once(debugger)
-    with _guarded("steps go into fxls itself"):
-        _call_fxls_a_library(debugger)
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """One that a client asked for, as it asked for it; lines count from one."""
+
+    id: int
+    path: str
+    line: int
+    terms: tuple[Any, ...]
+    """Condition, hit count, message and the like, as pydevd takes them."""
 
 
-def _connected() -> _Debugger | None:
+class Debugger:
+    """A pydevd with a client. Any method may raise what `guarded` catches."""
+
+    def __init__(self, pydb: Any) -> None:
+        self._pydb = pydb
+
+    @property
+    def is_new(self) -> bool:
+        """Whether `adapt` was not called for it yet."""
+        return not hasattr(self._pydb, _ADAPTED)
+
+    def adapt(self, judge: Judge, on_request: Callable[[], None]) -> None:
+        """Make it quick, and let it step over fxls; once.
+
+        From then on `judge` says whether a condition holds in a frame, and `on_request`
+        is called, in a thread of its own, after the client changed its breakpoints.
+        """
+        setattr(self._pydb, _ADAPTED, True)
+        with guarded("stops are slow"):
+            self._send_at_once()
+        with guarded("a step may go into fxls itself"):
+            self._call_fxls_a_library()
+        with guarded("conditions are judged by debugpy"):
+            self._judge_conditions(judge)
+        with guarded("breakpoints that are set during the session are as they are set"):
+            self._listen(on_request)
+
+    def say(self, message: str) -> None:
+        """Show a message in the session's console, and where the editor shows notes."""
+        factory: Any = self._pydb.cmd_factory
+        self._send(factory.make_warning_message(f"fxls: {message}\n"))
+
+    def settle(self) -> None:
+        """Return when the request that is being taken has been."""
+        with self._locked():
+            pass
+
+    def received(self) -> tuple[Breakpoint, ...]:
+        """Every breakpoint in a file, also where there is no such file."""
+        return tuple(
+            Breakpoint(params[2], params[0], params[3], (params[1], *params[4:]))
+            for _, params in list(self._pydb.api_received_breakpoints.values())
+        )
+
+    def is_bound(self, breakpoint_: Breakpoint) -> bool:
+        """Whether it can stop the program."""
+        for key, (canonical, _) in list(self._pydb.api_received_breakpoints.items()):
+            if key[1] == breakpoint_.id:
+                bound = self._pydb.file_to_id_to_line_breakpoint.get(canonical, {})
+                return breakpoint_.id in bound
+        return False
+
+    def bind(self, breakpoint_: Breakpoint) -> None:
+        """Let a breakpoint stop the program, whose file was not there when it was set."""
+        with self._locked():
+            line = self._add(breakpoint_)
+        self._tell("changed", breakpoint_, line, verified=True)
+
+    def copy(self, breakpoint_: Breakpoint, path: str, line: int) -> Breakpoint:
+        """A new breakpoint on another line, on the same terms, unknown to the client."""
+        new = Breakpoint(next(_ids), path, line, breakpoint_.terms)
+        with self._locked():
+            self._add(new)
+        return new
+
+    def announce(self, new: Breakpoint) -> None:
+        """Tell the client of a breakpoint that it did not ask for."""
+        self._tell("new", new, new.line, verified=True)
+
+    def remove(self, old: Breakpoint) -> None:
+        """Undo `copy`."""
+        api: Any = sys.modules["_pydevd_bundle.pydevd_api"]
+        with self._locked():
+            api.PyDevdAPI().remove_breakpoint(
+                self._pydb, old.path, old.terms[0], old.id
+            )
+
+    def refuse(self, breakpoint_: Breakpoint, reason: str) -> None:
+        """Tell the client that a breakpoint stops nothing, and why."""
+        line = breakpoint_.line
+        self._tell("changed", breakpoint_, line, verified=False, message=reason)
+
+    def named(self) -> Iterator[Breakpoint]:
+        """The function breakpoints; the path of each is the name of the function."""
+        table: dict[str, Any] = self._pydb.function_breakpoint_name_to_breakpoint
+        for name, one in list(table.items()):
+            terms = (
+                *("python-line", one.condition, "None", one.expression),
+                *(one.suspend_policy, one.hit_condition, one.is_logpoint),
+            )
+            yield Breakpoint(one.breakpoint_id, name, 0, terms)
+
+    # -- inside ------------------------------------------------------------------
+
+    def _add(self, new: Breakpoint) -> int:
+        kind, *terms = new.terms
+        api: Any = sys.modules["_pydevd_bundle.pydevd_api"]
+        result = api.PyDevdAPI().add_breakpoint(
+            *(self._pydb, new.path, kind, new.id, new.line, *terms), adjust_line=True
+        )
+        return int(result.translated_line)
+
+    def _tell(
+        self,
+        reason: str,
+        about: Breakpoint,
+        line: int,
+        *,
+        verified: bool,
+        message: str | None = None,
+    ) -> None:
+        schema: Any = sys.modules["_pydevd_bundle._debug_adapter.pydevd_schema"]
+        command: Any = sys.modules["_pydevd_bundle.pydevd_net_command"]
+        told = schema.Breakpoint(
+            verified=verified,
+            id=about.id,
+            line=line,
+            source={"path": about.path},
+            **({} if message is None else {"message": message}),
+        )
+        event = schema.BreakpointEvent(schema.BreakpointEventBody(reason, told))
+        self._send(command.NetCommand(0, 0, event, is_json=True))
+
+    def _send(self, command: Any) -> None:
+        self._pydb.writer.add_command(command)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Generator[None]:
+        """Hold what pydevd holds while it takes a request.
+
+        Not for ever: the code that runs may be an expression that the client evaluates.
+        """
+        lock = self._pydb._main_lock
+        if not lock.acquire(timeout=_PATIENCE):
+            raise TimeoutError("the debugger is busy")
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _send_at_once(self) -> None:
+        # pydevd writes a message in two pieces; without this the second piece waits
+        # 40 ms for the other side to say that the first has come.
+        connection: socket.socket = self._pydb.writer.sock
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def _call_fxls_a_library(self) -> None:
+        """Let fxls be library code also where it is not installed in site-packages."""
+        filters = self._pydb._files_filtering
+        roots: list[str] = filters._get_library_roots()
+        folder = str(Path(fxls.__file__).parent)
+        if not any(folder.startswith(root) for root in roots):
+            filters.set_library_roots([*roots, folder])
+            self._pydb._clear_caches()
+
+    def _judge_conditions(self, judge: Judge) -> None:
+        own: Callable[[Any, Any, FrameType], object]
+        own = self._pydb.handle_breakpoint_condition
+
+        def handle(info: Any, breakpoint_: Any, frame: FrameType) -> object:
+            if not breakpoint_.condition:
+                return own(info, breakpoint_, frame)
+            if breakpoint_.handle_hit_condition(frame):
+                return True
+            return judge(breakpoint_.condition, frame)
+
+        self._pydb.handle_breakpoint_condition = handle
+
+    def _listen(self, on_request: Callable[[], None]) -> None:
+        api: Any = sys.modules["_pydevd_bundle.pydevd_api"].PyDevdAPI
+        pydb = self._pydb
+
+        def after(own: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(own)
+            def and_then(self: Any, to: Any, *args: Any, **kwargs: Any) -> Any:
+                answer = own(self, to, *args, **kwargs)
+                if to is pydb:
+                    _in_background(on_request)
+                return answer
+
+            return and_then
+
+        # Every request that sets the breakpoints of a file removes the earlier ones.
+        api.remove_all_breakpoints = after(api.remove_all_breakpoints)
+        api.set_function_breakpoints = after(api.set_function_breakpoints)
+
+
+def _in_background(call: Callable[[], None]) -> None:
+    """Call when the request that is being taken has been; the debugger looks away."""
+    thread = threading.Thread(target=call, name="fxls breakpoints", daemon=True)
+    for mark in ("pydev_do_not_trace", "is_pydev_daemon_thread"):
+        setattr(thread, mark, True)
+    thread.start()
+
+
+def connected() -> Debugger | None:
     """The debugger, when a client is connected to it."""
     if "pydevd" not in sys.modules:
         return None
-    with _guarded("breakpoints in new listings are not bound"):
+    with guarded("debugging is as it is without fxls"):
         constants: Any = sys.modules["_pydevd_bundle.pydevd_constants"]
-        debugger = constants.get_global_debugger()
-        if debugger is not None and debugger.writer is not None:
-            return debugger
+        pydb = constants.get_global_debugger()
+        if pydb is not None and pydb.writer is not None:
+            return Debugger(pydb)
     return None
 
 
-def _send_at_once(debugger: _Debugger) -> None:
-    # pydevd writes a message in two pieces; without this the second piece waits 40 ms
-    # for the other side to say that the first has come.
-    debugger.writer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-def _call_fxls_a_library(debugger: _Debugger) -> None:
-    """Let fxls be library code also where it is not installed in site-packages."""
-    roots: list[str] = debugger._files_filtering._get_library_roots()
-    folder = str(Path(fxls.__file__).parent)
-    if not any(folder.startswith(root) for root in roots):
-        debugger._files_filtering.set_library_roots([*roots, folder])
-        debugger._clear_caches()
-
-
 @contextlib.contextmanager
-def _guarded(what_fails: str) -> Generator[None]:
-    """Log once that this debugpy is not as we know it."""
+def guarded(what_happens: str) -> Generator[None]:
+    """Log, once, that this debugpy is not as we know it, and what happens because of it."""
     try:
         yield
-    except (AttributeError, ImportError, LookupError, TypeError, OSError) as error:
-        if what_fails not in _said:
-            _said.add(what_fails)
-            _log.warning("with this version of debugpy %s: %r", what_fails, error)
+    except (AttributeError, LookupError, TypeError, ValueError, OSError) as error:
+        if what_happens not in _said:
+            _said.add(what_happens)
+            _log.warning(
+                "fxls does not know this debugpy: %s (%r)", what_happens, error
+            )
 
 
-_PREPARED = "_fxls_prepared"
+_ADAPTED = "_fxls_adapted"
+_PATIENCE = 2.0
+_ids = itertools.count(1_000_000)
+"""Far above those that pydevd gives."""
 _said: set[str] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, cast
 
 from tests.debug.project import Project
 from tests.support.dap import Frame, Json, Session
@@ -65,6 +65,24 @@ class Debugged:
             assert [(b.line, b.verified) for b in breakpoints] == [
                 (one["line"], True) for one in wanted[path]
             ], breakpoints
+
+    def break_on(self, *functions: str) -> None:
+        """Ask for breakpoints by the name of a function."""
+        wanted = [{"name": name} for name in functions]
+        self.session.request("setFunctionBreakpoints", {"breakpoints": wanted})
+
+    def told(self) -> list[tuple[str, str, bool, str]]:
+        """What the adapter said of its own accord about breakpoints, so far."""
+        return [
+            (
+                str(event.body["reason"]),
+                self.project.place(Path(b["source"]["path"]), b["line"]),
+                b["verified"],
+                b.get("message", ""),
+            )
+            for event in self.session.events("breakpoint")
+            for b in [cast("dict[str, Any]", event.body["breakpoint"])]
+        ]
 
     def stopped(self) -> str:
         """Where the program stops next."""

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
-from fxls.listing import Listing
 from fxls.store import Store, class_name_of
 
 __all__ = ["Project"]
@@ -61,14 +60,12 @@ class Project:
             check=False,
         )
 
-    def listings(self) -> dict[Path, Listing]:
-        paths = sorted(self.store.root.glob("*.py"))
-        return {path: self.store.read(path) for path in paths}
-
     def listing(self, class_name: str) -> Path:
-        """The only listing of a class."""
-        (path,) = (p for p in self.listings() if class_name_of(p) == class_name)
-        return path
+        """The newest listing of a class."""
+        (identity,) = (i for i in self.store.identities() if i.class_name == class_name)
+        newest = self.store.newest(identity)
+        assert newest is not None
+        return newest.path
 
     def line(self, place: str) -> tuple[Path, int]:
         """The file and the line, counted from one, of ``Net:relu`` or ``file: text``."""

@@ -1,0 +1,175 @@
+"""Breakpoints hold to nodes: they are bound, and follow, whenever a listing appears."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from fxls.listing import Listing
+from fxls.runtime import conditions, pydevd
+from fxls.runtime.pydevd import Breakpoint, Debugger
+from fxls.store import Store, StoreError, class_name_of
+
+__all__ = ["Followed", "counterpart"]
+
+_PREFIX = "node:"
+"""What the name of a function breakpoint begins with that means a node."""
+
+
+class Followed:
+    """The breakpoints in the listings of one store.
+
+    - `running` gives the paths that code of this process was compiled under.
+    """
+
+    def __init__(self, store: Store, running: Callable[[], Iterable[Path]]) -> None:
+        self._store = store
+        self._running = running
+        self._done: set[tuple[int, Path]] = set()
+        """What was carried where already; the client may have removed it since."""
+        self._refused: set[Breakpoint] = set()
+        self._of_names: list[Breakpoint] = []
+
+    def attend(self) -> Debugger | None:
+        """The debugger that is connected, made ready when it was not yet."""
+        debugger = pydevd.connected()
+        if debugger is not None and debugger.is_new:
+            debugger.adapt(
+                conditions.judge(self._store.owns, debugger.say), self.changed
+            )
+        return debugger
+
+    def materialized(self, path: Path) -> None:
+        """Bind what waits for this listing, and carry over what is on earlier ones."""
+        debugger = self.attend()
+        if debugger is None:
+            return
+        with pydevd.guarded("breakpoints do not follow their nodes"):
+            received = debugger.received()
+            named = _named(debugger)
+            if received or named:
+                listing = self._read(path)
+                if listing is not None:
+                    self._carry(debugger, received, path, listing)
+                    self._put_named(debugger, named, path, listing)
+
+    def changed(self) -> None:
+        """Do the same for all listings that run, since the client changed its mind."""
+        debugger = pydevd.connected()
+        if debugger is None:
+            return
+        with pydevd.guarded("breakpoints by the name of a node stay as they were"):
+            debugger.settle()
+            while self._of_names:
+                debugger.remove(self._of_names.pop())
+        for path in self._running():
+            self.materialized(path)
+
+    def _carry(
+        self,
+        debugger: Debugger,
+        received: Iterable[Breakpoint],
+        path: Path,
+        listing: Listing,
+    ) -> None:
+        for breakpoint_ in received:
+            before = Path(breakpoint_.path)
+            if _is_same(before, path):
+                if not debugger.is_bound(breakpoint_) or breakpoint_ in self._refused:
+                    self._refused.discard(breakpoint_)
+                    debugger.bind(breakpoint_)
+            elif (
+                self._store.owns(before)
+                and class_name_of(before) == class_name_of(path)
+                and (breakpoint_.id, path) not in self._done
+            ):
+                self._done.add((breakpoint_.id, path))
+                self._follow(debugger, breakpoint_, path, listing)
+
+    def _follow(
+        self, debugger: Debugger, breakpoint_: Breakpoint, path: Path, new: Listing
+    ) -> None:
+        """Put on a listing what stands on another one of the same identity."""
+        before = Path(breakpoint_.path)
+        old = self._read(before)
+        if old is None or old.identity != new.identity:
+            return
+        line = breakpoint_.line - 1
+        node = next((i for i, f in enumerate(old.nodes) if f.line == line), None)
+        if node is None:
+            return
+        there = counterpart(old, node, new)
+        if there is not None:
+            line = new.nodes[there].line + 1
+            if _is_free(debugger, path, line):
+                debugger.announce(debugger.copy(breakpoint_, str(path), line))
+        if not any(_is_same(before, running) for running in self._running()):
+            name = old.nodes[node].name
+            self._refused.add(breakpoint_)
+            debugger.refuse(
+                breakpoint_,
+                f"the node {name} is not in the code that runs, {path.name}"
+                if there is None
+                else f"the code that runs is {path.name}, and stops there",
+            )
+
+    def _put_named(
+        self,
+        debugger: Debugger,
+        named: Iterable[Breakpoint],
+        path: Path,
+        listing: Listing,
+    ) -> None:
+        for breakpoint_ in named:
+            for line in _lines_named(listing, breakpoint_.path):
+                if _is_free(debugger, path, line):
+                    new = debugger.copy(breakpoint_, str(path), line)
+                    self._of_names.append(new)
+
+    def _read(self, path: Path) -> Listing | None:
+        try:
+            return self._store.read(path)
+        except StoreError:
+            return None
+
+
+def counterpart(old: Listing, node: int, new: Listing) -> int | None:
+    """The node of another revision that is what `node` was; None when it is gone.
+
+    It has the same name; or, when a pass renamed it, the same place among the calls of
+    one target, if there are as many of them as before.
+    """
+    facts = old.nodes[node]
+    for i, other in enumerate(new.nodes):
+        if other.name == facts.name:
+            return i
+    before, after = _alike(old, node, old), _alike(old, node, new)
+    return after[before.index(node)] if len(before) == len(after) else None
+
+
+def _alike(old: Listing, node: int, listing: Listing) -> list[int]:
+    wanted = (old.nodes[node].opcode, old.nodes[node].target)
+    return [i for i, f in enumerate(listing.nodes) if (f.opcode, f.target) == wanted]
+
+
+def _is_free(debugger: Debugger, path: Path, line: int) -> bool:
+    return not any(
+        one.line == line and _is_same(Path(one.path), path)
+        for one in debugger.received()
+    )
+
+
+def _named(debugger: Debugger) -> list[Breakpoint]:
+    return [one for one in debugger.named() if one.path.startswith(_PREFIX)]
+
+
+def _lines_named(listing: Listing, name: str) -> Iterator[int]:
+    """The lines, from one, of ``node:relu`` or ``node:Net.relu``."""
+    class_name, _, node = name.removeprefix(_PREFIX).strip().rpartition(".")
+    if class_name in ("", listing.identity.class_name):
+        yield from (f.line + 1 for f in listing.nodes if f.name == node)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

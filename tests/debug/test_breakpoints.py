@@ -1,0 +1,145 @@
+"""Breakpoints hold to nodes, also where debugpy alone would lose them."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import time
+
+import pytest
+
+from tests.debug.conftest import NET, RUN
+from tests.debug.debugged import Debugged
+from tests.debug.project import Project
+
+pytestmark = pytest.mark.slow
+
+LATER = NET.replace(
+    "hidden = self.block(self.linear(x))", "hidden = self.block(self.linear(x) - 1)"
+).replace(".sum()", ".mean()")
+
+LOOP = """\
+    import torch
+    import fxls
+    from fxls import engine as fx
+    from net import Net
+
+    fxls.install()
+    gm = fx.symbolic_trace(Net())
+    for _ in range(3):
+        y = gm(torch.ones(2, 4))
+    print("ran", tuple(y.shape))
+    """
+
+
+def test_a_breakpoint_waits_for_its_listing(project: Project) -> None:
+    project.write({"net.py": NET, "run.py": RUN})
+    project.trace("net.py")
+    path, line = project.line("Net:relu")
+    shutil.rmtree(project.store.root)
+    with Debugged(project) as debugged:
+        session = debugged.session
+        answers = session.launch(project.folder / "run.py", breakpoints={path: [line]})
+        assert not answers[path][0].verified
+        assert debugged.stopped() == "Net:relu"
+        assert debugged.told() == [("changed", "Net:relu", True, "")]
+        assert debugged.finish() == "ran ()\n"
+
+
+def test_a_breakpoint_follows_its_node_to_the_text_that_runs(project: Project) -> None:
+    project.write({"net.py": NET, "run.py": RUN})
+    project.trace("net.py")
+    old, _ = project.line("Net:relu")
+    lines = [project.line(place)[1] for place in ("Net:relu", "Net:sum_1")]
+    project.write({"net.py": LATER})
+    with Debugged(project) as debugged:
+        debugged.session.launch(project.folder / "run.py", breakpoints={old: lines})
+        assert debugged.stopped() == "Net:relu"
+        new = project.listing("Net")
+        assert new != old
+        assert debugged.session.top().source.path == str(new)
+        assert debugged.told() == [
+            ("new", "Net:relu", True, ""),
+            (
+                *("changed", "Net:relu", False),
+                f"the code that runs is {new.name}, and stops there",
+            ),
+            (
+                *("changed", "Net:sum_1", False),
+                f"the node sum_1 is not in the code that runs, {new.name}",
+            ),
+        ]
+        assert debugged.finish() == "ran ()\n"
+
+
+def test_a_condition_that_cannot_be_judged_is_said_and_stops_once(
+    traced: Project,
+) -> None:
+    traced.write({"loop.py": LOOP})
+    with Debugged(traced) as debugged:
+        debugged.launch(
+            "loop.py",
+            stop_at=[
+                "Net:add if linear != 77",
+                "Net:relu if nowhere > 1",
+                "Net:scaled if (relu < 0).any()",
+                "Net:sum_1 if scaled.shape == (2, 4)",
+            ],
+        )
+        assert debugged.stopped() == "Net:add"
+        assert debugged.resume() == "Net:relu"
+        assert debugged.resume() == "Net:sum_1"
+        assert debugged.resume() == "Net:sum_1"
+        assert debugged.resume() == "Net:sum_1"
+        assert debugged.finish() == "ran ()\n"
+        said = debugged.session.output("important").split("fxls: ")[1:]
+    path, add = traced.line("Net:add")
+    _, relu = traced.line("Net:relu")
+    assert said == [
+        (
+            f"stopped on line {add} of {path.name}, because its condition cannot be judged:"
+            " linear != 77\n"
+            "  RuntimeError: Boolean value of Tensor with more than one value is ambiguous\n"
+            "  Say which is meant: (linear != 77).any() or .all()\n"
+            "  It will not stop here for this reason again.\n"
+        ),
+        (
+            f"stopped on line {relu} of {path.name}, because its condition cannot be judged:"
+            " nowhere > 1\n"
+            "  NameError: name 'nowhere' is not defined\n"
+            "  Names are those of the nodes that the listing has bound so far.\n"
+            "  It will not stop here for this reason again.\n"
+        ),
+    ]
+
+
+def test_a_node_is_broken_on_by_its_name(traced: Project) -> None:
+    traced.write({"loop.py": LOOP})
+    with Debugged(traced) as debugged:
+        debugged.launch("loop.py", stop_at=["loop.py: fxls.install()"])
+        assert debugged.stopped() == "loop.py: fxls.install()"
+        debugged.break_on("node:relu")
+        assert debugged.resume() == "Net:relu"
+        debugged.break_on("node:Net.sum_1", "node:Other.add")
+        assert debugged.resume() == "Net:sum_1"
+        assert debugged.resume() == "Net:sum_1"
+        debugged.break_on()
+        assert debugged.finish() == "ran ()\n"
+
+
+def test_answers_come_at_once(traced: Project) -> None:
+    with Debugged(traced) as debugged:
+        debugged.launch(stop_at=["run.py: fxls.install()", "Net:linear"])
+        assert debugged.stopped() == "run.py: fxls.install()"
+        before = seconds_for_an_answer(debugged)
+        assert debugged.resume() == "Net:linear"
+        assert seconds_for_an_answer(debugged) < before / 4
+
+
+def seconds_for_an_answer(debugged: Debugged) -> float:
+    def ask() -> float:
+        start = time.perf_counter()
+        debugged.session.evaluate("1")
+        return time.perf_counter() - start
+
+    return statistics.median(ask() for _ in range(15))
