@@ -1,0 +1,88 @@
+"""What is not a ratio of two times: memory, the start, how deep and how fast it grows."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import subprocess
+import sys
+import threading
+import tracemalloc
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks import models
+from benchmarks.cases import Fx, growing
+from benchmarks.measure import exponent, seconds
+
+__all__ = ["bytes_per_node", "deepest", "exponents", "import_seconds"]
+
+
+def bytes_per_node(fx: Fx, nodes: int = 10_000) -> float:
+    """What a traced graph keeps, for each of its nodes."""
+    model = models.Chain(nodes)
+    fx.Tracer().trace(model)  # what is made once for the process
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    graph = fx.Tracer().trace(model)
+    gc.collect()
+    took = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    return took / len(graph.nodes)
+
+
+def import_seconds(runs: int) -> float:
+    """The CPU time of importing the engine behind torch, in a new process."""
+    program = (
+        "import time, torch; began = time.process_time(); import fxls.engine;"
+        "print(time.process_time() - began)"
+    )
+    command = [sys.executable, "-c", program]
+    return statistics.median(
+        float(subprocess.run(command, capture_output=True, check=True).stdout)
+        for _ in range(runs + 1)
+    )
+
+
+def deepest(fx: Fx) -> int:
+    """How deep modules can lie in one another, under the usual recursion limit.
+
+    In a thread of its own, whose stack is empty but for that.
+    """
+    found: list[int] = []
+
+    def search() -> None:
+        low, high = 50, 400
+        while high - low > 1:
+            depth = (low + high) // 2
+            try:
+                fx.Tracer().trace(models.Nested(depth))
+            except RecursionError:
+                high = depth
+            else:
+                low = depth
+        found.append(low)
+
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    thread = threading.Thread(target=search)
+    thread.start()
+    thread.join()
+    sys.setrecursionlimit(before)
+    return found[0]
+
+
+def exponents(
+    fx: Any, sizes: Sequence[int], runs: int
+) -> dict[str, tuple[float, tuple[float, ...]]]:
+    """Per operation the exponent of its growth, and the seconds for each size."""
+    result: dict[str, tuple[float, tuple[float, ...]]] = {}
+    for operation, make in growing().items():
+        times: list[float] = []
+        for size in sizes:
+            prepare = make(fx, size)
+            loops = max(1, sizes[0] // size)
+            times.append(min(seconds(prepare(), loops) for _ in range(runs)))
+        result[operation] = (exponent(sizes, times), tuple(times))
+    return result

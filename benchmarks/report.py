@@ -1,0 +1,104 @@
+"""Measurements as tables, for the terminal and for docs/performance.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.cases import Case
+from benchmarks.measure import Comparison
+
+__all__ = ["Limits", "limits_table", "line", "table", "write"]
+
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+_BEGIN = "<!-- benchmarks.engine: begin -->"
+_END = "<!-- benchmarks.engine: end -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is not a ratio of two times; pairs are of ``torch.fx`` and of ours."""
+
+    bytes_per_node: tuple[float, float]
+    deepest: tuple[int, int]
+    import_seconds: float
+    sizes: tuple[int, ...]
+    growth: dict[str, tuple[float, tuple[float, ...]]]
+    """Per operation the exponent, and the seconds at each size."""
+
+
+def line(case: Case, result: Comparison) -> str:
+    """One row for the terminal."""
+    mark = " " if result.ratio >= case.target else "-"
+    return (
+        f"{mark} {case.operation + ', ' + case.on:62}"
+        f"{_time(result.theirs):>9}{_time(result.ours):>9}"
+        f"{_times(result.ratio):>8} ({_times(result.low)}-{_times(result.high)})"
+        f"  target {case.target:g}"
+    )
+
+
+def table(rows: Sequence[tuple[Case, Comparison]]) -> str:
+    """The rows as a table in Markdown."""
+    lines = [
+        "| operation | on | torch.fx | ours | ratio | quartiles | target | |",
+        "|---|---|---:|---:|---:|---|---:|---|",
+    ]
+    lines += [
+        f"| {case.operation} | {case.on} | {_time(result.theirs)} |"
+        f" {_time(result.ours)} | {_times(result.ratio)} |"
+        f" {_times(result.low)} to {_times(result.high)} | {case.target:g} |"
+        f" {'' if result.ratio >= case.target else 'below'} |"
+        for case, result in rows
+    ]
+    return "\n".join(lines)
+
+
+def limits_table(found: Limits) -> str:
+    """The limits as tables in Markdown."""
+    theirs, ours = found.bytes_per_node
+    their_depth, our_depth = found.deepest
+    sizes = " | ".join(f"{size:,}" for size in found.sizes)
+    lines = [
+        "| | torch.fx | ours | target |",
+        "|---|---:|---:|---:|",
+        f"| bytes per node of a traced chain | {theirs:.0f} | {ours:.0f} | 500 |",
+        f"| deepest nesting of modules | {their_depth} | {our_depth} | 190 |",
+        f"| import after torch, ms | | {found.import_seconds * 1e3:.1f} | 15 |",
+        "",
+        f"| growth, microseconds a node at | {sizes} | exponent | target |",
+        f"|---|{'---:|' * len(found.sizes)}---:|---:|",
+    ]
+    for operation, (slope, times) in found.growth.items():
+        each = " | ".join(
+            f"{took / size * 1e6:.2f}"
+            for size, took in zip(found.sizes, times, strict=True)
+        )
+        lines.append(f"| {operation} | {each} | {slope:.2f} | 1.1 |")
+    return "\n".join(lines)
+
+
+def write(
+    rows: Sequence[tuple[Case, Comparison]], found: Limits, machine: str
+) -> None:
+    """Put the tables into docs/performance.md, between its markers."""
+    text = PAGE.read_text()
+    inside = "\n\n".join([f"Measured with {machine}.", table(rows), limits_table(found)])
+    between = re.compile(f"{re.escape(_BEGIN)}.*{re.escape(_END)}", re.DOTALL)
+    assert between.search(text), f"{PAGE} has no markers"
+    PAGE.write_text(between.sub(lambda _: f"{_BEGIN}\n{inside}\n{_END}", text))
+
+
+def _time(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            break
+    else:
+        unit, factor = "ns", 1e9
+    return f"{seconds * factor:.3g} {unit}"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.0f}x" if ratio >= 100 else f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.1f}x"
