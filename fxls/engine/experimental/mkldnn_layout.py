@@ -57,8 +57,8 @@ _KNOWN: frozenset[Any] = frozenset(
 """Modules and functions that oneDNN has an implementation of."""
 
 _KNOWN_FOR_TENSORS: frozenset[Any] = frozenset((operator.add, operator.mul))
-"""Those that it has one of unless an argument is a number: taken when one is a tensor
-that is in its layout already."""
+"""Those that it has one of for tensors: taken when one is in its layout already. It
+multiplies by a number as well, on the right."""
 
 _CONVERTED: dict[type[nn.Module], Callable[[nn.Module], nn.Module]] = {
     nn.Conv2d: lambda one: _layers.MkldnnConv2d(one, torch.float),
@@ -274,7 +274,12 @@ def _is_known(node: Node, modules: dict[str, nn.Module]) -> bool:
     if node.op != "call_function":
         return False
     if node.target in _KNOWN_FOR_TENSORS:
-        return any(getattr(one, "target", None) == _BACK for one in node.args)
+        first, second = node.args
+        return (
+            any(getattr(one, "target", None) == _BACK for one in node.args)
+            and (isinstance(second, Node) or node.target is operator.mul)
+            and isinstance(first, Node)
+        )
     return node.target in _KNOWN
 
 

@@ -39,6 +39,10 @@ def program(x: torch.Tensor) -> torch.Tensor:
     return torch.relu(x)
 
 
+def program_of_two(_x: Any, _y: Any) -> None:
+    pass
+
+
 def module() -> fx.GraphModule:
     return fx.symbolic_trace(program)
 
@@ -125,7 +129,7 @@ def test_checks_run_before_and_with_the_flag_behind_each_pass() -> None:
 
     assert seen == [torch.relu, torch.neg, torch.abs]
     with pytest.raises(TypeError, match="only take in one variable"):
-        manager.add_checks(cast("Any", dict))
+        manager.add_checks(cast("Any", program_of_two))
 
 
 def test_a_pass_as_a_class_checks_before_and_behind() -> None:
