@@ -85,10 +85,11 @@ class TestConstruction:
 
     def test_every_instance_has_a_class_of_its_own(self) -> None:
         first, second = made({}, doubling()), made({}, doubling())
-        third = type(first).__new__(type(first))
+        kind: Any = type(first)
+        third = kind.__new__(kind)
         third.__init__({}, doubling())
 
-        kinds = {type(first), type(second), type(third)}
+        kinds: set[Any] = {kind, type(second), type(third)}
         assert len(kinds) == 3
         assert {kind.__mro__[1] for kind in kinds} == {fx.GraphModule}
         assert third(4) == 8
@@ -272,7 +273,9 @@ class TestSubmodules:
 
     def test_what_the_graph_does_not_use_is_deleted(self) -> None:
         root = InModuleList()
-        root.blocks.append(nn.Sequential(nn.ReLU(), nn.Sequential(nn.ReLU())))
+        cast("Any", root.blocks).append(
+            nn.Sequential(nn.ReLU(), nn.Sequential(nn.ReLU()))
+        )
         module = fx.GraphModule(root, fx.Tracer().trace(root))
         module.add_submodule("blocks.0.extra.deep", nn.ReLU())
         module.add_submodule("idle.deep", nn.ReLU())
