@@ -13,8 +13,9 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "fxls").rglob("*.py"))
 PROGRAMS = [*MODULES, *sorted((ROOT / "tools").rglob("*.py"))]
 
-MAY_CATCH_EVERYTHING = {"fxls/server.py", "fxls/worker/guard.py"}
-"""The server's handler wrapper and the worker's request loop."""
+MAY_CATCH_EVERYTHING = {"fxls/server.py", "fxls/worker/guard.py", "fxls/attempt.py"}
+"""The server's handler wrapper, the worker's request loop, and what runs of the user's
+inside the debugger."""
 
 MAY_READ_THE_ENVIRONMENT = {
     "fxls/cli.py",
@@ -27,7 +28,7 @@ MOST_TYPE_IGNORES = 60
 """A ceiling that only goes down: torch's untyped API forces each of them."""
 
 MOST_LINES = 500
-LONGER = {"fxls/engine/graph.py": 650, "fxls/engine/node.py": 550}
+LONGER = {"fxls/engine/graph.py": 650, "fxls/engine/node.py": 560}
 """Files that may be longer: FX's API puts all of a graph, or a node, into one class."""
 
 BANNED = re.compile(
@@ -104,9 +105,10 @@ def test_the_import_contract_holds() -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_torch_fx_is_named_in_the_runtime_alone() -> None:
-    named = {path for path in MODULES if names_torch_fx(path)}
-    assert {name(path).split("/")[1] for path in named} <= {"runtime"}
+def test_torch_fx_is_named_where_its_objects_are_made() -> None:
+    named = {name(path) for path in MODULES if names_torch_fx(path)}
+    outside = {one for one in named if one.split("/")[1] != "runtime"}
+    assert outside == {"fxls/engine/bridge.py"}
 
 
 @pytest.mark.parametrize(

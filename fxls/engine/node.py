@@ -20,7 +20,10 @@ from fxls.engine.arguments import (
 from fxls.engine.immutable_collections import immutable_dict
 
 if TYPE_CHECKING:
+    import torch
+
     from fxls.engine.graph import Graph
+    from fxls.engine.operator_schemas import ArgsKwargsPair
     from fxls.engine.origin import RawOrigin, ScopeSnapshot
     from fxls.listing import Origin
 
@@ -312,6 +315,29 @@ class Node(Reference):
         from fxls.engine.purity import is_impure  # noqa: PLC0415 - needs Node
 
         return is_impure(self, impure_random=impure_random)
+
+    def normalized_arguments(
+        self,
+        root: torch.nn.Module,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,  # noqa: FBT001, FBT002 - FX's signature
+    ) -> ArgsKwargsPair | None:
+        """The arguments as the signature of what is called has them, with defaults.
+
+        None for what has no signature; `root` has the submodules. See
+        `operator_schemas.normalize_function`, also for `arg_types`.
+        """
+        from fxls.engine import operator_schemas  # noqa: PLC0415 - few nodes are asked
+
+        call = (cast("Any", self._target), self._args, self._kwargs)
+        only_kwargs = normalize_to_only_use_kwargs
+        if self._op == "call_function":
+            types = (arg_types, kwarg_types)
+            return operator_schemas.normalize_function(*call, *types, only_kwargs)
+        if self._op == "call_module":
+            return operator_schemas.normalize_module(root, *call, only_kwargs)
+        return None
 
     def format_node(
         self,

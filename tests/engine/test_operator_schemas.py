@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.fx
 from torch.fx import operator_schemas as theirs
 
 from fxls import engine as fx
@@ -168,3 +169,27 @@ def test_a_call_that_changes_its_argument_is_refused() -> None:
         ours.check_for_mutable_operation(aten.relu_.default, (1,), {})
     ours.check_for_mutable_operation(aten.relu.default, (1,), {})
     ours.check_for_mutable_operation(operator.add, (1, 2), {})
+
+
+@pytest.mark.parametrize("only_kwargs", [False, True])
+def test_a_node_gives_its_arguments_as_in_torch_fx(only_kwargs: bool) -> None:
+    class Calls(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(2, 2)
+
+        def forward(self, x: Any) -> Any:
+            return _F.softmax(self.linear(x), 1).neg().flatten(1)
+
+    def arguments(system: Any) -> list[str]:
+        module = system.symbolic_trace(Calls())
+        return [
+            str(
+                node.normalized_arguments(
+                    module, normalize_to_only_use_kwargs=only_kwargs
+                )
+            )
+            for node in module.graph.nodes
+        ]
+
+    assert arguments(fx) == arguments(torch.fx)
