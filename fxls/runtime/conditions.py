@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
+from fxls.attempt import Raised, attempt
 from fxls.runtime.pydevd import Judge
 
 __all__ = ["judge"]
@@ -25,16 +26,16 @@ def judge(owns: Callable[[Path], bool], say: Callable[[str], None]) -> Judge:
 
     def holds(condition: str, frame: FrameType) -> bool:
         path, line = frame.f_code.co_filename, frame.f_lineno
-        try:
-            return bool(eval(condition, frame.f_globals, frame.f_locals))
-        except Exception as error:  # noqa: BLE001 - the user's expression
-            if isinstance(error, NameError) and not owns(Path(path)):
-                return False
-            if (path, line, condition) in said:
-                return False
-            said.add((path, line, condition))
-            say(_message(condition, error, frame))
-            return True
+        result = attempt(lambda: bool(eval(condition, frame.f_globals, frame.f_locals)))
+        if not isinstance(result, Raised):
+            return result
+        if isinstance(result.error, NameError) and not owns(Path(path)):
+            return False
+        if (path, line, condition) in said:
+            return False
+        said.add((path, line, condition))
+        say(_message(condition, result.error, frame))
+        return True
 
     return holds
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import itertools
 import logging
 import socket
@@ -21,6 +22,7 @@ from types import FrameType
 from typing import Any
 
 import fxls
+from fxls.tensor_view import TensorView
 
 __all__ = ["Breakpoint", "Debugger", "Judge", "connected", "guarded"]
 
@@ -63,6 +65,8 @@ class Debugger:
             self._send_at_once()
         with guarded("a step may go into fxls itself"):
             self._call_fxls_a_library()
+        with guarded("tensors are shown as debugpy shows them"):
+            _show_tensors()
         with guarded("conditions are judged by debugpy"):
             self._judge_conditions(judge)
         with guarded("breakpoints that are set during the session are as they are set"):
@@ -228,6 +232,20 @@ class Debugger:
         api.set_function_breakpoints = after(api.set_function_breakpoints)
 
 
+def _show_tensors() -> None:
+    """Do what pydevd does with the plugin that is installed beside fxls.
+
+    It does not find the plugin of an editable installation, nor one that came too late.
+    """
+    api: Any = importlib.import_module("_pydevd_bundle.pydevd_extension_api")
+    extensions: Any = importlib.import_module("_pydevd_bundle.pydevd_extension_utils")
+    for kind in (api.StrPresentationProvider, api.TypeResolveProvider):
+        kind.register(TensorView)
+        known: list[Any] = extensions.extensions_of_type(kind)
+        if not any(isinstance(one, TensorView) for one in known):
+            known.insert(0, TensorView())
+
+
 def _in_background(call: Callable[[], None]) -> None:
     """Call when the request that is being taken has been; the debugger looks away."""
     thread = threading.Thread(target=call, name="fxls breakpoints", daemon=True)
@@ -253,7 +271,14 @@ def guarded(what_happens: str) -> Generator[None]:
     """Log, once, that this debugpy is not as we know it, and what happens because of it."""
     try:
         yield
-    except (AttributeError, LookupError, TypeError, ValueError, OSError) as error:
+    except (
+        AttributeError,
+        ImportError,
+        LookupError,
+        TypeError,
+        ValueError,
+        OSError,
+    ) as error:
         if what_happens not in _said:
             _said.add(what_happens)
             _log.warning(

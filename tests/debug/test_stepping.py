@@ -86,3 +86,28 @@ def test_a_listing_made_by_the_worker_is_hit_when_its_model_file_is_the_program(
             f"<module> @ {source}: y = gm(torch.ones(2, 4))",
         ]
         assert debugged.finish() == "ran ()\n"
+
+
+@pytest.mark.parametrize("installed", ["editable", "site-packages"])
+def test_tensors_are_shown_by_their_shape_and_numbers(
+    traced: Project, installed: str, request: pytest.FixtureRequest
+) -> None:
+    env: dict[str, str] = {}
+    stop_at = "Net:relu"
+    if installed == "site-packages":
+        # There debugpy finds the plugin, and nobody has to install the runtime.
+        folder: Path = request.getfixturevalue("site_packages")
+        env["PYTHONPATH"] = str(folder)
+        stop_at = "run.py: fxls.install()"
+    with Debugged(traced) as debugged:
+        debugged.launch(stop_at=[stop_at], env=env)
+        assert debugged.stopped() == stop_at
+        session = debugged.session
+        shown = session.hover("torch.tensor([[1.0, 2.0], [float('nan'), 4.0]])")
+        line = "float32 (2, 2) cpu, min 1 max 4 mean 2.333, 1 NaN, [1, 2, ...]"
+        assert shown.value == line
+        parts = {p.name: p.value for p in session.variables(shown.variables_reference)}
+        assert parts["shape"] == "torch.Size([2, 2])"
+        assert parts["[1]"] == "float32 (2,) cpu, min 4 max 4 mean 4, 1 NaN, [nan, 4]"
+        if stop_at == "Net:relu":
+            assert session.locals()["add"].startswith("float32 (2, 4) cpu grad, min ")
