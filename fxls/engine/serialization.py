@@ -318,7 +318,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | set | frozenset):
         return kind([_plain(part) for part in cast("Sequence[Any]", value)])
     if _needs_name(value):
-        return _by_name(value)
+        named = _by_name(value)
+        if named is value:
+            raise _NotPlain
+        return named
     if callable(value) and _is_importable(value):
         return value
     if isinstance(value, type):
