@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -11,7 +11,7 @@ import torch
 from fxls.listing import Items, Plain, Tensor, Value
 from fxls.runtime.written import written
 
-__all__ = ["value_of"]
+__all__ = ["note_value", "value_of"]
 
 _LONGEST = 60
 """Characters of a plain value that are kept."""
@@ -19,10 +19,23 @@ _LONGEST = 60
 
 def value_of(meta: Mapping[str, Any]) -> Value | None:
     """The facts that a node's `meta` holds of its value; None when it holds none."""
+    if _SEEN in meta:
+        return meta[_SEEN]
     for key in ("val", "tensor_meta", "example_value"):
         if key in meta:
             return _value(meta[key])
     return _plain_from(meta["type"]) if "type" in meta else None
+
+
+def note_value(meta: MutableMapping[str, Any], value: Any) -> None:
+    """Note what a node's value was seen to be.
+
+    Says more than FX's ``tensor_meta``: the device, and values that are no tensors.
+    """
+    meta[_SEEN] = _value(value)
+
+
+_SEEN = "fxls_value"
 
 
 def _value(value: Any) -> Value:

@@ -16,9 +16,9 @@ import torch
 
 from fxls.engine import GraphModule, Interpreter, Node, symbolic_trace
 from fxls.engine.node import Argument, Target
-from fxls.engine.passes.shape_prop import note
 from fxls.listing import Failure, Reason
 from fxls.runtime import listing_of
+from fxls.runtime.values import note_value
 from fxls.store import Store, StoreError, locate
 from fxls.wire import Failed, Trace, Traced
 from fxls.worker.deaths import out_of_time
@@ -153,7 +153,7 @@ class Attempt:
 
 
 class _Run(Interpreter):
-    """Notes what each value is, as `ShapeProp` does, and which node runs.
+    """Notes what each value is, and which node runs.
 
     `ShapeProp` itself prints and renames what a node raises.
     """
@@ -167,7 +167,7 @@ class _Run(Interpreter):
     def run_node(self, n: Node) -> object:
         self.node = n
         value = super().run_node(n)
-        note(n, value)
+        note_value(n.meta, value)
         return value
 
     def placeholder(
