@@ -1,52 +1,125 @@
-"""What is said, on standard error, when a generated forward raises."""
+"""What is said when a generated forward raises.
+
+The exception gets a note with the node, the source that it came from and the inputs that
+it had: whoever prints the exception prints that. FX's own sentence goes to standard
+error, where programs that watch for it find it.
+"""
 
 from __future__ import annotations
 
 import linecache
 import sys
-import traceback
-from types import FunctionType
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from operator import attrgetter
+from types import FrameType, FunctionType, TracebackType
+from typing import TYPE_CHECKING, Any, cast
 
+import torch
+
+from fxls.attempt import Raised, attempt
 from fxls.engine import origin
+from fxls.engine.errors import TraceError
 
 if TYPE_CHECKING:
     from fxls.engine.compile import ForwardCode
+    from fxls.engine.node import Node
+    from fxls.listing import Place
 
 __all__ = ["report"]
 
+_PLACES = 4
+"""Frames of the source that are shown, the innermost ones."""
+_INPUTS = 8
+_LONGEST = 120
 
-def report(code: ForwardCode, forward: object, error: Exception) -> None:
-    """Show the line of the generated code that raised, and the user's line behind it.
 
-    Says nothing when the error comes from further inside: from a submodule, or from a
-    function that the generated code calls.
+def report(
+    code: ForwardCode, name: str, forward: object, error: Exception, *, aloud: bool
+) -> None:
+    """Note on an error which node of the module called `name` raised it.
+
+    `aloud` says FX's sentence as well, when no function that the code calls is to blame.
     """
     tb = error.__traceback__
-    assert tb is not None, "the error was caught a moment ago"
-    while tb.tb_next is not None:
+    while tb is not None and not _is_of(tb, forward):
         tb = tb.tb_next
-    running = tb.tb_frame.f_code
-    if not isinstance(forward, FunctionType) or running is not forward.__code__:
+    if tb is None:
         return
-    at = tb.tb_lineno
-    lines = linecache.getlines(running.co_filename)
+    node = code.node_at(tb.tb_frame.f_code, tb.tb_lineno)
+    # What cannot be traced says where it is in the source itself.
+    if node is not None and not isinstance(error, TraceError):
+        error.add_note("\n".join(_note(node, name, tb)))
+    if aloud and tb.tb_next is None:
+        _say(tb)
+
+
+def _is_of(tb: TracebackType, forward: object) -> bool:
+    return isinstance(forward, FunctionType) and tb.tb_frame.f_code is forward.__code__
+
+
+def _note(node: Node, name: str, tb: TracebackType) -> Iterator[str]:
+    line = linecache.getline(tb.tb_frame.f_code.co_filename, tb.tb_lineno).strip()
+    yield f"Node {node.name} of {name}: {line.partition(';  ')[0]}"
+    found = node.origin
+    if found is not None:
+        for place in reversed(found.places[:_PLACES]):
+            yield from _source(place)
+    yield from list(_inputs(node, tb.tb_frame))[:_INPUTS]
+
+
+def _source(place: Place) -> Iterator[str]:
+    """A place as Python's tracebacks write it, with carets under the expression."""
+    start, end = place.span.start, place.span.end
+    yield f'  File "{place.path}", line {start.line + 1}, in {place.function}'
+    text = origin.source_line(place)
+    if text.strip():
+        indent = len(text) - len(text.lstrip())
+        stop = end.column if end.line == start.line else len(text.rstrip())
+        yield f"    {text.strip()}"
+        carets = "^" * max(1, stop - start.column)
+        if len(carets) < len(text.strip()):
+            yield f"    {' ' * (start.column - indent)}{carets}"
+
+
+def _inputs(node: Node, frame: FrameType) -> Iterator[str]:
+    """What the node was given, by the names that the code has for it."""
+    values = frame.f_locals
+    if node.op == "call_module":
+        path = str(node.target)
+        module = attempt(lambda: attrgetter(path)(values.get("self")))
+        yield f"  with {path}: {_short(module)}"
+    for used in node.all_input_nodes:
+        if used.name in values:
+            yield f"  with {used.name}: {_short(values[used.name])}"
+
+
+def _short(value: Any) -> str:
+    """A value by what errors are about: dtype, shape and device of every tensor."""
+    if isinstance(value, torch.Tensor):
+        device = "" if value.device.type == "cpu" else f" {value.device}"
+        kind = str(value.dtype).removeprefix("torch.")
+        return f"{kind} {tuple(value.shape)}{device}"
+    if isinstance(value, list | tuple):
+        items = [_short(one) for one in cast("list[Any]", value)[:_INPUTS]]
+        return f"[{', '.join(items)}]"
+    if isinstance(value, int | float | str | type(None) | torch.nn.Module):
+        text = attempt(lambda: " ".join(repr(value).split()))
+        if isinstance(text, Raised):
+            return type(value).__name__
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return type(value).__name__
+
+
+def _say(tb: TracebackType) -> None:
+    at, lines = tb.tb_lineno, linecache.getlines(tb.tb_frame.f_code.co_filename)
     marker = "~" * len(lines[at - 1].strip()) if at <= len(lines) else ""
-    named = "the traced Module's generated forward function"
     said = [
-        "".join(traceback.format_exception(error)),
-        f"Call using an FX-traced Module, line {at} of {named}:",
+        (
+            f"\n\nCall using an FX-traced Module, line {at} of the traced Module's generated"
+            " forward function:"
+        ),
         "".join(lines[max(0, at - 2) : at]),
         f"{marker}~~~ <--- HERE",
         "".join(lines[at : at + 2]),
     ]
-    node = code.node_at(running, at)
-    place = None if node is None else node.origin
-    if place is not None:
-        first = place.places[0]
-        said.append(
-            f"which is, in {first.function} of {first.path},"
-            f" line {first.span.start.line + 1}:\n"
-            f"    {origin.source_line(first).strip()}"
-        )
     print("\n".join(said), file=sys.stderr)  # noqa: T201 - FX says it there

@@ -136,7 +136,12 @@ class GraphModule(Module):
             # What Module.__call__ does, without a frame more.
             return self._call_impl(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # torch's
         except Exception as error:
-            forward_error.report(self._code, type(self).__dict__["forward"], error)
+            forward = type(self).__dict__["forward"]
+            # FX's sentence is for who has nothing else; the runtime is not that alone.
+            aloud = not is_eager()
+            forward_error.report(
+                self._code, self._get_name(), forward, error, aloud=aloud
+            )
             raise
 
     def add_submodule(self, target: str, m: Module) -> bool:
@@ -312,7 +317,7 @@ def _callable(f: Hook) -> Hook:
 def _indented(text: str) -> str:
     """All lines but the first one, and but empty ones, a level further in."""
     first, *rest = text.split("\n")
-    return "\n".join([first, *["    " + line for line in rest]])
+    return "\n".join([first, *["    " + line if line.strip() else "" for line in rest]])
 
 
 _UNPATCHED = Module.__call__

@@ -20,10 +20,13 @@ from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
 from fxls.runtime.breakpoints import Followed
 from fxls.runtime.listing_of import ListingText
+from fxls.runtime.producers import Producers
+from fxls.runtime.rank import launched_as
 from fxls.runtime.tables import source_digest
+from fxls.runtime.uncaught import show_text_that_ran
 from fxls.store import Store, StoreError, locate
 
-__all__ = ["install", "installed", "uninstall"]
+__all__ = ["finish", "install", "installed", "uninstall"]
 
 _log = logging.getLogger("fxls")
 
@@ -40,9 +43,14 @@ def install(store: str | os.PathLike[str] | None = None) -> Path:
         if _installed is not None and _installed[0].store.root == root:
             return root
         compiler = _Materializer(Store(root))
+        launched_as(os.environ)
+        if _installed is not None:
+            _installed[0].producers.take_out()
+        compiler.producers.put_in()
         before = engine_compile.set_compiler(compiler, eager=True)
         _installed = (compiler, before if _installed is None else _installed[1])
     compiler.attend()
+    show_text_that_ran()
     return root
 
 
@@ -53,7 +61,15 @@ def uninstall() -> None:
         if _installed is not None:
             compiler, eager = _installed[1]
             engine_compile.set_compiler(compiler, eager=eager)
+            _installed[0].producers.take_out()
             _installed = None
+
+
+def finish() -> None:
+    """Write what waits until the program has a moment; `uninstall` does it as well."""
+    installation = _installed
+    if installation is not None:
+        installation[0].producers.torch_fx.finish()
 
 
 def installed() -> Store | None:
@@ -71,6 +87,10 @@ class _Materializer:
         )
         self._followed = Followed(store, lambda: list(self._codes))
         self._said: set[str] = set()
+        followed = self._followed
+        self.producers = Producers(
+            store, self._codes, followed.attend, followed.materialized
+        )
 
     def attend(self) -> None:
         """Make a debugger ready that is connected."""

@@ -126,33 +126,47 @@ class TestReport:
     ) -> None:
         module = fx.symbolic_trace(Sum())
 
-        with pytest.raises(RuntimeError, match="must match the size"):
+        with pytest.raises(RuntimeError, match="must match the size") as raised:
             module(torch.ones(2), torch.ones(3))
 
-        said = capsys.readouterr().err
-        _, _, report = said.partition("\n\nCall using")
-        source = Sum.forward.__code__
-        assert report == (
-            " an FX-traced Module, line 5 of the traced Module's generated forward"
-            " function:\n"
+        assert capsys.readouterr().err == (
+            "\n\nCall using an FX-traced Module, line 5 of the traced Module's generated"
+            " forward function:\n"
             "def forward(self, x, y):\n"
             "    add = x + y;  x = y = None\n"
             "\n"
             "~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ <--- HERE\n"
             "    return add\n"
             "    \n"
-            f"which is, in Sum.forward of {source.co_filename},"
-            f" line {source.co_firstlineno + 1}:\n"
-            "    return x + y\n"
         )
+        source = Sum.forward.__code__
+        assert raised.value.__notes__ == [
+            (
+                "Node add of Sum: add = x + y\n"
+                f'  File "{source.co_filename}", line {source.co_firstlineno + 1},'
+                " in Sum.forward\n"
+                "    return x + y\n"
+                "           ^^^^^\n"
+                "  with x: float32 (2,)\n"
+                "  with y: float32 (3,)"
+            )
+        ]
 
-    def test_says_nothing_of_errors_further_inside(
+    def test_notes_errors_further_inside_and_does_not_say_them_aloud(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        with pytest.raises(RuntimeError, match="cannot be multiplied") as raised:
             fx.symbolic_trace(CallsLinear())(torch.ones(2, 2))
 
         assert capsys.readouterr().err == ""
+        (note,) = raised.value.__notes__
+        assert note.splitlines()[:1] == [
+            "Node linear of CallsLinear: linear = self.linear(x)"
+        ]
+        assert note.splitlines()[-2:] == [
+            "  with linear: Linear(in_features=3, out_features=3, bias=True)",
+            "  with x: float32 (2, 2)",
+        ]
 
     def test_is_said_once_by_the_module_whose_code_raised(
         self, capsys: pytest.CaptureFixture[str]
@@ -162,10 +176,14 @@ class TestReport:
         graph.output(graph.call_module("inner", (x, y)))
         outer = fx.GraphModule({"inner": adding()}, graph)
 
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RuntimeError) as raised:
             outer(torch.ones(2), torch.ones(3))
 
         assert capsys.readouterr().err.count("Call using an FX-traced Module") == 1
+        assert [note.splitlines()[0] for note in raised.value.__notes__] == [
+            "Node add of Adding: add = x + y",
+            "Node inner of GraphModule: inner = self.inner(x, y)",
+        ]
 
 
 class CallsLinear(nn.Module):
