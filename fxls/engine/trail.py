@@ -16,7 +16,14 @@ import torch
 
 from fxls.engine.origin import RETURN, RawOrigin
 
-__all__ = ["Trail", "innermost", "is_source", "of_traceback", "source_frame"]
+__all__ = [
+    "Trail",
+    "innermost",
+    "is_source",
+    "is_source_file",
+    "of_traceback",
+    "source_frame",
+]
 
 
 class Trail:
@@ -104,7 +111,11 @@ def innermost(frame: FrameType | None) -> RawOrigin | None:
 
 def is_source(code: CodeType) -> bool:
     """Whether code is of the source, by the file it is in."""
-    path = code.co_filename
+    return is_source_file(code.co_filename)
+
+
+def is_source_file(path: str) -> bool:
+    """Whether code of this file, as code objects name it, is of the source."""
     if path.startswith(("<frozen ", *_ENGINES)):
         return False
     return _INSTALLED in path or not path.startswith(_STANDARD)
@@ -146,7 +157,10 @@ def _folder(path: Path) -> str:
 
 
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
-_ENGINES = (_folder(Path(__file__).parent), _folder(Path(torch.__file__).parent))
+_ENGINES = (
+    _folder(Path(__file__).parent.parent),
+    _folder(Path(torch.__file__).parent),
+)
 _STANDARD = tuple(
     _folder(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib")
 )

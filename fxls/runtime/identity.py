@@ -7,6 +7,7 @@ import torch
 from fxls.engine.graph import Graph
 from fxls.listing import Identity
 from fxls.runtime.modules import importable_name, name_of_file
+from fxls.runtime.rank import rank
 
 __all__ = ["identity_of"]
 
@@ -18,12 +19,14 @@ def identity_of(module: torch.nn.Module, graph: Graph) -> Identity:
     """
     traced = graph.traced
     if traced is not None:
-        return Identity(importable_name(traced[0]), traced[1])
+        return Identity(importable_name(traced[0]), traced[1], rank=rank())
     for node in graph.nodes:
         found = node.origin
         if found is not None:
             place = found.places[-1]
             qualname = place.function.rpartition(".")[0]
-            return Identity(name_of_file(place.path), qualname or place.function)
+            return Identity(
+                name_of_file(place.path), qualname or place.function, rank=rank()
+            )
     kind = type(module)
-    return Identity(importable_name(kind.__module__), kind.__name__)
+    return Identity(importable_name(kind.__module__), kind.__name__, rank=rank())

@@ -74,6 +74,10 @@ class Instances:
                 os.utime(facts, ns=(stamp, stamp))
         else:
             files.write(self._root, facts, sidecar, modified=stamp)
+        self.put_text(path, text)
+
+    def put_text(self, path: Path, text: bytes) -> None:
+        """Write a text, unless it is there as it should be; raises `Unwritable`."""
         # One look, because another writer may put the text there at any moment.
         held = _content(path)
         if held != text:

@@ -120,6 +120,17 @@ class Store:
         )
         return path
 
+    def write_text(self, class_name: str, text: str) -> Path:
+        """Write a text whose facts come later, unless it is there.
+
+        Until `materialize` is called nobody is told of it, and `read` says that its
+        facts are missing. Raises `Unwritable`.
+        """
+        path = self.path_of(class_name, text)
+        self._ignore()
+        self._instances.put_text(path, text.encode())
+        return path
+
     def read(self, path: Path) -> Listing:
         """The newest instance of a listing.
 

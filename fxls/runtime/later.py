@@ -1,0 +1,95 @@
+"""Work that can wait until the program has made what it is making.
+
+The facts of a graph take as long as the graph itself took, and whoever makes graphs
+makes several. So they are written by a thread of their own, which exists for as long as
+there is work, and which the end of the program waits for. A kill loses what waits.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Hashable
+
+__all__ = ["Later"]
+
+_QUIET = 0.05
+"""Seconds without new work after which the work begins."""
+
+_LONGEST = 1.0
+"""Seconds after which it begins anyway."""
+
+
+class Later:
+    """Work to be done soon; of two pieces with the same key, the last one.
+
+    - A piece must not raise.
+    - With a debugger it is done at once, because who stops in a listing wants its facts.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+        os.register_at_fork(before=self._before_fork, after_in_child=self._forget)
+
+    def add(self, key: Hashable, work: Callable[[], None]) -> None:
+        """Let `work` be done soon."""
+        with self._lock:
+            self._waiting.pop(key, None)
+            self._waiting[key] = work
+            self._added += 1
+        if "pydevd" in sys.modules or not self._started():
+            self.finish()
+
+    def finish(self) -> None:
+        """Do all of it now."""
+        with self._doing:
+            while (work := self._next()) is not None:
+                work()
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._lock:
+            first = next(iter(self._waiting), None)
+            return None if first is None else self._waiting.pop(first)
+
+    def _started(self) -> bool:
+        with self._lock:
+            if self._thread is not None:
+                return True
+            thread = threading.Thread(target=self._run, name="fxls facts")
+            # debugpy neither traces nor stops a thread that says so.
+            thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True  # pyright: ignore[reportAttributeAccessIssue]  # debugpy's own marks
+            try:
+                thread.start()
+            except RuntimeError:
+                return False  # the interpreter ends, or there are too many threads
+            self._thread = thread
+            return True
+
+    def _run(self) -> None:
+        started, seen = time.monotonic(), -1
+        # Joined with the main thread, so that the end of the program is not waited out.
+        while seen != self._added and time.monotonic() - started < _LONGEST:
+            seen = self._added
+            threading.main_thread().join(_QUIET)
+        while True:
+            self.finish()
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+
+    def _before_fork(self) -> None:
+        """Leave no thread behind that a child would miss."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            self.finish()
+            thread.join()
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        self._doing = threading.RLock()
+        self._waiting: dict[Hashable, Callable[[], None]] = {}
+        self._thread: threading.Thread | None = None
+        self._added = 0

@@ -1,0 +1,30 @@
+"""Attributes of other people's modules and classes, replaced for a while."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Patches"]
+
+
+class Patches:
+    """What is replaced, and by what; `undo` puts the identical objects back.
+
+    - Where somebody else replaced our object in turn, theirs stays. What is put in an
+      attribute must therefore do no more than the original once it is undone.
+    """
+
+    def __init__(self) -> None:
+        self._done: list[tuple[Any, str, Any, Any]] = []
+
+    def put(self, owner: Any, name: str, value: Any) -> None:
+        """Replace an attribute that `owner` itself has."""
+        self._done.append((owner, name, vars(owner)[name], value))
+        setattr(owner, name, value)
+
+    def undo(self) -> None:
+        """Give every owner its own back."""
+        while self._done:
+            owner, name, before, value = self._done.pop()
+            if vars(owner).get(name) is value:
+                setattr(owner, name, before)

@@ -1,0 +1,36 @@
+"""Everybody who makes graphs, besides the engine: hooked in, and out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from types import CodeType
+
+from fxls.runtime.patches import Patches
+from fxls.runtime.torch_fx import TorchFx
+from fxls.store import Store
+
+__all__ = ["Producers"]
+
+
+class Producers:
+    """The hooks of one installation."""
+
+    def __init__(
+        self,
+        store: Store,
+        codes: MutableMapping[Path, CodeType],
+        attend: Callable[[], None],
+        materialized: Callable[[Path], None],
+    ) -> None:
+        self._patches = Patches()
+        self.torch_fx = TorchFx(store, codes, attend, materialized)
+
+    def put_in(self) -> None:
+        """Hook into everybody."""
+        self.torch_fx.put_in(self._patches)
+
+    def take_out(self) -> None:
+        """Put every attribute back, and write what is not written yet."""
+        self._patches.undo()
+        self.torch_fx.finish()

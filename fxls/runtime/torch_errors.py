@@ -1,0 +1,63 @@
+"""What torch prints when generated code of its FX raises.
+
+torch knows its code by the name it gives it, shows its lines, and hides the frame. Code
+that runs under the path of a listing is shown so, too, and keeps its frame, so that a
+debugger can look at it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from fxls.runtime.untyped import fx
+
+__all__ = ["explain_errors", "explain_errors_in"]
+
+_Wrapped: Any = fx.graph_module._WrappedCall  # pyright: ignore[reportPrivateUsage]  # what calls each module
+
+
+def explain_errors_in(path: Path) -> None:
+    """Count errors in this file among those to be shown."""
+    _paths.add(str(path))
+
+
+def explain_errors(kind: Any) -> None:
+    """Let calls of graph modules of this class show errors."""
+    wrapped = vars(kind).get("_wrapped_call")
+    if type(wrapped) is _Wrapped:
+        wrapped.__class__ = _Explained
+
+
+class _Explained(_Wrapped):
+    def __call__(self, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        own = self.cls_call
+        call = (
+            super(self.cls, obj).__call__
+            if own is None
+            else functools.partial(own, obj)
+        )
+        try:
+            return call(*args, **kwargs)
+        except Exception as error:
+            _show(error)
+            raise
+
+
+def _show(error: Exception) -> None:
+    """Print what torch prints when the innermost frame is of generated code."""
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    if innermost is not None:
+        path = innermost.tb_frame.f_code.co_filename
+        if path in _paths or "eval_with_key" in path:
+            summary = traceback.extract_tb(innermost)[-1]
+            message = _Wrapped._generate_error_message(summary)
+            print(message, file=sys.stderr)  # noqa: T201 - as torch does
+
+
+_paths: set[str] = set()

@@ -1,0 +1,204 @@
+"""Graph modules of torch's own FX run from files of the store.
+
+torch compiles each of them in one place, which gets a text and a table of names. Here
+the text becomes a listing and is compiled under the listing's path; the facts, which
+take longer, are written a moment later.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, MutableMapping
+from contextvars import ContextVar
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from fxls.engine.compile import pin
+from fxls.listing import Identity, Listing
+from fxls.runtime.captures import capture_of
+from fxls.runtime.given_code import GivenText, text_around
+from fxls.runtime.guarded import guarded
+from fxls.runtime.later import Later
+from fxls.runtime.modules import importable_name
+from fxls.runtime.patches import Patches
+from fxls.runtime.rank import rank
+from fxls.runtime.snapshot import Snapshot, is_symbolic
+from fxls.runtime.tables import source_digest
+from fxls.runtime.torch_errors import explain_errors, explain_errors_in
+from fxls.runtime.tracing import Tracing
+from fxls.runtime.untyped import fx
+from fxls.store import Store, StoreError
+
+__all__ = ["TorchFx"]
+
+
+class TorchFx:
+    """What makes listings of torch's graph modules, while it is put in."""
+
+    def __init__(
+        self,
+        store: Store,
+        codes: MutableMapping[Path, CodeType],
+        attend: Callable[[], None],
+        materialized: Callable[[Path], None],
+    ) -> None:
+        """`codes` are those that live; `attend` is called before a text is written,
+        `materialized` after it.
+        """
+        self._store = store
+        self._attend = attend
+        self._materialized = materialized
+        self._later = Later()
+        self._tracing = Tracing()
+        self._codes = codes
+
+    def put_in(self, patches: Patches) -> None:
+        """Make listings from now on."""
+        module: Any = fx.graph_module
+        owner: Any = module.GraphModule
+        patches.put(owner, "recompile", self._recompile(owner.recompile))
+        compiler = self._compiler(module._exec_with_source)
+        patches.put(module, "_exec_with_source", compiler)
+        self._tracing.put_in(patches)
+
+    def finish(self) -> None:
+        """Write the facts that are not written yet."""
+        self._later.finish()
+
+    def listing(self, module: Any) -> Listing:
+        """The listing of a graph module as its graph is now."""
+        made = module._graph.python_code(root_module="self")
+        return self._made(module, made.src, made.globals).listing()
+
+    def _recompile(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def recompile(module: Any) -> Any:
+            token = _compiled.set(module)
+            try:
+                code = original(module)
+            finally:
+                _compiled.reset(token)
+            explain_errors(type(module))
+            return code
+
+        return recompile
+
+    def _compiler(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def exec_with_source(
+            src: str,
+            globals: dict[str, Any],  # noqa: A002 - torch's signature
+            co_fields: dict[str, Any] | None = None,
+        ) -> None:
+            # torch's profiler finds a file that is named so, and its own alone.
+            is_profiled = bool(co_fields) and "co_name" not in (co_fields or {})
+            module = _compiled.get()
+            code: CodeType | None = None
+            if module is not None and src is module._code:
+                with guarded("a graph module of torch.fx runs from memory"):
+                    code = self._materialize(module, src, globals)
+            if code is None or is_profiled:
+                original(src, globals, co_fields)
+                return
+            globals["__file__"] = code.co_filename
+            globals[_KEPT] = code
+            exec(code, globals)
+            # A code object of its own, because torch.compile keeps what it compiled by
+            # code object, and bounds how much that may be.
+            forward = globals["forward"]
+            forward.__code__ = forward.__code__.replace()
+
+        return exec_with_source
+
+    def _materialize(
+        self, module: Any, source: str, values: dict[str, Any]
+    ) -> CodeType | None:
+        """Write the text of a listing and compile it; the facts follow."""
+        self._attend()
+        made = self._made(module, source, values)
+        path = self._store.path_of(made.identity.class_name, made.text)
+        code = self._codes.get(path)
+        if code is None:
+            code = compile(made.text, str(path), "exec", dont_inherit=True)
+        self._store.write_text(made.identity.class_name, made.text)
+        if path not in self._codes:
+            self._codes[path] = code
+            explain_errors_in(path)
+            pin(str(path), made.text)
+        if is_symbolic(module._graph):
+            made.listing()
+        self._later.add(path, lambda: self._write_facts(path, made))
+        self._materialized(path)
+        return code
+
+    def _write_facts(self, path: Path, made: _Made) -> None:
+        with guarded("a listing has no facts"):
+            listing = made.listing()
+            if not self._holds_more(path, listing):
+                self._store.materialize(listing)
+
+    def _holds_more(self, path: Path, listing: Listing) -> bool:
+        """Whether the store knows of values that this graph does not know of."""
+        if any(facts.value is not None for facts in listing.nodes):
+            return False
+        try:
+            known = self._store.read(path)
+        except StoreError:
+            return False
+        fresh = all(source_digest(s.path) == s.digest for s in known.sources)
+        has_values = any(facts.value is not None for facts in known.nodes)
+        return fresh and has_values and known.identity == listing.identity
+
+    def _made(self, module: Any, source: str, values: dict[str, Any]) -> _Made:
+        graph = module._graph
+        snapshot = Snapshot(graph, self._tracing.origin)
+        capture = capture_of(module)
+        root = capture.root or self._tracing.root(graph) or snapshot.root()
+        if root is None:
+            root = (type(module).__module__, type(module).__name__)
+        identity = Identity(
+            importable_name(root[0]), root[1], capture.producer, capture.stage, rank()
+        )
+        header = [_HEADER.format(identity.class_name, identity.producer)]
+        text, shift = text_around(source, (*header, *capture.header), values)
+        return _Made(module, snapshot, identity, source, text, shift)
+
+
+class _Made:
+    """One listing under way: its text, and what its facts will be made of."""
+
+    def __init__(
+        self,
+        module: Any,
+        snapshot: Snapshot,
+        identity: Identity,
+        source: str,
+        text: str,
+        shift: int,
+    ) -> None:
+        self.identity = identity
+        self.text = text
+        self._module = module
+        self._snapshot = snapshot
+        self._source = source
+        self._shift = shift
+        self._listing: Listing | None = None
+
+    def listing(self) -> Listing:
+        """All of it; the same one from then on."""
+        if self._listing is None:
+            graph = self._snapshot.graph()
+            given = GivenText(
+                self._module, graph, self.identity, self._source, self.text, self._shift
+            )
+            self._listing = given.listing()
+        return self._listing
+
+
+_HEADER = "The code of {}'s graph, made by {} and written by fxls."
+_KEPT = "__fxls_code__"
+"""Keeps the compiled text alive as long as a function of it."""
+
+_compiled: ContextVar[Any] = ContextVar("fxls_compiled", default=None)
+"""The graph module whose code is being made."""

@@ -1,0 +1,34 @@
+"""Models that torch's own tools trace, capture and export."""
+
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x) * 2 + x
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.block = Block()
+        self.register_buffer("shift", torch.ones(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = self.block(self.linear(x))
+        return (hidden + self.shift).sum(dim=1)
+
+
+class Choosy(nn.Module):
+    """Of another shape for inputs of another sign, as no graph can be."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            return torch.relu(x)
+        return torch.tanh(x)
+
+
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
