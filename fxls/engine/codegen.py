@@ -112,8 +112,7 @@ class CodeGen:
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
         if expanded_def:
-            inner = "".join(f"\n{INDENT * 2}{one}," for one in free_vars)
-            listed = f"{inner}\n{INDENT}"
+            listed = "".join(f"\n{INDENT}{one}," for one in free_vars) + "\n"
         else:
             listed = ", ".join(free_vars)
         return f"def {self._func_name}({listed}){maybe_return_annotation}:"
@@ -140,4 +139,8 @@ class CodeGen:
         """The graph as source; `form` is what `Graph.python_code` takes by keyword."""
         from fxls.engine.generation import Generation  # noqa: PLC0415 - needs CodeGen
 
+        if form.pop("verbose", False):
+            from fxls.engine.readable import ReadableGeneration  # noqa: PLC0415 - rare
+
+            return ReadableGeneration(self, graph, root_module, **form).code()
         return Generation(self, graph, root_module, **form).code()

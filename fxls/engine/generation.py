@@ -8,7 +8,7 @@ names do clash, all is written anew with names that a namespace hands out on the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -35,6 +35,8 @@ __all__ = ["Generation"]
 class Generation:
     """The writing of one graph by the rules of one `CodeGen`."""
 
+    writer: type[Writer] = Writer
+
     def __init__(
         self,
         codegen: CodeGen,
@@ -50,7 +52,7 @@ class Generation:
         self._frees = _last_uses(self._nodes)
         self._naming = _OWN_NAMES
         self._scope = Globals()
-        self._writer = Writer(root, self._scope, self._naming.reads)
+        self._writer = self.writer(root, self._scope, self._naming.reads)
         self._rows: list[Node | None] = []
         """Per line of the body, the node that it is the line of."""
         self._texts: list[str] = []
@@ -86,7 +88,7 @@ class Generation:
         """
         code = self.code()
         fences = _fenced(self._naming)
-        self._writer = Writer(self._key[0], self._scope, fences.reads)
+        self._writer = self.writer(self._key[0], self._scope, fences.reads)
         head = self._head(fences)
         if _plain(head) != self._head(self._naming):
             head = self._head(self._naming)  # a CodeGen that looks at what names are
@@ -174,7 +176,7 @@ class Generation:
         self._rows = []
         self._texts = []
         self._scope = scope = Globals(namespace, self._key[1])
-        self._writer = Writer(self._key[0], scope, self._naming.reads)
+        self._writer = self.writer(self._key[0], scope, self._naming.reads)
         for name, value in (*STANDARD_GLOBALS, *self._codegen.additional_globals()):
             scope.values[name] = value
             if namespace is not None:
@@ -199,7 +201,10 @@ class Generation:
         freed = self._frees.get(node)
         if freed is None:
             return text
-        return f"{text};  {' = '.join(map(naming.frees, freed))} = None"
+        return f"{text};  {self._freeing(map(naming.frees, freed))}"
+
+    def _freeing(self, names: Iterable[str]) -> str:
+        return f"{' = '.join(names)} = None"
 
     def _transform(self, transform: Callable[[list[str]], list[str]]) -> None:
         """Let a function change the lines.
@@ -248,9 +253,7 @@ class Generation:
         stars = cast("str", node._target)[: -len(name)]
         if name == self._naming.reads(node):
             name = naming.binds(node)
-        text = stars + name
-        if node._type is not None:
-            text += f" : {self._scope.annotation(node._type)}"
+        text = self._writer.annotated(node, stars + name)
         if node._args:
             text += f" = {self._writer.argument(node._args[0])}"
         return text

@@ -130,7 +130,7 @@ class GraphModule(Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the forward; say which line of it raised, when it raises."""
         try:
-            compiled: Any = self._compiled_call_impl  # pyright: ignore[reportUnknownMemberType]  # torch's
+            compiled: Any = self._compiled_call_impl  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # torch's
             if Module.__call__ is not _UNPATCHED or compiled is not None:
                 return super().__call__(*args, **kwargs)
             # What Module.__call__ does, without a frame more.

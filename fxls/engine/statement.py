@@ -110,8 +110,7 @@ class Writer:
         """The line of a node other than placeholder and output; `bound` is its name."""
         op = node._op
         target: Any = node._target
-        if node._type is not None:
-            bound = f"{bound} : {self._scope.annotation(node._type)}"
+        bound = self.annotated(node, bound)
         if op == "call_function":
             return self._call_function(node, target, bound)
         if op == "call_method":
@@ -123,6 +122,12 @@ class Writer:
             return f"{bound} = {path}({self._arguments(node._args, node._kwargs)})"
         assert op == "get_attr", f"{node._name}: no line of code for opcode {op!r}"
         return f"{bound} = {path}"
+
+    def annotated(self, node: Node, bound: str) -> str:
+        """The name of a node where it is bound, with what is said of its value."""
+        if node._type is None:
+            return bound
+        return f"{bound} : {self._scope.annotation(node._type)}"
 
     def argument(self, arg: Argument) -> str:
         """An argument as code."""

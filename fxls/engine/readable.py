@@ -1,0 +1,200 @@
+"""Code for people to read: beside each node where it is from and what its value is.
+
+Says what `meta` knows: ``add: "f32[2, 3]" = x + 1``, below a comment with the file and
+the line that it and the nodes behind it came from.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._dtype_abbrs import dtype_abbrs
+
+from fxls.engine.generation import Generation
+from fxls.engine.statement import Writer
+
+if TYPE_CHECKING:
+    from fxls.engine.arguments import Argument
+    from fxls.engine.codegen import CodeGen
+    from fxls.engine.graph import Graph
+    from fxls.engine.node import Node
+
+__all__ = ["ReadableGeneration"]
+
+
+class ReadableGeneration(Generation):
+    """The writing of one graph, with all that is known of it."""
+
+    def __init__(
+        self,
+        codegen: CodeGen,
+        graph: Graph,
+        root: str,
+        *,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        additional_meta: Sequence[str] | None = None,
+        **form: Any,
+    ) -> None:
+        shows = _Shows(
+            stride=include_stride, device=include_device, paint=_Paint(colored=colored)
+        )
+        # A class for this text, because the writer is made anew for each attempt at it.
+        self.writer = type("ReadableWriter", (_ReadableWriter,), {"shows": shows})
+        super().__init__(codegen, graph, root, **form)
+        self._paint = shows.paint
+        self._keys = additional_meta or ()
+        self._said = ""
+
+    def _write_plainly(self) -> bool:
+        return False  # lines that are kept with their node have no annotations
+
+    def _add_row(self, node: Node) -> None:
+        if node._op not in ("placeholder", "output"):
+            comment = self._paint.dim(self._comment(node))
+            if comment != self._said:
+                above = [*([""] if self._texts else []), *comment.split("\n")]
+                self._texts += above
+                self._rows += [None] * len(above)
+                self._said = comment
+        super()._add_row(node)
+
+    def _freeing(self, names: Iterable[str]) -> str:
+        return self._paint.dim(super()._freeing(names))
+
+    def _comment(self, node: Node) -> str:
+        """Where a node is from, and what else its meta says about its making."""
+        meta = node.noted_all()
+        entries = [f"{key}: {meta[key]}" for key in self._keys if key in meta]
+        parts = [f"# {', '.join(entries)} #" if entries else "#"]
+        if custom := meta.get("custom"):
+            cut = {
+                k: v if len(str(v)) <= 40 else f"{str(v)[:40]}..."
+                for k, v in custom.items()
+            }
+            parts.append(f"Annotation: {cut}")
+        recompute, region = meta.get("recompute"), meta.get("ac_graph_id")
+        if region is not None:
+            mode = "" if recompute is None else f" - {recompute.name}"
+            parts.append(f"ac_graph_id: {region}{mode}")
+        elif recompute is not None:
+            parts.append(f"recompute: {recompute.name}")
+        parts.append(_summary(node.stack_trace))
+        return " ".join(parts)
+
+
+def _summary(trace: str | None) -> str:
+    """The innermost frame of a stack trace, on one line."""
+    lines = (trace or "").strip().split("\n")
+    for i in range(len(lines) - 2, -1, -1):
+        found = _FRAME.match(lines[i].strip())
+        if found:
+            path, line, function = found.groups()
+            return f"File: {path}:{line} in {function}, code: {lines[i + 1].strip()}"
+    return "No stacktrace found for following nodes"
+
+
+_FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)')
+
+
+class _Paint:
+    """Colours for a terminal, or none."""
+
+    def __init__(self, *, colored: bool) -> None:
+        self._colored = colored
+
+    def dim(self, text: str) -> str:
+        return self._in("2", text)
+
+    def dtype(self, text: str) -> str:
+        return self._in("31", text)
+
+    def shape(self, text: str) -> str:
+        return self._in("34", text)
+
+    constant = shape
+
+    def stride(self, text: str) -> str:
+        return self._in("2", self._in("34", text, end=""))
+
+    def device(self, text: str) -> str:
+        return self._in("2", self._in("32", text, end=""))
+
+    def _in(self, code: str, text: str, end: str = "\033[0m") -> str:
+        return f"\033[{code}m{text}{end}" if self._colored else text
+
+
+class _Shows:
+    """What is shown of a value."""
+
+    def __init__(self, *, stride: bool, device: bool, paint: _Paint) -> None:
+        self._stride = stride
+        self._device = device
+        self.paint = paint
+
+    def value(self, value: Any) -> str | None:
+        """What is known of a value; None when nothing is."""
+        if isinstance(value, torch.Tensor):
+            if value.layout in (torch.sparse_csc, torch.sparse_csr):
+                return None
+            return self._tensor(value)
+        if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+            return f"Sym({value})"
+        if type(value).__name__ == "TensorMetadata":  # of this engine or of torch
+            return f"{dtype_abbrs[value.dtype]}{_listed(value.shape)}"
+        return None
+
+    def _tensor(self, value: torch.Tensor) -> str:
+        paint = self.paint
+        text = "".join(
+            [
+                paint.dtype(dtype_abbrs[value.dtype]),
+                paint.shape(_listed(value.shape)),
+                paint.stride(_listed(value.stride()) if self._stride else ""),
+                paint.device(str(value.device) if self._device else ""),
+            ]
+        )
+        kind = type(value)
+        if kind is torch.Tensor or kind.__name__ == "FakeTensor":
+            return text
+        distributed = sys.modules.get("torch.distributed.tensor._api")
+        if distributed is not None and kind is distributed.DTensor:
+            spec: Any = getattr(value, "_spec")  # noqa: B009 - not every Tensor has it
+            order = distributed.DTensorSpec.format_shard_order_str(
+                spec.placements, spec.shard_order
+            )
+            text = f"{text}, {paint.device(order)}"
+        return f"{kind.__name__}({text})"
+
+
+def _listed(sizes: Iterable[object]) -> str:
+    return f"[{', '.join(map(str, sizes))}]"
+
+
+_PAINTED = frozenset(
+    {int, float, str, bool, type(None), complex, bytes, torch.dtype, torch.device}
+)
+
+
+class _ReadableWriter(Writer):
+    """Writes behind each name what is known of the value."""
+
+    shows: _Shows
+
+    def argument(self, arg: Argument) -> str:
+        text = super().argument(arg)
+        return self.shows.paint.constant(text) if type(arg) in _PAINTED else text
+
+    def annotated(self, node: Node, bound: str) -> str:
+        meta = node.noted_all()
+        keys = ("val", "tensor_meta", "example_value")
+        value = next((meta[key] for key in keys if key in meta), None)
+        known = self.shows.value(value)
+        return (
+            super().annotated(node, bound) if known is None else f'{bound}: "{known}"'
+        )
