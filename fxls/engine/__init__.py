@@ -4,6 +4,11 @@ API-compatible with ``torch.fx``: ``from fxls import engine as fx``. Every node 
 where in the source it came from. Imports torch; knows no editor and no store.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from fxls.engine._symbolic_trace import (
     PH,
     ProxyableClassMeta,
@@ -19,6 +24,10 @@ from fxls.engine.node import Node, map_arg
 from fxls.engine.proxy import Proxy, TraceError
 from fxls.engine.purity import has_side_effect
 
+if TYPE_CHECKING:
+    from fxls.engine.bridge import from_torch_fx, to_torch_fx
+    from fxls.engine.subgraph_rewriter import replace_pattern
+
 __all__ = [
     "PH",
     "CodeGen",
@@ -31,8 +40,34 @@ __all__ = [
     "TraceError",
     "Tracer",
     "Transformer",
+    "from_torch_fx",
     "has_side_effect",
     "map_arg",
+    "replace_pattern",
     "symbolic_trace",
+    "to_torch_fx",
     "wrap",
 ]
+
+_LATE = {
+    "from_torch_fx": "bridge",
+    "replace_pattern": "subgraph_rewriter",
+    "to_torch_fx": "bridge",
+}
+"""Where names are that few programs need: importing them is a third of the whole."""
+
+_LATE_MODULES = frozenset(
+    {"annotate", "experimental", "operator_schemas", "passes", "subgraph_rewriter"}
+)
+"""What programs reach as ``fx.subgraph_rewriter`` without importing it."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for the first time."""
+    if name in _LATE_MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
+    globals()[name] = value
+    return value
