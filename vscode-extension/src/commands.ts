@@ -1,0 +1,226 @@
+// What a person can ask for: each command answers with what it shows, or says why not.
+
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { Location, Position } from 'vscode-languageclient/node';
+import { debugEntry } from './debugging.ts';
+import { isListing, showListing } from './listings.ts';
+import {
+  DEBUG,
+  type ListingItem,
+  listings,
+  SHOW_REFERENCES,
+  TRACE,
+  type TracedItem,
+} from './protocol.ts';
+import type { Server } from './server.ts';
+import { offer } from './status.ts';
+
+/** Registers them all. */
+export function registerCommands(
+  server: Server,
+  log: vscode.LogOutputChannel,
+  version: string,
+): vscode.Disposable {
+  const table: Record<string, (...values: never[]) => unknown> = {
+    'fxls.showGeneratedCode': () => showGeneratedCode(server),
+    'fxls.debugGeneratedCode': () => debugGeneratedCode(server),
+    'fxls.traceFile': () => traceFile(server),
+    'fxls.compareRevisions': () => compare(),
+    'fxls.restart': () => server.restart(),
+    'fxls.showLog': () => {
+      log.show(true);
+    },
+    'fxls.install': (what?: string) => install(server, what ?? `fxls[debug]==${version}`),
+    [DEBUG]: (uri: string, expression: string, listing: string | null) =>
+      debugEntry(vscode.Uri.parse(uri), expression, storeOf(listing)),
+    [SHOW_REFERENCES]: (uri: string, position: Position, places: Location[]) =>
+      showReferences(uri, position, places),
+  };
+  return vscode.Disposable.from(
+    ...Object.entries(table).map(([name, act]) =>
+      vscode.commands.registerCommand(name, act),
+    ),
+  );
+}
+
+async function showGeneratedCode(server: Server): Promise<void> {
+  const source = activeSource();
+  if (source === undefined) return;
+  const found = await listingsOf(server, source);
+  const chosen = found.length < 2 ? found[0] : await choose(found);
+  if (chosen !== undefined) {
+    await showListing(vscode.Uri.parse(chosen.uri));
+    return;
+  }
+  if (found.length > 0) return;
+  const uri = (await traced(server, source)).find((item) => item.uri !== undefined)?.uri;
+  if (uri !== undefined) await showListing(vscode.Uri.parse(uri));
+}
+
+async function debugGeneratedCode(server: Server): Promise<void> {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  if (active === undefined) return;
+  if (isListing(active)) {
+    await debugListing(server, active);
+    return;
+  }
+  const items = (await traced(server, active)).filter((item) => item.uri !== undefined);
+  const item = items.length < 2 ? items[0] : await chooseEntry(items);
+  if (item !== undefined) {
+    await debugEntry(active, item.expression, storeOf(item.uri ?? null));
+  }
+}
+
+/** Debugs the entry that a listing was made from. */
+async function debugListing(server: Server, listing: vscode.Uri): Promise<void> {
+  for (const document of vscode.workspace.textDocuments) {
+    if (document.languageId !== 'python' || isListing(document.uri)) continue;
+    const found = await listingsOf(server, document.uri);
+    const item = found.find(({ uri }) => vscode.Uri.parse(uri).path === listing.path);
+    if (item?.entry !== undefined) {
+      await debugEntry(document.uri, item.entry, path.dirname(item.path));
+      return;
+    }
+  }
+  await offer('Open the source of this listing to debug it.', {
+    title: 'Go to Source',
+    command: 'editor.action.revealDefinition',
+  });
+}
+
+async function traceFile(server: Server): Promise<void> {
+  const source = activeSource();
+  if (source !== undefined) await traced(server, source);
+}
+
+/** Traces the entries of a source, and says what went wrong with the first that failed. */
+async function traced(server: Server, source: vscode.Uri): Promise<readonly TracedItem[]> {
+  const client = server.client;
+  if (client === undefined) return [];
+  const items = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Window, title: 'fxls: tracing' },
+    () =>
+      client.sendRequest<TracedItem[] | null>('workspace/executeCommand', {
+        command: TRACE,
+        arguments: [client.code2ProtocolConverter.asUri(source)],
+      }),
+  );
+  const all = items ?? [];
+  const failed = all.find((item) => item.uri === undefined);
+  if (failed !== undefined && all.every((item) => item.uri === undefined)) {
+    await offer(`${failed.expression}: ${failed.message ?? ''}`, PROBLEMS);
+  } else if (all.length === 0) {
+    await offer(
+      `${path.basename(source.fsPath)} has no entry: write \`# fxls: Net()(torch.randn(1, 3))\` under the model.`,
+      { title: 'Show Log', command: 'fxls.showLog' },
+    );
+  }
+  return all;
+}
+
+async function compare(): Promise<void> {
+  const here = vscode.window.activeTextEditor?.document.uri;
+  if (here === undefined || !isListing(here)) return;
+  const folder = vscode.Uri.joinPath(here, '..');
+  const files = await vscode.workspace.fs.readDirectory(folder);
+  const others = files
+    .map(([name]) => vscode.Uri.joinPath(folder, name))
+    .filter((uri) => isListing(uri) && uri.path !== here.path);
+  const chosen = await vscode.window.showQuickPick(
+    others.map((uri) => ({ label: path.basename(uri.path), uri })),
+    { title: 'Compare with', placeHolder: 'A listing of the same store' },
+  );
+  if (chosen === undefined) return;
+  const title = `${chosen.label} ↔ ${path.basename(here.path)}`;
+  await vscode.commands.executeCommand('vscode.diff', chosen.uri, here, title);
+}
+
+/** Installs into the interpreter in a terminal that shows it, then starts again. */
+async function install(server: Server, what: string): Promise<void> {
+  const python = server.interpreter?.path;
+  if (python === undefined) return;
+  const task = new vscode.Task(
+    { type: 'process' },
+    vscode.TaskScope.Workspace,
+    `install ${what}`,
+    'fxls',
+    new vscode.ProcessExecution(python, ['-m', 'pip', 'install', what]),
+  );
+  const ended = new Promise<number | undefined>((resolve) => {
+    const listener = vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
+      if (execution.task.name !== task.name) return;
+      listener.dispose();
+      resolve(exitCode);
+    });
+  });
+  await vscode.tasks.executeTask(task);
+  if ((await ended) === 0) await server.restart();
+}
+
+async function showReferences(
+  uri: string,
+  position: Position,
+  places: readonly Location[],
+): Promise<void> {
+  await vscode.commands.executeCommand(
+    'editor.action.showReferences',
+    vscode.Uri.parse(uri),
+    new vscode.Position(position.line, position.character),
+    places.map(
+      (place) =>
+        new vscode.Location(
+          vscode.Uri.parse(place.uri),
+          new vscode.Range(
+            place.range.start.line,
+            place.range.start.character,
+            place.range.end.line,
+            place.range.end.character,
+          ),
+        ),
+    ),
+  );
+}
+
+/** The listings that have nodes from a source, newest of each identity. */
+async function listingsOf(server: Server, source: vscode.Uri): Promise<ListingItem[]> {
+  const client = server.client;
+  if (client === undefined) return [];
+  const uri = client.code2ProtocolConverter.asUri(source);
+  return (await client.sendRequest(listings, { textDocument: { uri } })) ?? [];
+}
+
+function activeSource(): vscode.Uri | undefined {
+  const document = vscode.window.activeTextEditor?.document;
+  return document?.languageId === 'python' && !isListing(document.uri)
+    ? document.uri
+    : undefined;
+}
+
+async function choose(found: readonly ListingItem[]): Promise<ListingItem | undefined> {
+  const picked = await vscode.window.showQuickPick(
+    found.map((item) => ({
+      label: item.qualname,
+      description: [item.producer, item.stage].filter(Boolean).join(' '),
+      detail: `${item.nodes} nodes${item.entry === undefined ? '' : `, ${item.entry}`}`,
+      item,
+    })),
+    { title: 'Generated code of' },
+  );
+  return picked?.item;
+}
+
+async function chooseEntry(items: readonly TracedItem[]): Promise<TracedItem | undefined> {
+  const picked = await vscode.window.showQuickPick(
+    items.map((item) => ({ label: item.expression, item })),
+    { title: 'Debug the generated code of' },
+  );
+  return picked?.item;
+}
+
+/** The store that a listing is in. */
+function storeOf(listing: string | null): string | undefined {
+  return listing === null ? undefined : path.dirname(vscode.Uri.parse(listing).fsPath);
+}
+
+const PROBLEMS = { title: 'Show Problems', command: 'workbench.actions.view.problems' };

@@ -1,0 +1,282 @@
+// The language server: its life, and what is said of it.
+
+import * as vscode from 'vscode';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  type LanguageClientOptions,
+  type StaticFeature,
+  State,
+} from 'vscode-languageclient/node';
+import { isListing, showListing } from './listings.ts';
+import { EXPERIMENTAL, serverStatus } from './protocol.ts';
+import { findPython, type Interpreter, type Python } from './python.ts';
+import type { Action, Status } from './status.ts';
+
+/** The server of a window; there is at most one, and requests to change it queue up. */
+export class Server implements vscode.Disposable {
+  readonly #status: Status;
+  readonly #log: vscode.LogOutputChannel;
+  readonly #version: string;
+  #client: LanguageClient | undefined;
+  #interpreter: Interpreter | undefined;
+  #queue: Promise<void> = Promise.resolve();
+
+  constructor(status: Status, log: vscode.LogOutputChannel, version: string) {
+    this.#status = status;
+    this.#log = log;
+    this.#version = version;
+  }
+
+  /** The connection; undefined while there is none. */
+  get client(): LanguageClient | undefined {
+    return this.#client?.state === State.Running ? this.#client : undefined;
+  }
+
+  /** The interpreter that the server was started with. */
+  get interpreter(): Interpreter | undefined {
+    return this.#interpreter;
+  }
+
+  /** Starts it, or starts it again; settles when it runs or it is said why not. */
+  restart(): Promise<void> {
+    this.#queue = this.#queue.then(() => this.#restart());
+    return this.#queue;
+  }
+
+  /** Ends it; the window is about to close. */
+  stop(): Promise<void> {
+    this.#queue = this.#queue.then(() => this.#stop());
+    return this.#queue;
+  }
+
+  dispose(): void {
+    void this.stop();
+  }
+
+  async #restart(): Promise<void> {
+    await this.#stop();
+    if (!vscode.workspace.isTrusted) {
+      this.#status.show({
+        kind: 'waiting',
+        text: 'fxls: restricted',
+        detail:
+          'fxls traces the code of this folder by running it, which needs your trust.',
+        action: { title: 'Manage Workspace Trust', command: 'workbench.trust.manage' },
+      });
+      return;
+    }
+    this.#status.show({
+      kind: 'busy',
+      text: 'fxls',
+      detail: 'fxls is starting.',
+      action: LOG,
+    });
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    const python = await findPython(folder, this.#version);
+    await setContext('missing', python.kind === 'incomplete');
+    this.#interpreter = 'interpreter' in python ? python.interpreter : undefined;
+    if (python.kind !== 'ready') {
+      this.#complain(python);
+      return;
+    }
+    const { interpreter } = python;
+    this.#log.info(`Python: ${interpreter.path}, from ${interpreter.found}`);
+    await this.#start(interpreter, python.fxls, folder);
+  }
+
+  async #start(
+    interpreter: Interpreter,
+    version: string,
+    folder: vscode.Uri | undefined,
+  ): Promise<void> {
+    const client = new LanguageClient(
+      'fxls',
+      'fxls',
+      {
+        command: interpreter.path,
+        args: ['-m', 'fxls', 'serve'],
+        ...(folder === undefined ? {} : { options: { cwd: folder.fsPath } }),
+      },
+      this.#options(interpreter, folder),
+    );
+    client.registerFeature(experimental);
+    client.onDidChangeState(({ newState }) => {
+      void setContext('running', newState === State.Running);
+      if (newState === State.Running) this.#ready(interpreter, version);
+    });
+    client.onNotification(serverStatus, ({ health, quiescent, message }) => {
+      const detail = message ?? `fxls ${version} with ${interpreter.path}`;
+      if (health === 'error') {
+        this.#status.show({
+          kind: 'problem',
+          text: 'fxls',
+          detail,
+          action: LOG,
+        });
+      } else if (quiescent) {
+        this.#ready(interpreter, version);
+      } else {
+        this.#status.show({ kind: 'busy', text: 'fxls', detail, action: LOG });
+      }
+    });
+    this.#client = client;
+    try {
+      await client.start();
+    } catch (error) {
+      this.#log.error(String(error));
+      this.#status.show({
+        kind: 'problem',
+        text: 'fxls: not started',
+        detail: `The fxls server of ${interpreter.path} does not start.`,
+        action: LOG,
+      });
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    if (client?.needsStop() === true) await client.stop();
+    await client?.dispose();
+  }
+
+  #ready(interpreter: Interpreter, version: string): void {
+    this.#status.show({
+      kind: 'ready',
+      text: 'fxls',
+      detail: `fxls ${version} with ${interpreter.path}, from ${interpreter.found}`,
+      action: LOG,
+    });
+  }
+
+  #options(
+    interpreter: Interpreter,
+    folder: vscode.Uri | undefined,
+  ): LanguageClientOptions {
+    const settings = vscode.workspace.getConfiguration('fxls', folder);
+    const store = settings.get<string>('store', '');
+    let losses = 0;
+    return {
+      // Generated code has a scheme of its own where it always shows the newest.
+      documentSelector: [
+        { scheme: 'file', language: 'python' },
+        { scheme: 'fxls', language: 'python' },
+        { scheme: 'file', pattern: '**/pyproject.toml' },
+      ],
+      outputChannel: this.#log,
+      initializationOptions: {
+        trusted:
+          vscode.workspace.isTrusted && settings.get<boolean>('traceAutomatically', true),
+        python: interpreter.path,
+        timeLimit: settings.get<number>('timeLimit', 60),
+        ...(store === '' ? {} : { store }),
+      },
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue }),
+        closed: () => {
+          losses += 1;
+          if (losses <= LOSSES) return { action: CloseAction.Restart, handled: true };
+          this.#status.show({
+            kind: 'problem',
+            text: 'fxls: stopped',
+            detail: `The fxls server ended ${losses} times.`,
+            action: RESTART,
+          });
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+      middleware: {
+        window: {
+          showDocument: async (params, token, next) => {
+            const uri = vscode.Uri.parse(params.uri);
+            if (params.external === true || !isListing(uri)) return next(params, token);
+            const selection = params.selection;
+            await showListing(uri, selection && rangeOf(selection.start, selection.end));
+            return { success: true };
+          },
+        },
+      },
+    };
+  }
+
+  #complain(python: Exclude<Python, { kind: 'ready' }>): void {
+    const problem = (text: string, detail: string, action: Action) => {
+      this.#log.warn(detail);
+      this.#status.show({ kind: 'problem', text: `fxls: ${text}`, detail, action });
+    };
+    switch (python.kind) {
+      case 'absent':
+        problem(
+          'no Python',
+          'fxls found no Python: no environment of the Python extension, no .venv in the folder, none on the PATH.',
+          SETTING,
+        );
+        break;
+      case 'broken':
+        problem(
+          'Python fails',
+          `${python.interpreter.path} (from ${python.interpreter.found}) cannot be used: ${python.message}`,
+          SETTING,
+        );
+        break;
+      case 'old':
+        problem(
+          `Python ${python.version}`,
+          `${python.interpreter.path} is Python ${python.version}; fxls needs 3.11 or newer.`,
+          SETTING,
+        );
+        break;
+      case 'incomplete':
+        problem(
+          `no ${python.missing}`,
+          `${python.interpreter.path} has no ${python.missing}.`,
+          { title: `Install ${python.missing}`, command: 'fxls.install' },
+        );
+        break;
+      case 'mismatch':
+        problem(
+          'other version',
+          `${python.interpreter.path} has fxls ${python.fxls}; this extension is made for ${this.#version}.`,
+          { title: `Install fxls ${this.#version}`, command: 'fxls.install' },
+        );
+        break;
+    }
+  }
+}
+
+/** Sets what `when` clauses ask for. */
+export async function setContext(name: string, value: boolean): Promise<void> {
+  await vscode.commands.executeCommand('setContext', `fxls.${name}`, value);
+}
+
+/** So often a server that ends is started again by itself. */
+const LOSSES = 3;
+
+const LOG: Action = { title: 'Show Log', command: 'fxls.showLog' };
+const RESTART: Action = { title: 'Restart fxls', command: 'fxls.restart' };
+const SETTING: Action = {
+  title: 'Choose a Python',
+  command: 'workbench.action.openSettings',
+  arguments: ['fxls.python'],
+};
+
+const experimental: StaticFeature = {
+  fillClientCapabilities: (capabilities) => {
+    capabilities.experimental = EXPERIMENTAL;
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: 'static' }),
+  clear: () => undefined,
+};
+
+interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+function rangeOf(start: Position, end: Position): vscode.Range {
+  return new vscode.Range(start.line, start.character, end.line, end.character);
+}
