@@ -123,6 +123,10 @@ class CodeGen:
         """The return statement, for the argument of the output node."""
         return f"return {output_args!r}"
 
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        """Names that the code of the overridden methods uses, with their values."""
+        return []
+
     def process_inputs(self, *args: Any) -> Any:
         """What the function is called with, as the placeholders take it."""
         return args
@@ -130,10 +134,6 @@ class CodeGen:
     def process_outputs(self, outputs: Any) -> Any:
         """What the output node gives, as the function returns it."""
         return outputs
-
-    def additional_globals(self) -> list[tuple[str, Any]]:
-        """Names that the code of the overridden methods uses, with their values."""
-        return []
 
     def generate(self, graph: Graph, root_module: str, **form: Any) -> PythonCode:
         """The graph as source; `form` is what `Graph.python_code` takes by keyword."""

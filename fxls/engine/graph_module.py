@@ -170,8 +170,8 @@ class GraphModule(Module):
         include_device: bool = False,  # noqa: FBT001, FBT002 - FX's signature
         colored: bool = False,  # noqa: FBT001, FBT002 - FX's signature
         *,
-        fast_sympy_print: bool = False,
         expanded_def: bool = False,
+        fast_sympy_print: bool = False,
         additional_meta: list[str] | None = None,
     ) -> str:
         """Print, and return, the code with what is known of each node beside it.

@@ -124,10 +124,8 @@ class Interpreter:
             return value
         if args:
             return args[0]
-        raise RuntimeError(
-            f"Expected positional argument for parameter {target}, but one was not"
-            " passed in!"
-        )
+        said = f"Expected positional argument for parameter {target}, but one was not"
+        raise RuntimeError(f"{said} passed in!")
 
     def get_attr(
         self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
@@ -265,16 +263,16 @@ class Interpreter:
 
 
 _STEPS = (
-    "run_node",
-    "placeholder",
-    "get_attr",
     "call_function",
     "call_method",
     "call_module",
-    "output",
-    "fetch_attr",
     "fetch_args_kwargs_from_env",
+    "fetch_attr",
+    "get_attr",
     "map_nodes_to_values",
+    "output",
+    "placeholder",
+    "run_node",
 )
 _plain: dict[type, bool] = {}
 

@@ -24,7 +24,7 @@ class TensorMetadata(NamedTuple):
     shape: torch.Size
     dtype: torch.dtype
     requires_grad: bool
-    stride: tuple[int, ...]
+    stride: tuple[int | torch.SymInt, ...]
     """Empty for a sparse tensor."""
     memory_format: torch.memory_format | None
     """Contiguous wins where several are right; None where none is known to be."""
