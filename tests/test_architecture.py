@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "fxls").rglob("*.py"))
 PROGRAMS = [*MODULES, *sorted((ROOT / "tools").rglob("*.py"))]
 
-MAY_CATCH_EVERYTHING = {"fxls/server.py", "fxls/worker/guard.py", "fxls/attempt.py"}
+MAY_CATCH_EVERYTHING = {"fxls/faults.py", "fxls/worker/guard.py", "fxls/attempt.py"}
 """The server's handler wrapper, the worker's request loop, and what runs of the user's
 inside the debugger."""
 
@@ -37,6 +37,7 @@ BANNED = re.compile(
 NAMED_BY_FX = {"PHBase"}
 """Public names of torch.fx, which the engine has to keep."""
 BANNED_FILES = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
+FILES_NAMED_BY_FX = {"fxls/engine/passes/utils/common.py"}
 
 
 def name(path: Path) -> str:
@@ -169,7 +170,7 @@ def test_a_module_says_what_it_holds_in_reasonable_length(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert ast.get_docstring(parsed(path)), "a module opens with a sentence"
     assert text.count("\n") <= LONGER.get(name(path), MOST_LINES)
-    assert path.stem not in BANNED_FILES
+    assert path.stem not in BANNED_FILES or name(path) in FILES_NAMED_BY_FX
 
 
 def test_names_say_what_a_thing_is() -> None:

@@ -1,16 +1,18 @@
-"""A graph as it is, to go back to when an edit fails half-way."""
+"""Graphs and modules as they are, to go back to when an edit fails half-way."""
 
 from __future__ import annotations
 
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from torch.nn import Module
+
 from fxls.engine.node import Node
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
 
-__all__ = ["Checkpoint"]
+__all__ = ["Checkpoint", "SubmodulesCheckpoint"]
 
 
 class Checkpoint:
@@ -58,6 +60,31 @@ class Checkpoint:
         graph._insert_point = self._insert_point
         graph._graph_namespace = self._names
         graph._index = None
+        graph._reordered()
+
+
+class SubmodulesCheckpoint:
+    """A block after which a module has the submodules that it had, if the block raises.
+
+    Those of submodules as well; parameters and other attributes are not looked at.
+    """
+
+    def __init__(self, module: Module) -> None:
+        self._children = [(one, dict(one._modules)) for one in module.modules()]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            for module, children in self._children:
+                module._modules.clear()
+                module._modules.update(children)
 
 
 def _content(node: Node) -> tuple[Any, ...]:

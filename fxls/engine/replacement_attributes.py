@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
+
+from fxls.engine.checkpoint import SubmodulesCheckpoint
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
@@ -22,9 +25,7 @@ def bring(gm: GraphModule, source: torch.nn.Module) -> None:
     Submodules that the graph does not use are removed. Raises RuntimeError when neither
     has something; `gm` is as it was then.
     """
-    before = [(module, dict(module._modules)) for module in gm.modules()]
-    added: list[tuple[torch.nn.Module, str]] = []
-    try:
+    with SubmodulesCheckpoint(gm), contextlib.ExitStack() as undo:
         gm.delete_all_unused_submodules()
         for node in gm.graph.nodes:
             if node.op != "call_module" and node.op != "get_attr":
@@ -44,15 +45,9 @@ def bring(gm: GraphModule, source: torch.nn.Module) -> None:
                 continue
             owner, name = _owner(gm, path)
             setattr(owner, name, copied)
-            added.append((owner, name))
+            undo.callback(delattr, owner, name)
         gm.graph.lint()
-    except BaseException:
-        for owner, name in reversed(added):
-            delattr(owner, name)
-        for module, children in before:
-            module._modules.clear()
-            module._modules.update(children)
-        raise
+        undo.pop_all()
 
 
 def bring_constants(gm: GraphModule, graph: Graph, made: Iterable[Node]) -> None:
