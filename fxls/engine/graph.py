@@ -6,7 +6,7 @@ import contextlib
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine import collector, lint, node_text, purity
@@ -17,7 +17,6 @@ from fxls.engine.arguments import (
     Keywords,
     freeze,
     map_references,
-    references,
 )
 from fxls.engine.codegen import CodeGen, PythonCode, TransformCode
 from fxls.engine.names import Namespace, target_name
@@ -25,15 +24,15 @@ from fxls.engine.node import (
     GAP,
     Node,
     Target,
-    add_user,
+    add_uses,
     check_op_and_target,
     freeze_kwargs,
     has_users,
     link_before,
     map_arg,
-    set_arguments,
-    unlink,
+    remove_uses,
 )
+from fxls.engine.node_list import NodeList, Order, ordered
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -65,8 +64,15 @@ class Graph:
         self._root = root = Node(self, "", "root", "", (), EMPTY_KWARGS)
         self._insert_point = root
         self._len = 0
+        self._order: Order | tuple[()] | None = None
+        """The nodes as a list, which `node_list` makes and `_reordered` drops."""
         self._graph_namespace = Namespace()
         self._index: dict[tuple[str, Any], dict[Node, None]] | None = None
+        """By opcode, and for a call_function by target; made by the first search."""
+        self._in_order: set[tuple[str, Any]] = set()
+        """The keys of the index whose nodes are in the order of the graph."""
+        self._has_given_names = False
+        """Whether names were assigned, so that they may repeat or be no identifiers."""
         self._owning_module = owning_module
         self._owners = 0
         self._tracer_cls = tracer_cls
@@ -113,21 +119,23 @@ class Graph:
         `sort` puts them in the order of the graph.
         """
         if op == "call_function" and target is None:
-            return [node for node in self.nodes if node._op == op]
+            return [node for node in ordered(self) if node._op == op]
         index = self._index
         if index is None:
             index = self._index = {}
-            for node in self.nodes:
+            for node in ordered(self):
                 index.setdefault(_key(node), {})[node] = None
-        if op == "call_function":
-            found = list(index.get((op, target), ()))
-        else:
-            found = list(index.get((op, None), ()))
-            if target is not None:
-                found = [node for node in found if node._target == target]
-        if sort:
-            found.sort(key=_order)
-        return found
+            self._in_order = set(index)
+        key = (op, target if op == "call_function" else None)
+        known = index.get(key)
+        if not known:
+            return []
+        if sort and key not in self._in_order:
+            known = index[key] = dict.fromkeys(sorted(known, key=_order))
+            self._in_order.add(key)
+        if op == "call_function" or target is None:
+            return list(known)
+        return [node for node in known if node._target == target]
 
     def create_node(
         self,
@@ -185,8 +193,7 @@ class Graph:
         node._type = type_expr
         node._erased = False
         node._users = node._repr_fn = node._frames = node._scope = node._line = None
-        for used in references(args, kwargs):
-            add_user(used, node)
+        add_uses(node)
         place = self._insert_point
         if place is self._root:
             before = place._prev
@@ -197,6 +204,8 @@ class Graph:
         else:
             link_before(node, place)
         self._len += 1
+        if self._order is not None:
+            self._reordered()
         if self._index is not None:
             self._index_add(node)
         return node
@@ -313,21 +322,22 @@ class Graph:
         if self._owning_module is not None:
             for hook in getattr(self._owning_module, "_erase_node_hooks", ()):
                 hook(to_erase)
-        self._index_remove(to_erase)
+        if self._index is not None:
+            self._index_remove(to_erase)
         if self._insert_point is to_erase:
             self._insert_point = to_erase._next
-        next_ = to_erase._next
-        prev = to_erase._prev
-        unlink(to_erase)
-        # An iteration that stands on the node goes on from where the node was.
-        to_erase._next, to_erase._prev = next_, prev
+        next_, prev = to_erase._next, to_erase._prev
+        # Its own links stay: an iteration that stands on it goes on from where it was.
+        prev._next, next_._prev = next_, prev
         to_erase._erased = True
         self._len -= 1
-        set_arguments(
-            to_erase,
-            map_references(to_erase._args, _nothing),
-            map_references(to_erase._kwargs, _nothing),
-        )
+        if self._order is not None:
+            self._reordered()
+        remove_uses(to_erase)
+        to_erase._args = map_references(to_erase._args, _nothing)
+        to_erase._kwargs = map_references(to_erase._kwargs, _nothing)
+        to_erase._line = None
+        self._edits += 1
 
     def inserting_before(self, n: Node | None = None) -> InsertPoint:
         """New nodes go in front of `n`, or to the start; as a block, until its end."""
@@ -436,14 +446,30 @@ class Graph:
         self._insert_point = self._root
         self._len = 0
         self._index = None
+        self._reordered()
+
+    def _reordered(self) -> None:
+        """Note that a node came, went or moved, after it did."""
+        order = self._order
+        self._order = None
+        if type(order) is Order:
+            order.end()
 
     def _check_own(self, node: Node) -> None:
         if node.graph is not self:
             raise AssertionError(f"cannot insert at {node}: it is of another graph")
 
+    def _moved(self) -> None:
+        """Note that a node is at another place."""
+        self._in_order.clear()
+        self._reordered()
+
     def _index_add(self, node: Node) -> None:
         if self._index is not None and node._op != "root":
-            self._index.setdefault(_key(node), {})[node] = None
+            key = _key(node)
+            self._index.setdefault(key, {})[node] = None
+            if node._next is not self._root:
+                self._in_order.discard(key)
 
     def _index_remove(self, node: Node) -> None:
         if self._index is not None:
@@ -475,43 +501,6 @@ class Graph:
 
     def __str__(self) -> str:
         return node_text.format_graph(self.nodes)
-
-
-class NodeList:
-    """The nodes of a graph, in order.
-
-    - Erasing or inserting while iterating is fine: the iteration goes on behind the
-      node that it gave last, or behind the place where that one was.
-    """
-
-    __slots__ = ("_reverse", "graph")
-
-    def __init__(self, graph: Graph, direction: str = "_next") -> None:
-        assert direction in ("_next", "_prev"), direction
-        self.graph = graph
-        self._reverse = direction == "_prev"
-
-    def __len__(self) -> int:
-        return self.graph._len
-
-    def __iter__(self) -> Iterator[Node]:
-        root = self.graph._root
-        if self._reverse:
-            node = root._prev
-            while node is not root:
-                if not node._erased:
-                    yield node
-                node = node._prev
-        else:
-            node = root._next
-            while node is not root:
-                if not node._erased:
-                    yield node
-                node = node._next
-
-    def __reversed__(self) -> Iterator[Node]:
-        # A NodeList as well, which typing's `reversed` does not allow.
-        return cast("Any", NodeList(self.graph, "_next" if self._reverse else "_prev"))
 
 
 class InsertPoint:

@@ -1,24 +1,27 @@
-"""What makes a graph well-formed: every rule stands here.
+"""What makes a graph well-formed: every rule stands in `faults`.
 
 A rule looks at one node and yields its faults as sentences; `check` reports all of
-them, each with the lines around the node.
+them, each with the lines around the node. Before it looks for faults it asks whether
+there can be any, which takes a tenth of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from fxls.engine.arguments import references
-from fxls.engine.node import OPCODES
+from fxls.engine.arguments import ATOMS, EMPTY_KWARGS, references
+from fxls.engine.node import OPCODES, Node
+from fxls.engine.node_list import ordered
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.engine.node import Node
 
 __all__ = ["check", "faults"]
+
+_LISTED = OPCODES - {"root"}
 
 _SHOWN = 2
 """How many lines in front of and behind a faulty node a report shows."""
@@ -26,6 +29,8 @@ _SHOWN = 2
 
 def check(graph: Graph) -> None:
     """Raise RuntimeError with every fault of the graph."""
+    if _is_sound(graph):
+        return
     found = list(faults(graph))
     if not found:
         return
@@ -50,7 +55,7 @@ def faults(graph: Graph) -> Iterator[tuple[Node, str]]:
     known: dict[str, str | None] = {}
     for node in graph.nodes:
         op = node._op
-        if op not in OPCODES or op == "root":
+        if op not in _LISTED:
             yield node, f"Node {node} had unknown opcode {op}!"
         if node.graph is not graph:
             yield node, f"Node '{node}' does not belong to this Graph!"
@@ -77,6 +82,78 @@ def faults(graph: Graph) -> Iterator[tuple[Node, str]]:
 
 _ELSEWHERE = "Argument '{used}' of Node '{node}' does not belong to this Graph; node_copy() takes an arg_transform that maps the nodes of another graph"
 _TOO_EARLY = "Argument '{used}' of Node '{node}' was used before it has been defined: move '{node}' behind it"
+
+
+def _is_sound(graph: Graph) -> bool:
+    """Whether no rule is broken; False also where only `faults` can tell."""
+    if graph._has_given_names:
+        return False
+    paths: dict[str, bool] = {}
+    for node in ordered(graph):
+        if node.graph is not graph or node._op not in _LISTED:
+            return False
+        key = node._sort_key
+        for a in node._args:
+            if type(a) is Node:  # one that was erased keeps its label
+                if a._sort_key >= key or a.graph is not graph or a._erased:
+                    return False
+            elif type(a) not in ATOMS and not _are_in_front((a,), EMPTY_KWARGS, node):
+                return False
+        if node._kwargs and not _are_in_front((), node._kwargs, node):
+            return False
+        if node._op == "call_module":
+            paths[cast("str", node._target)] = True
+        elif node._op == "get_attr":
+            paths.setdefault(cast("str", node._target), False)
+    module = graph.owning_module
+    return module is None or _Paths(module).lead_somewhere(paths)
+
+
+def _are_in_front(args: Any, kwargs: Any, node: Node) -> bool:
+    return all(
+        used._sort_key < node._sort_key
+        and used.graph is node.graph
+        and not used._erased
+        for used in references(args, kwargs)
+    )
+
+
+class _Paths:
+    """The paths of one module, read off its tables.
+
+    What `getattr` would ask the class first takes ten times as long, so what is in no
+    table is left to `faults`.
+    """
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._modules = {"": module}
+
+    def lead_somewhere(self, paths: Mapping[str, bool]) -> bool:
+        """Whether each leads to a module (where True) or to anything (where False)."""
+        return all(
+            self._module_at(path) is not None if is_module else self._has(path)
+            for path, is_module in paths.items()
+        )
+
+    def _has(self, path: str) -> bool:
+        way, _, name = path.rpartition(".")
+        module = self._module_at(way)
+        return module is not None and (
+            name in module._parameters
+            or name in module._buffers
+            or name in module._modules
+            or name in module.__dict__
+        )
+
+    def _module_at(self, path: str) -> torch.nn.Module | None:
+        known = self._modules.get(path)
+        if known is None:
+            way, _, name = path.rpartition(".")
+            holder = self._module_at(way)
+            known = None if holder is None else holder._modules.get(name)
+            if known is not None:
+                self._modules[path] = known
+        return known
 
 
 def _missing(module: Any, target: str) -> str | None:

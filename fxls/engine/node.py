@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from fxls.engine import node_text, origin
 from fxls.engine.arguments import (
+    ATOMS,
     EMPTY_KWARGS,
     Argument,
     Reference,
@@ -51,7 +52,17 @@ GAP = 1 << 20
 def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
     """`fn` applied to every node in an argument (FX's `map_arg`)."""
     assert callable(fn), "the second argument of map_arg is a function"
-    return map_references(a, fn)
+    if type(a) is not tuple:
+        return map_references(a, fn)
+    mapped: list[Argument] = []
+    for x in cast("tuple[Argument, ...]", a):
+        if type(x) is Node:
+            mapped.append(fn(x))
+        elif type(x) in ATOMS:
+            mapped.append(x)
+        else:
+            mapped.append(map_references(x, fn))
+    return tuple(mapped)
 
 
 class Node(Reference):
@@ -246,6 +257,7 @@ class Node(Reference):
         _unlink(x)
         link_before(x, self)
         self.graph._edits += 1
+        self.graph._moved()
 
     def append(self, x: Node) -> None:
         """Move `x` directly behind this node."""
@@ -294,13 +306,14 @@ class Node(Reference):
                     " that node has meta of its own, which would be lost"
                 )
             replace_with.meta.update(self.meta)
-        users = list(self.users)
+        users = list(users_of(self))
         if delete_user_cb is not None:
             users = [user for user in users if delete_user_cb(user)]
         hooks = _replace_hooks(self.graph)
         for user in users:
-            for hook in hooks:
-                hook(old=self, new=replace_with.name, user=user)
+            if hooks:
+                for hook in hooks:
+                    hook(old=self, new=replace_with.name, user=user)
             _replace_input(user, self, replace_with)
         return users
 
@@ -413,14 +426,12 @@ def set_arguments(
     node: Node, args: Sequence[Argument], kwargs: Mapping[str, Argument]
 ) -> None:
     """Give a node new arguments, and tell the nodes in the old and the new ones."""
-    for used in references(node._args, node._kwargs):
-        remove_user(used, node)
+    remove_uses(node)
     node._args = freeze(args)
     node._kwargs = freeze_kwargs(kwargs)
     node._line = None
     node.graph._edits += 1
-    for used in references(node._args, node._kwargs):
-        add_user(used, node)
+    add_uses(node)
 
 
 def freeze_kwargs(kwargs: Mapping[str, Argument]) -> immutable_dict[str, Argument]:
@@ -428,6 +439,42 @@ def freeze_kwargs(kwargs: Mapping[str, Argument]) -> immutable_dict[str, Argumen
     if not kwargs:
         return EMPTY_KWARGS
     return immutable_dict([(k, freeze(v)) for k, v in kwargs.items()])
+
+
+def add_uses(user: Node) -> None:
+    """Note with every node in the arguments of `user` that it uses them."""
+    for a in user._args:
+        if type(a) is Node:  # what `add_user` does: half of the time is its call
+            users = a._users
+            if users is None:
+                a._users = user
+            elif type(users) is dict:
+                users[user] = None
+            elif users is not user:
+                a._users = a.users = {cast("Node", users): None, user: None}
+        elif type(a) not in ATOMS:
+            for used in references((a,), EMPTY_KWARGS):
+                add_user(used, user)
+    if user._kwargs:
+        for used in references((), user._kwargs):
+            add_user(used, user)
+
+
+def remove_uses(user: Node) -> None:
+    """Note with every node in the arguments of `user` that it uses them no more."""
+    for a in user._args:
+        if type(a) is Node:
+            users = a._users
+            if users is user:
+                a._users = None
+            elif type(users) is dict:
+                users.pop(user, None)
+        elif type(a) not in ATOMS:
+            for used in references((a,), EMPTY_KWARGS):
+                remove_user(used, user)
+    if user._kwargs:
+        for used in references((), user._kwargs):
+            remove_user(used, user)
 
 
 def add_user(used: Node, user: Node) -> None:
@@ -452,8 +499,7 @@ def remove_user(used: Node, user: Node) -> None:
 
 def has_users(node: Node) -> bool:
     """Whether any node uses this one, without making `users`."""
-    users = node._users
-    return users is not None and (type(users) is not dict or bool(users))
+    return bool(node._users)
 
 
 def users_of(node: Node) -> Iterable[Node]:
@@ -484,12 +530,6 @@ def link_before(node: Node, place: Node) -> None:
 def _unlink(node: Node) -> None:
     node._prev._next = node._next
     node._next._prev = node._prev
-
-
-def unlink(node: Node) -> None:
-    """Take a node out of the order."""
-    _unlink(node)
-    node._prev = node._next = node
 
 
 def _make_room(node: Node, root: Node) -> None:
@@ -523,9 +563,10 @@ def _retarget(node: Node, op: str, target: Target) -> None:
 
 
 def _set_name(node: Node, name: str) -> None:
+    node.graph._has_given_names = True
     node._name = name
     node._line = None
-    for user in node.users:
+    for user in users_of(node):
         user._line = None
 
 
@@ -535,18 +576,41 @@ def _set_type(node: Node, value: Any) -> None:
 
 
 def _replace_input(user: Node, old: Node, new: Node) -> None:
+    """Put a node in the place of another one in the arguments of `user`."""
+    if not user._kwargs:
+        args: list[Argument] = []
+        is_used = False
+        for a in user._args:
+            if a is old:
+                args.append(new)
+                is_used = True
+            elif type(a) is Node:
+                args.append(a)
+                users = a._users
+                if type(users) is dict:  # whoever changes becomes the last user
+                    users.pop(user, None)
+                    users[user] = None
+            elif type(a) in ATOMS:
+                args.append(a)
+            else:
+                break
+        else:
+            user._args = tuple(args)
+            if is_used:
+                remove_user(old, user)
+                add_user(new, user)
+            user._line = None
+            user.graph._edits += 1
+            return
+
     def swap(a: Node) -> Argument:
         return new if a is old else a
 
-    args = user._args
-    kwargs = user._kwargs
     set_arguments(
-        user,
-        map_references(args, swap),
-        map_references(kwargs, swap) if kwargs else kwargs,
+        user, map_references(user._args, swap), map_references(user._kwargs, swap)
     )
 
 
 def _replace_hooks(graph: Graph) -> Sequence[Callable[..., Any]]:
-    module = graph.owning_module
+    module = graph._owning_module
     return () if module is None else tuple(getattr(module, "_replace_hooks", ()))

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import torch
 from torch._ops import OpOverload, OpOverloadPacket
 
-from fxls.engine.node import has_users
-
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
     from fxls.engine.node import Node
@@ -71,7 +69,7 @@ def eliminate_dead_code(
     keeps = is_impure if is_impure_node is None else is_impure_node
     changed = False
     for node in reversed(graph.nodes):
-        if not has_users(node) and not keeps(node):
+        if not node._users and not keeps(node):
             graph.erase_node(node)
             changed = True
     return changed
