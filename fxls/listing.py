@@ -311,6 +311,8 @@ class Reason(enum.Enum):
     """The listing could not be written."""
     WORKER = "worker"
     """The process that runs the user's code did not start, or was lost."""
+    STALE = "stale"
+    """The listing is not what the source gives any more."""
     STOPPED = "stopped"
     """Nobody waits for it any more: it was cancelled, or a later request took its place.
     """

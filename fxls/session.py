@@ -1,31 +1,43 @@
-"""What the server knows between requests: documents, stores and what failed.
+"""What the server knows between requests: texts, documents, and what failed.
 
-Knows files and the host; knows no connection.
+Knows files and the traces; knows no connection.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from fxls.entry import Entry, Kind
-from fxls.host import Host, Status
-from fxls.host import Settings as HostSettings
 from fxls.ide import entries as ide_entries
-from fxls.ide.diagnostics import Diagnostic, Severity, diagnostics
+from fxls.ide.comments import doubts
+from fxls.ide.diagnostics import (
+    Diagnostic,
+    Severity,
+    diagnostics,
+    listing_diagnostics,
+)
 from fxls.ide.document import Destination, Document, Jump
 from fxls.ide.source import SourceFile
+from fxls.ide.standing import Standing
 from fxls.ide.texts import Texts, decoded
-from fxls.listing import Failure, Listing, Reason
+from fxls.library import Library
+from fxls.listing import Failure, Reason
 from fxls.lsp.settings import Settings
-from fxls.store import NotAListing, Store, StoreError, class_name_of, locate
+from fxls.store import NotAListing, StoreError, locate
 from fxls.text import LineTable, Span
+from fxls.traces import Traces
 from fxls.wire import Failed, Traced
 
 __all__ = ["Session"]
 
 _INSTALLED = {"site-packages", "dist-packages"}
+
+_rules = lru_cache(maxsize=8)(listing_diagnostics)
+"""Remembered, because an editor asks anew with each key that is pressed."""
 
 
 class Session:
@@ -37,20 +49,15 @@ class Session:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        open_text: Callable[[str], str | None],
-        on_status: Callable[[Status], None],
+        self, settings: Settings, open_text: Callable[[str], str | None], traces: Traces
     ) -> None:
         self.settings = settings
-        self.folder: str | None = None
-        """Where the user's code runs."""
+        self.folders: tuple[str, ...] = ()
+        """The folders of the workspace."""
+        self.library = Library(lambda: self.settings.store)
+        self.traces = traces
         self._open_text = open_text
-        self._on_status = on_status
-        self._stores: dict[Path, Store] = {}
-        self._documents: dict[str, Document] = {}
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
-        self._host: Host | None = None
         self._texts = Texts()
 
     def lines_of(self, path: str) -> LineTable | None:
@@ -86,13 +93,8 @@ class Session:
 
     def source(self, path: str) -> SourceFile:
         """A file of the user's with the newest listings about it."""
-        store = self._store_of(path)
-        found = tuple(
-            self._keep(
-                str(store.path_of(listing.identity.class_name, listing.text)), listing
-            )
-            for listing in store.about(Path(path))
-        )
+        expressions = {entry.expression for entry in self.entries(path)}
+        found = self.library.about(path, expressions)
         real = os.path.realpath(path)
         spellings = frozenset(
             source.path
@@ -150,18 +152,19 @@ class Session:
             *_standing(failures, Kind.COMMENT),
             *_standing(self._project(path).problems, Kind.PROJECT),
         ]
+        if not self.settings.trusted:
+            # A trace says it better.
+            said += _doubtful(doubts(text, path))
         kept = {"", *(entry.expression for entry in self.entries(path))}
         return (*self._say((path, ""), said), *self.forget(path, kept))
 
     async def trace(self, entry: Entry) -> Traced | Failed:
         """Run an entry of the user's code and materialize its listing."""
-        if self._host is None:
-            python = self.settings.python or HostSettings.python
-            settings = HostSettings(python=python, cwd=self.folder)
-            self._host = Host(settings, on_status=self._on_status)
-        return await self._host.trace(
+        return await self.traces.trace(
             entry,
-            store=str(self._store_of(entry.path).root),
+            python=self.settings.python,
+            folder=self._folder_of(entry.path),
+            store=str(self.library.store_of(entry.path).root),
             time_limit=self.settings.time_limit,
         )
 
@@ -182,19 +185,30 @@ class Session:
         Returns as `check`.
         """
         about = [key for key in self._said if key[0] == path and key[1] not in kept]
+        self.traces.forget(path, kept)
         return tuple(changed for key in about for changed in self._say(key, ()))
 
     def diagnostics(self, path: str) -> tuple[Diagnostic, ...]:
         """All there is to say about a file, each thing once."""
         found = (d for said in self._said.values() for d in said if d.path == path)
-        trouble = self.trouble(path) if self._open_text(path) is not None else ()
-        return (*trouble, *dict.fromkeys(found))
+        return (*self._of_listing(path), *dict.fromkeys(found))
 
-    async def close(self) -> None:
-        """End the worker."""
-        if self._host is not None:
-            await self._host.close()
-            self._host = None
+    def failures(self, path: str) -> tuple[Diagnostic, ...]:
+        """The diagnostics of a file that are failures, which fixes are made for."""
+        return tuple(d for d in self.diagnostics(path) if d.failure is not None)
+
+    def standing(self, document: Document) -> Standing:
+        """What became of a listing since it was made."""
+        return self.library.standing(document)
+
+    def _of_listing(self, path: str) -> tuple[Diagnostic, ...]:
+        """What an open listing says of itself."""
+        if self._open_text(path) is None:
+            return ()
+        document = self.document(path)
+        if document is None:
+            return self.trouble(path)
+        return _rules(document, self.standing(document))
 
     def _remember(self, path: str) -> None:
         content = _content(path)
@@ -202,12 +216,8 @@ class Session:
             self._texts.remember(content)
 
     def _read(self, path: str) -> tuple[Document | None, StoreError | None]:
-        if class_name_of(Path(path)) is None:
-            return None, None
-        store = self._store_at(Path(path).parent)
-        try:
-            document = self._keep(path, store.read(Path(path)))
-        except StoreError as error:
+        document, error = self.library.read(path)
+        if document is None:
             return None, error
         shown = self._open_text(path)
         if shown is not None and shown.replace("\r\n", "\n") != document.listing.text:
@@ -216,22 +226,12 @@ class Session:
             return None, StoreError(Path(path), problem, advice)
         return document, None
 
-    def _keep(self, path: str, listing: Listing) -> Document:
-        """The document of a listing, with the tables that were made for it before."""
-        known = self._documents.get(path)
-        if known is None or known.listing is not listing:
-            known = self._documents[path] = Document(path, listing)
-        return known
-
-    def _store_of(self, source: str) -> Store:
-        if self.settings.store is not None:
-            return self._store_at(Path(self.settings.store))
-        return self._store_at(locate(Path(source)))
-
-    def _store_at(self, root: Path) -> Store:
-        if root not in self._stores:
-            self._stores[root] = Store(root)
-        return self._stores[root]
+    def _folder_of(self, path: str) -> str | None:
+        """The folder that the code of a file runs in."""
+        around = [f for f in self.folders if Path(path).is_relative_to(f)]
+        if around:
+            return max(around, key=len)
+        return str(locate(Path(path)).parent) if self.folders else None
 
     def _project(self, path: str) -> ide_entries.Project:
         for folder in Path(path).parents:
@@ -275,3 +275,9 @@ def _standing(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
     for failure in failures:
         entry = Entry(failure.places[0].path, "", kind)
         yield from diagnostics(failure, entry, lambda path: True)
+
+
+def _doubtful(failures: Iterable[Failure]) -> Iterable[Diagnostic]:
+    """Failures that nobody has seen yet."""
+    for diagnostic in _standing(failures, Kind.COMMENT):
+        yield replace(diagnostic, severity=Severity.WARNING)

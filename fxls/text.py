@@ -37,6 +37,10 @@ class Span:
         """Whether a cursor at `point` is on the span; right behind it counts."""
         return self.start <= point <= self.end
 
+    def meets(self, other: Span) -> bool:
+        """Whether the two have a place in common; touching counts."""
+        return self.start <= other.end and other.start <= self.end
+
     def encloses(self, other: Span) -> bool:
         """Whether every character of `other` is one of this span."""
         return self.start <= other.start and other.end <= self.end

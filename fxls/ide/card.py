@@ -19,6 +19,7 @@ __all__ = [
     "Inline",
     "Line",
     "Link",
+    "Page",
     "Snippet",
 ]
 
@@ -39,7 +40,15 @@ class Link:
     point: Point
 
 
-Inline = str | Code | Link
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Words that lead to a page of the web."""
+
+    text: str
+    url: str
+
+
+Inline = str | Code | Link | Page
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fxls.entry import Entry, Kind
+from fxls.ide.document import Document
+from fxls.ide.rules import Finding, Rule, findings
+from fxls.ide.standing import Standing, what_became
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Span
 
-__all__ = ["Diagnostic", "Related", "Severity", "diagnostics"]
+__all__ = [
+    "Diagnostic",
+    "Related",
+    "Severity",
+    "diagnostics",
+    "listing_diagnostics",
+]
 
 
 class Severity(enum.Enum):
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
+    HINT = "hint"
+    """Shown by how the code looks, in no list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +46,14 @@ class Diagnostic:
     path: str
     span: Span
     severity: Severity
-    reason: Reason
+    reason: Reason | Rule
     message: str
     related: tuple[Related, ...] = ()
+    unnecessary: bool = False
+    """Whether the span could be left out."""
+    failure: Failure | None = field(default=None, compare=False, repr=False)
+    entry: Entry | None = field(default=None, compare=False, repr=False)
+    """What was being traced when the failure happened."""
 
 
 def diagnostics(
@@ -67,9 +83,56 @@ def diagnostics(
             failure.reason,
             message,
             _related(failure, place, entry),
+            failure=failure,
+            entry=entry,
         )
         for place in shown
     )
+
+
+def listing_diagnostics(
+    document: Document, standing: Standing
+) -> tuple[Diagnostic, ...]:
+    """What a listing says of itself: the rules that it breaks, and its age."""
+    found = [_of_rule(document, finding) for finding in findings(document)]
+    said = what_became(standing)
+    if said:
+        related: tuple[Related, ...] = ()
+        if standing.newest is not None:
+            there = standing.newest.start
+            related = (Related(there.path, there.focus, "the newest revision"),)
+        focus = document.start.focus
+        severity = Severity.NOTE
+        found.insert(
+            0,
+            Diagnostic(document.path, focus, severity, Reason.STALE, said, related),
+        )
+    return tuple(found)
+
+
+def _of_rule(document: Document, finding: Finding) -> Diagnostic:
+    dead = finding.rule in (Rule.DEAD, Rule.UNREAD)
+    related: tuple[Related, ...] = ()
+    if finding.cause is not None:
+        verb = "it is set to None" if finding.rule is Rule.FREED else "it is defined"
+        span = finding.cause.span
+        related = (Related(document.path, span, f"{verb} here"),)
+    return Diagnostic(
+        document.path,
+        finding.span,
+        _OF_RULE.get(finding.rule, Severity.ERROR),
+        finding.rule,
+        finding.message,
+        related,
+        unnecessary=dead,
+    )
+
+
+_OF_RULE = {
+    Rule.DEAD: Severity.HINT,
+    Rule.UNREAD: Severity.HINT,
+    Rule.SHAPE: Severity.WARNING,
+}
 
 
 def _severity(failure: Failure, entry: Entry) -> Severity:

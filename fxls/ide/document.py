@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
+from fxls.ide.groups import Group, groups
 from fxls.listing import Listing, Mark, Role
 from fxls.text import LineTable, Point, Span
 
@@ -58,6 +60,21 @@ class Document:
         """Every mark of a node, in the order of the text."""
         return tuple(self._marks[node])
 
+    def marks_in(self, first: int, last: int) -> tuple[Mark, ...]:
+        """The marks on the lines `first` to `last`."""
+        marks = self.listing.marks
+        start = bisect_left(marks, first, key=lambda mark: mark.line)
+        return marks[start : bisect_right(marks, last, key=lambda mark: mark.line)]
+
+    def node_on(self, line: int) -> int | None:
+        """The node whose statement a line is; the ``def`` line is none's."""
+        return self._statements.get(line)
+
+    @cached_property
+    def groups(self) -> Group:
+        """The nodes by module."""
+        return groups(self.listing)
+
     def touched(self, point: Point) -> Touched | None:
         """The node under a cursor: that of the name, else that of the statement."""
         mark = self.listing.mark_at(point)
@@ -93,18 +110,33 @@ class Document:
         """The end of the text."""
         return self.lines.point(len(self.listing.text))
 
+    def binding(self, node: int) -> Mark | None:
+        """The mark that binds a node; None when there is none."""
+        marks = self._marks[node]
+        return next((mark for mark in marks if mark.role is Role.BINDS), None)
+
+    def read_by(self, node: int) -> tuple[int, ...]:
+        """The nodes that a node reads, each once, in the order of its arguments."""
+        facts = self.listing.nodes[node]
+        written = (*facts.args, *(pieces for _, pieces in facts.kwargs))
+        pieces = (piece for pieces in written for piece in pieces)
+        return tuple(dict.fromkeys(p for p in pieces if isinstance(p, int)))
+
     def destination(self, node: int) -> Destination:
         """Where a node is bound; for the output, its statement."""
-        line = self.listing.nodes[node].line
-        for mark in self._marks[node]:
-            if mark.role is Role.BINDS:
-                return Destination(self.path, self.statement(mark.line), mark.span)
-        whole = self.statement(line)
+        mark = self.binding(node)
+        if mark is not None:
+            return Destination(self.path, self.statement(mark.line), mark.span)
+        whole = self.statement(self.listing.nodes[node].line)
         return Destination(self.path, whole, whole)
 
     def frames_on(self, source: str, line: int) -> tuple[int, ...]:
         """The rows of the frame table whose expression has part of a line."""
         return tuple(self._frames.get((source, line), ()))
+
+    def made_in(self, frame: int) -> tuple[int, ...]:
+        """The nodes that were made in a frame itself, in the order of the graph."""
+        return tuple(self._made_in.get(frame, ()))
 
     def nodes_through(self, frame: int) -> tuple[int, ...]:
         """The nodes that were made in a frame or in what it called."""

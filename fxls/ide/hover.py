@@ -16,11 +16,13 @@ from fxls.ide.card import (
     Inline,
     Line,
     Link,
+    Page,
     Snippet,
 )
 from fxls.ide.document import Document
-from fxls.ide.values import dtype_of, long_form, shape_of, short_form
-from fxls.listing import Pieces, Place
+from fxls.ide.pages import page_of
+from fxls.ide.values import dtype_of, long_form, shape_of, short_form, size_of
+from fxls.listing import Facts, Pieces, Place, Scope, Tensor
 from fxls.text import LineTable, Point
 
 __all__ = [
@@ -69,7 +71,10 @@ def table(document: Document, rows: int) -> Card:
     if totals:
         title.append(f" ({totals})")
     if listing.parameters is not None:
-        title.append(f", {listing.parameters:,} parameters")
+        title.append(f", {counted(listing.parameters, 'parameter')}")
+    activations = _activations(listing.nodes)
+    if activations:
+        title.append(f", {size_of(activations)} of activations")
     header = ("name", "op", "target", "args", "kwargs", "users")
     header += ("shape", "dtype", "source")
     shown = range(min(rows, len(listing.nodes)))
@@ -120,6 +125,19 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def _activations(nodes: Sequence[Facts]) -> int:
+    """The bytes of all that the nodes compute; inputs and attributes are there before.
+
+    An upper bound: a view shares the memory of what it is a view of.
+    """
+    return sum(
+        facts.value.bytes or 0
+        for facts in nodes
+        if facts.opcode not in ("placeholder", "get_attr", "output")
+        and isinstance(facts.value, Tensor)
+    )
+
+
 def _node_card(document: Document, node: int, source: SourceText) -> Card:
     listing = document.listing
     facts = listing.nodes[node]
@@ -129,20 +147,50 @@ def _node_card(document: Document, node: int, source: SourceText) -> Card:
         Field("kwargs", _keywords(document, facts.kwargs)),
         Field("users", _users(document, facts.users)),
     ]
+    calls = _calls(document, facts)
+    if calls:
+        card.insert(1, Field("calls", calls))
     scopes = listing.module_path(node)
     if scopes:
-        parts: list[Inline] = []
-        for scope in scopes:
-            parts += [" / "] if parts else []
-            parts += [Code(scope.path or "(root)"), f" {scope.type.rpartition('.')[2]}"]
-        card.append(Field("module", tuple(parts)))
+        card.append(Field("module", _modules(scopes)))
     if facts.value is not None:
         card.append(Field("value", (Code(long_form(facts.value)),)))
     if facts.type is not None:
         card.append(Field("annotation", (Code(facts.type),)))
     if facts.detail is not None:
         card.append(Field("is", (Code(_clipped(facts.detail)),)))
+    if facts.passes:
+        card.append(Field("made by", (", after ".join(facts.passes),)))
     return (*card, *_frames(list(listing.places(facts.origin)), source))
+
+
+def _calls(document: Document, facts: Facts) -> tuple[Inline, ...]:
+    """What the target is, and where to read of it."""
+    if facts.call is None:
+        return ()
+    target = document.listing.targets[facts.call]
+    parts: list[Inline] = [Code(_clipped(f"{target.name}{target.signature}"))]
+    page = page_of(target.name)
+    if page is not None:
+        parts += [" ", Page("documentation", page)]
+    if target.file is not None:
+        name = f"{PurePath(target.file).name}:{target.line + 1}"
+        parts += [" ", Link(name, target.file, Point(target.line, 0))]
+    return tuple(parts)
+
+
+def _modules(scopes: Sequence[Scope]) -> tuple[Inline, ...]:
+    """The submodules from the outside, and what the innermost is."""
+    parts: list[Inline] = []
+    for scope in scopes:
+        parts += [" / "] if parts else []
+        parts += [Code(scope.path or "(root)"), f" {scope.type.rpartition('.')[2]}"]
+    inner = scopes[-1]
+    if inner.text:
+        parts += [": ", Code(_clipped(inner.text))]
+    if inner.parameters is not None:
+        parts.append(f", {counted(inner.parameters, 'parameter')}")
+    return tuple(parts)
 
 
 def _frames(places: Sequence[Place], source: SourceText) -> Iterable[Block]:

@@ -10,7 +10,18 @@ from dataclasses import dataclass
 
 from fxls.text import LineTable, Point, Span
 
-__all__ = ["ModuleClass", "class_at", "modules", "parsed"]
+__all__ = ["ModuleClass", "Parameter", "class_at", "modules", "parsed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a constructor or a forward takes."""
+
+    name: str
+    annotation: str
+    """As it is written; empty without one."""
+    default: str | None
+    """As it is written; None for one that must be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +33,12 @@ class ModuleClass:
     """The name in its class statement."""
     constructible: bool
     """Whether its constructor needs no arguments."""
+    parameters: tuple[Parameter, ...] = ()
+    """Those of its constructor, without stars; none where a dataclass writes it."""
+    inputs: tuple[Parameter, ...] = ()
+    """Those of its forward, without stars."""
+    open: bool = True
+    """Whether its constructor takes keywords that are not in `parameters`."""
 
 
 def modules(text: str) -> tuple[ModuleClass, ...]:
@@ -40,7 +57,14 @@ def modules(text: str) -> tuple[ModuleClass, ...]:
             bases = tuple(known[b] for b in _bases(statement) if b in known)
             known[statement.name] = _Class(statement, bases)
     return tuple(
-        ModuleClass(name, _name_span(lines, found.node), not found.needs_arguments())
+        ModuleClass(
+            name,
+            _name_span(lines, found.node),
+            not found.needs_arguments(),
+            _parameters(found.method("__init__")),
+            _parameters(found.method("forward")),
+            _takes_any(found.method("__init__")),
+        )
         for name, found in known.items()
         if found.is_module() and found.has_forward()
     )
@@ -81,19 +105,19 @@ class _Class:
         )
 
     def has_forward(self) -> bool:
-        forward = self._method("forward")
+        forward = self.method("forward")
         return forward is not None and not any(
             _last_name(decorator) == "abstractmethod"
             for decorator in forward.decorator_list
         )
 
     def needs_arguments(self) -> bool:
-        init = self._method("__init__")
+        init = self.method("__init__")
         if init is not None:
             return _needs_arguments(init.args)
         return any(_has_required_field(found.node) for found in self._lineage())
 
-    def _method(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    def method(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         for found in self._lineage():
             for statement in found.node.body:
                 if (
@@ -126,6 +150,33 @@ def _last_name(expression: ast.expr) -> str:
             return _last_name(function)
         case _:
             return ""
+
+
+def _parameters(
+    function: ast.FunctionDef | ast.AsyncFunctionDef | None,
+) -> tuple[Parameter, ...]:
+    """The parameters behind ``self``."""
+    if function is None:
+        return ()
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    unset: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+    given = [
+        *zip(positional, [*unset, *arguments.defaults], strict=True),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return tuple(
+        Parameter(
+            argument.arg,
+            ast.unparse(argument.annotation) if argument.annotation else "",
+            None if default is None else ast.unparse(default),
+        )
+        for argument, default in given[1:]
+    )
+
+
+def _takes_any(function: ast.FunctionDef | ast.AsyncFunctionDef | None) -> bool:
+    return function is None or function.args.kwarg is not None
 
 
 def _needs_arguments(arguments: ast.arguments) -> bool:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from fxls.ide.classes import (
+    SourceText,
+    class_of_graph,
+    class_of_scope,
+    method_of_scope,
+    scope_of,
+)
 from fxls.ide.document import Destination, Document, Jump
 from fxls.listing import Mark, Role
-from fxls.text import Point
+from fxls.text import Point, Span
 
-__all__ = ["definition", "highlights", "implementation", "references", "uses"]
+__all__ = [
+    "declaration",
+    "definition",
+    "highlights",
+    "implementation",
+    "references",
+    "type_definition",
+    "uses",
+]
 
 
 def definition(document: Document, point: Point) -> Jump | None:
@@ -35,6 +50,47 @@ def implementation(document: Document, point: Point) -> Jump | None:
         touched.span,
         tuple(Destination(p.path, p.span, p.span) for p in origin.places),
     )
+
+
+def declaration(document: Document, point: Point, source: SourceText) -> Jump | None:
+    """What the node under a cursor calls: a function, or the forward of a submodule.
+
+    From a use, and where the target is compiled or not known: as `definition`.
+    """
+    touched = document.touched(point)
+    if touched is None or touched.role in (Role.READS, Role.FREES):
+        return definition(document, point)
+    facts = document.listing.nodes[touched.node]
+    there: Destination | None = None
+    if facts.opcode == "call_module":
+        scope = scope_of(document, touched.node)
+        there = scope and method_of_scope(document, scope, source)
+    elif facts.call is not None:
+        target = document.listing.targets[facts.call]
+        if target.file is not None:
+            line = Span.of(target.line, 0, target.line, 0)
+            there = Destination(target.file, line, line)
+    return Jump(touched.span, (there,)) if there else definition(document, point)
+
+
+def type_definition(
+    document: Document, point: Point, source: SourceText
+) -> Jump | None:
+    """The class of the submodule that the node under a cursor calls, else of the one
+    whose forward made it; on the ``def``, the class that was traced.
+    """
+    touched = document.touched(point)
+    if touched is None:
+        span = document.on_definition(point)
+        there = class_of_graph(document, source)
+    else:
+        span = touched.span
+        scope = scope_of(document, touched.node)
+        if scope is None or not scope.path:
+            there = class_of_graph(document, source)
+        else:
+            there = class_of_scope(document, scope, source)
+    return Jump(span, (there,)) if span and there else None
 
 
 def references(document: Document, point: Point) -> tuple[Mark, ...]:

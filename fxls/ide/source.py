@@ -13,7 +13,16 @@ from fxls.ide.modules import class_at
 from fxls.ide.moves import Moves
 from fxls.text import LineTable, Point, Span
 
-__all__ = ["Made", "SourceFile", "definition", "hover", "implementation", "made_at"]
+__all__ = [
+    "Made",
+    "SourceFile",
+    "definition",
+    "hover",
+    "implementation",
+    "listings_of",
+    "made_at",
+    "title",
+]
 
 _NODES = 24
 
@@ -117,6 +126,24 @@ def definition(source: SourceFile, point: Point) -> Jump | None:
     return implementation(source, point)
 
 
+def listings_of(source: SourceFile, name: str) -> list[Document]:
+    """The listings of a class of the file."""
+    return [d for d in source.documents if d.listing.identity.class_name == name]
+
+
+def title(document: Document) -> str:
+    """``Net``, with what sets it apart from other listings of the class."""
+    identity = document.listing.identity
+    words = [identity.qualname]
+    if identity.producer != "engine":
+        words.append(identity.producer)
+    if identity.stage:
+        words.append(identity.stage)
+    if identity.rank is not None:
+        words.append(f"rank {identity.rank}")
+    return ", ".join(words)
+
+
 def _touched(
     source: SourceFile, document: Document, point: Point
 ) -> Iterator[tuple[Span, int]]:
@@ -147,7 +174,7 @@ def _named(
         if named is None:
             return None
         name, span = named
-        found = [d for d in source.documents if d.listing.identity.class_name == name]
+        found = listings_of(source, name)
     return (span, tuple(found)) if found else None
 
 
@@ -155,29 +182,16 @@ def _listing_line(document: Document) -> tuple[Inline, ...]:
     start = document.start
     count = counted(len(document.listing.nodes), "node")
     link = Link("forward", start.path, start.focus.start)
-    return ("generated ", link, f" of {_title(document)}: {count}")
+    return ("generated ", link, f" of {title(document)}: {count}")
 
 
 def _made_blocks(made: Made) -> Iterator[Block]:
-    yield Line((f"{counted(len(made.nodes), 'node')} of {_title(made.document)}",))
+    yield Line((f"{counted(len(made.nodes), 'node')} of {title(made.document)}",))
     for node in made.nodes[:_NODES]:
         link = node_link(made.document, node)
         yield Field("", (link, ": ", *node_line(made.document, node)))
     if len(made.nodes) > _NODES:
         yield Line((f"… and {len(made.nodes) - _NODES:,} more",))
-
-
-def _title(document: Document) -> str:
-    """``Net``, with what sets it apart from other listings of the class."""
-    identity = document.listing.identity
-    words = [identity.qualname]
-    if identity.producer != "engine":
-        words.append(identity.producer)
-    if identity.stage:
-        words.append(identity.stage)
-    if identity.rank is not None:
-        words.append(f"rank {identity.rank}")
-    return ", ".join(words)
 
 
 def _size(span: Span, point: Point) -> tuple[bool, int, int]:

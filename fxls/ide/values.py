@@ -6,7 +6,7 @@ import re
 
 from fxls.listing import Items, Plain, Tensor, Value
 
-__all__ = ["dtype_of", "long_form", "shape_of", "short_form"]
+__all__ = ["dtype_of", "holds_tensor", "long_form", "shape_of", "short_form", "size_of"]
 
 _ITEMS = 8
 """So many items of a tuple, list or dict are written."""
@@ -23,6 +23,13 @@ def short_form(value: Value) -> str:
             return _items(value)
         case Plain():
             return value.text
+
+
+def holds_tensor(value: Value) -> bool:
+    """Whether it is a tensor, or a tuple, list or dict with one in it."""
+    if isinstance(value, Items):
+        return any(map(holds_tensor, value.items))
+    return isinstance(value, Tensor)
 
 
 def shape_of(value: Value | None) -> str:
@@ -53,7 +60,7 @@ def long_form(value: Value) -> str:
     if value.device:
         words.append(value.device)
     if value.bytes is not None:
-        words.append(_bytes(value.bytes))
+        words.append(size_of(value.bytes))
     if value.requires_grad:
         words.append("requires grad")
     return ", ".join(words)
@@ -82,7 +89,8 @@ def _items(value: Items) -> str:
     return left + ", ".join(words) + right
 
 
-def _bytes(count: int) -> str:
+def size_of(count: int) -> str:
+    """``1.5 KiB``."""
     size = float(count)
     for unit in ("B", "KiB", "MiB"):
         if size < 1024:

@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from fxls.ide.document import Document
 from fxls.listing import Failure
 from fxls.lsp.uris import uri_of
 
-__all__ = ["LISTINGS", "TRACE", "ListingItem", "TracedItem", "listing_item", "plainly"]
+__all__ = [
+    "CONTENT",
+    "DEBUG",
+    "LISTINGS",
+    "OPEN",
+    "REVISED",
+    "SHOW_REFERENCES",
+    "STATUS",
+    "TABLE",
+    "TRACE",
+    "ListingItem",
+    "Revised",
+    "StatusItem",
+    "TracedItem",
+    "listing_item",
+    "plainly",
+]
 
 LISTINGS = "fxls/listings"
 """Request: the listings about a source."""
 
+CONTENT = "fxls/content"
+"""Request: the text of an `fxls:` document."""
+
+REVISED = "fxls/revised"
+"""Notification: an identity has a newer revision."""
+
+STATUS = "experimental/serverStatus"
+"""Notification: how the server is, as clients of rust-analyzer know it."""
+
 TRACE = "fxls.trace"
 """Command: run the entries of a source, because the user asked for it."""
+
+OPEN = "fxls.open"
+"""Command: show a place in the client."""
+
+TABLE = "fxls.table"
+"""Command: the table of a listing, as a document."""
+
+DEBUG = "fxls.debug"
+"""Command of the client: debug an entry in its generated code."""
+
+SHOW_REFERENCES = "fxls.showReferences"
+"""Command of the client: show places beside the code."""
 
 
 class ListingItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -26,6 +65,8 @@ class ListingItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel
     qualname: str
     producer: str
     nodes: int
+    document: str
+    """The URI of the virtual document that always shows the newest revision."""
     stage: str = ""
     rank: int | None = None
     entry: str | None = None
@@ -62,7 +103,27 @@ class TracedItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"
         )
 
 
-def listing_item(document: Document) -> ListingItem:
+class Revised(msgspec.Struct, frozen=True, rename="camel"):
+    """That an identity has a newer revision, and where its nodes went."""
+
+    old: str
+    """The URI of the listing that was the newest."""
+    new: str
+    lines: list[tuple[int, int]]
+    """The line of each node that both have, in the old and in the new listing."""
+
+
+class StatusItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """How the server is."""
+
+    health: str
+    """``ok``, ``warning`` or ``error``."""
+    quiescent: bool
+    """Whether nothing is being traced."""
+    message: str | None = None
+
+
+def listing_item(document: Document, document_uri: str) -> ListingItem:
     """A listing as an item of `fxls/listings`."""
     listing = document.listing
     identity = listing.identity
@@ -73,12 +134,13 @@ def listing_item(document: Document) -> ListingItem:
         identity.qualname,
         identity.producer,
         len(listing.nodes),
+        document_uri,
         identity.stage,
         identity.rank,
         listing.entry,
     )
 
 
-def plainly(item: ListingItem | TracedItem) -> object:
+def plainly(item: ListingItem | TracedItem | Revised | StatusItem) -> Any:
     """An item as JSON types."""
     return msgspec.to_builtins(item)

@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from fxls.ide.card import Block, Card, Code, Field, Grid, Inline, Line, Link, Snippet
+from fxls.ide.card import (
+    Block,
+    Card,
+    Code,
+    Field,
+    Grid,
+    Inline,
+    Line,
+    Link,
+    Page,
+    Snippet,
+)
 from fxls.lsp.uris import link_to
 
 __all__ = ["markdown", "plain"]
@@ -67,6 +78,8 @@ def _part(part: Inline) -> str:
             return _code(text)
         case Link(text, path, point):
             return f"[{_code(text)}]({link_to(path, point)})"
+        case Page(text, url):
+            return f"[{_escaped(text)}]({url})"
         case str():
             return _escaped(part)
 

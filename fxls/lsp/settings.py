@@ -1,12 +1,23 @@
-"""What a client sets in `initializationOptions`; `docs/protocol.md` describes it."""
+"""What a client sets, at the start or later; `docs/protocol.md` describes it."""
 
 from __future__ import annotations
 
+import enum
 from typing import cast
 
 import msgspec
 
-__all__ = ["Settings", "SettingsError", "read"]
+__all__ = ["Lenses", "Settings", "SettingsError", "read"]
+
+
+class Lenses(enum.Enum):
+    """Where lines are written above the code."""
+
+    OFF = "off"
+    GRAPH = "graph"
+    """On entries, classes, and the ``def`` of a listing."""
+    NODES = "nodes"
+    """On every node of a listing as well."""
 
 
 class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -20,26 +31,29 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     """The folder of the store; None looks for one beside each source."""
     time_limit: float = 60.0
     """Seconds that one entry may take."""
+    lenses: Lenses = Lenses.GRAPH
+    """Where there are code lenses."""
 
 
 class SettingsError(ValueError):
     """What a client sent are no settings; the message says in what way."""
 
 
-def read(options: object, given: Settings) -> Settings:
+def read(
+    options: object, given: Settings, name: str = "initializationOptions"
+) -> Settings:
     """What a client sets; what it does not set is as `given`.
 
-    Raises `SettingsError`.
+    `name` is what the client calls them. Raises `SettingsError`.
     """
     sent: object = {} if options is None else options
     try:
         settings = msgspec.convert(sent, Settings)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"initializationOptions: {error}") from error
+        raise SettingsError(f"{name}: {error}") from error
     if not 0 < settings.time_limit < float("inf"):
         raise SettingsError(
-            f"initializationOptions: timeLimit must be above 0, not "
-            f"{settings.time_limit}"
+            f"{name}: timeLimit must be above 0, not {settings.time_limit}"
         )
     unset = {
         field.name: getattr(given, field.name)

@@ -9,11 +9,16 @@ from urllib.parse import quote, unquote, urlsplit
 
 from fxls.text import Point
 
-__all__ = ["link_to", "path_of", "uri_of"]
+__all__ = ["SCHEME", "link_to", "path_of", "uri_of"]
+
+SCHEME = "fxls"
+"""Of the documents that are in no file."""
 
 
 def uri_of(path: str) -> str:
-    """The URI of an absolute path."""
+    """The URI of an absolute path; the "path" of a virtual document is its URI."""
+    if path.startswith(SCHEME + ":/"):
+        return path
     if os.name == "nt":
         return PurePath(path).as_uri()
     return "file://" + quote(os.fsencode(path))

@@ -167,7 +167,7 @@ def test_the_definition_shows_the_table_of_the_graph() -> None:
         f"""
 def forward(self, x):
 ^^^^^^^^^^^^^^^^^^^^^
-`Net`: 8 nodes (1 placeholder, 2 call_module, 3 call_function, 1 call_method, 1 output)
+`Net`: 8 nodes (1 placeholder, 2 call_module, 3 call_function, 1 call_method, 1 output), 1 KiB of activations
 name | op | target | args | kwargs | users | shape | dtype | source
 [x {at}:2:18] | placeholder | `x` |  |  | 1 | (1, 3, 8, 8) | float32 |
 [conv {at}:3:4] | call_module | `conv` | [x {at}:2:18] |  | 1 | (1, 4, 8, 8) \

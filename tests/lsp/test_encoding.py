@@ -6,6 +6,7 @@ import pytest
 from lsprotocol import types as lsp
 
 from fxls.lsp import from_lsp
+from fxls.lsp.client import Abilities
 from fxls.lsp.encoding import Encoding
 from fxls.lsp.to_lsp import Client
 from fxls.text import LineTable, Point, Span
@@ -80,7 +81,9 @@ def test_a_position_is_a_point_of_the_text(
 def test_a_span_is_a_range_of_the_text(encoding: Encoding, expected: str) -> None:
     lines = LineTable(f"\r\n{LINE}\r\n")
 
-    assert repr(Client(encoding).range(Span.of(1, 2, 1, 3), lines)) == expected
+    assert (
+        repr(Client(Abilities(encoding)).range(Span.of(1, 2, 1, 3), lines)) == expected
+    )
 
 
 def test_a_span_of_a_text_that_nobody_has_keeps_its_columns() -> None:

@@ -6,11 +6,20 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from fxls.lsp import custom
 from fxls.lsp.settings import Settings
+from fxls.server import make_server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
+
+MESSAGES = {
+    f"Request `{custom.LISTINGS}`": custom.ListingItem,
+    f"Command `{custom.TRACE}`": custom.TracedItem,
+    f"Notification `{custom.STATUS}`": custom.StatusItem,
+    f"Notification `{custom.REVISED}`": custom.Revised,
+}
 
 
 def fields_in(heading: str) -> set[str]:
@@ -28,15 +37,34 @@ def test_the_page_has_every_setting() -> None:
     assert fields_in("Settings") == names_of(Settings)
 
 
-def test_the_page_has_every_field_of_our_requests() -> None:
-    listings = fields_in(f"Request `{custom.LISTINGS}`")
-    traced = fields_in(f"Command `{custom.TRACE}`")
+@pytest.mark.parametrize(("heading", "struct"), MESSAGES.items())
+def test_the_page_has_every_field_of_our_messages(
+    heading: str, struct: type[msgspec.Struct]
+) -> None:
+    assert fields_in(heading) == names_of(struct)
 
-    assert listings == names_of(custom.ListingItem)
-    assert traced == names_of(custom.TracedItem)
+
+def test_the_page_has_every_message_of_ours_and_no_other() -> None:
+    sections = re.findall(r"^## (Request|Command|Notification) `(.*?)`", PAGE, re.M)
+
+    assert {name for _, name in sections} == {
+        custom.CONTENT,
+        custom.LISTINGS,
+        custom.OPEN,
+        custom.REVISED,
+        custom.STATUS,
+        custom.TABLE,
+        custom.TRACE,
+    }
+    assert f"`{custom.DEBUG}`" in PAGE
+    assert f"`{custom.SHOW_REFERENCES}`" in PAGE
 
 
-def test_the_page_has_no_request_that_there_is_not() -> None:
-    named = set(re.findall(r"^## (?:Request|Command) `(.*?)`", PAGE, re.M))
-
-    assert named == {custom.LISTINGS, custom.TRACE}
+def test_the_page_has_every_method_in_a_document() -> None:
+    features = make_server(Settings()).protocol.fm.features
+    asked = {name for name in features if name.startswith("textDocument/")}
+    told = {name for name in asked if name.startswith("textDocument/did")}
+    (documents,) = re.findall(r"^## Documents\n(.*?)^## ", PAGE, re.M | re.S)
+    for method in asked - told:
+        name = method.removeprefix("textDocument/").partition("/")[0]
+        assert re.search(rf"`(textDocument/)?{name}`", documents), method

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fxls.listing import Listing, Tensor
-from fxls.store import Store
+from fxls.store import Store, uri_of
 from tests.support.listings import listing_of
 from tests.support.lsp_client import SERVE, LspClient, connected, started
 
@@ -94,17 +94,39 @@ def test_a_client_is_told_what_the_server_can_do_and_torch_stays_out(
     assert capabilities == {
         "positionEncoding": "utf-16",
         "textDocumentSync": {"openClose": True, "change": 1, "save": True},
+        "completionProvider": {"triggerCharacters": ["#", " ", "(", ",", "."]},
         "hoverProvider": True,
+        "declarationProvider": True,
         "definitionProvider": True,
+        "typeDefinitionProvider": True,
         "implementationProvider": True,
         "referencesProvider": True,
         "documentHighlightProvider": True,
         "documentSymbolProvider": True,
-        "inlayHintProvider": {"resolveProvider": False},
-        "executeCommandProvider": {"commands": ["fxls.trace"]},
+        "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor"]},
+        "codeLensProvider": {"resolveProvider": False},
+        "documentLinkProvider": {"resolveProvider": False},
+        "workspaceSymbolProvider": {"resolveProvider": True},
+        "foldingRangeProvider": True,
+        "selectionRangeProvider": True,
+        "executeCommandProvider": {
+            "commands": ["fxls.trace", "fxls.open", "fxls.table"]
+        },
+        "callHierarchyProvider": True,
+        "semanticTokensProvider": {
+            "legend": {
+                "tokenTypes": ["parameter", "property", "class", "method", "function"],
+                "tokenModifiers": ["declaration", "freed"],
+            },
+            "full": True,
+            "range": True,
+        },
+        "inlineValueProvider": True,
+        "inlayHintProvider": {"resolveProvider": True},
         "workspace": {
             "workspaceFolders": {"supported": True, "changeNotifications": True},
             "fileOperations": {},
+            "textDocumentContent": {"schemes": ["fxls"]},
         },
     }
 
@@ -160,7 +182,12 @@ def test_a_listing_is_a_document_like_any_other(project: Path, listing: Path) ->
         {"range": spot(5, 39, 44), "kind": 1},
     ]
     assert hints == [
-        {"position": {"line": 3, "character": 8}, "label": ": f32[2]", "kind": 1}
+        {
+            "position": {"line": 3, "character": 8},
+            "label": ": f32[2]",
+            "kind": 1,
+            "tooltip": "relu = torch.relu: float32 (2,), cpu",
+        }
     ]
     assert [child["name"] for child in forward["children"]] == [
         "x",
@@ -215,6 +242,7 @@ def test_an_expression_of_the_source_leads_to_its_nodes(
             "qualname": "Net",
             "producer": "engine",
             "nodes": 5,
+            "document": uri_of(net_listing(project).identity),
             "entry": "Net()(torch.randn(2))",
         }
     ]
@@ -366,11 +394,11 @@ def test_a_fault_of_ours_is_logged_and_the_server_answers_on(
         errors = client.end()
 
     message = "initializationOptions: Object contains unknown field `nonsense`"
-    assert log == {"type": 1, "message": f"{message}; the defaults are used"}
+    assert log == {"type": 1, "message": f"{message}; they stay as they were"}
     assert hover is None
     assert definition[0]["targetSelectionRange"] == spot(2, 18, 19)
     assert unknown["error"]["code"] == -32601
-    assert "ERROR:fxls.server:on_hover failed" in errors
+    assert "ERROR:fxls.faults:on_hover failed" in errors
     assert "ZeroDivisionError" in errors
 
 

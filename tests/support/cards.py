@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from fxls.ide.card import Card, Code, Field, Grid, Inline, Line, Link, Snippet
+from fxls.ide.card import Card, Code, Field, Grid, Inline, Line, Link, Page, Snippet
 from fxls.ide.document import Jump
 
 __all__ = ["card_text", "jump_text"]
@@ -48,5 +48,7 @@ def _part(part: Inline) -> str:
             return f"`{text}`"
         case Link(text, path, point):
             return f"[{text} {PurePath(path).name}:{point.line}:{point.column}]"
+        case Page(text, url):
+            return f"[{text} {url}]"
         case str():
             return part

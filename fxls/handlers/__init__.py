@@ -1,0 +1,1 @@
+"""One short handler for each method of the protocol: decode, ask, encode."""

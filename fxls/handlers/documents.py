@@ -1,0 +1,119 @@
+"""Documents that are opened, changed, saved, renamed; and those that are in no file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lsprotocol import types as lsp
+
+from fxls.connection import Server, look_at
+from fxls.ide.sheets import Sheet
+from fxls.library import virtual_uri
+from fxls.lsp import custom
+from fxls.lsp.uris import path_of
+
+__all__ = [
+    "on_content",
+    "on_did_change",
+    "on_did_change_watched_files",
+    "on_did_close",
+    "on_did_delete_files",
+    "on_did_open",
+    "on_did_rename_files",
+    "on_did_save",
+    "on_listings",
+    "on_text_document_content",
+]
+
+
+def on_did_open(ls: Server, params: lsp.DidOpenTextDocumentParams) -> None:
+    path = ls.opened(params.text_document.uri)
+    if path is not None:
+        ls.publish(path)
+        look_at(ls, path)
+
+
+def on_did_change(ls: Server, params: lsp.DidChangeTextDocumentParams) -> None:
+    path = path_of(params.text_document.uri)
+    if path is not None:
+        # The diagnostics of a listing say whether it is still the generated text.
+        ls.publish(path)
+
+
+def on_did_save(ls: Server, params: lsp.DidSaveTextDocumentParams) -> None:
+    path = path_of(params.text_document.uri)
+    if path is not None:
+        ls.publish(*ls.open_paths)
+        look_at(ls, path)
+
+
+def on_did_close(ls: Server, params: lsp.DidCloseTextDocumentParams) -> None:
+    path = ls.closed(params.text_document.uri)
+    if path is not None:
+        ls.publish(path, *ls.session.forget(path))
+
+
+def on_did_rename_files(ls: Server, params: lsp.RenameFilesParams) -> None:
+    for file in params.files:
+        _gone(ls, file.old_uri)
+        path = path_of(file.new_uri)
+        if path in ls.open_paths:
+            look_at(ls, path)
+
+
+def on_did_delete_files(ls: Server, params: lsp.DeleteFilesParams) -> None:
+    for file in params.files:
+        _gone(ls, file.uri)
+
+
+def on_did_change_watched_files(
+    ls: Server, params: lsp.DidChangeWatchedFilesParams
+) -> None:
+    for change in params.changes:
+        path = path_of(change.uri)
+        if path is None or ls.session.is_listing(path):
+            continue
+        if change.type is lsp.FileChangeType.Deleted:
+            _gone(ls, change.uri)
+        elif path.endswith("pyproject.toml"):
+            for source in ls.open_paths:
+                look_at(ls, source)
+        elif path not in ls.open_paths and ls.session.traces.made_of(path):
+            # A file that is open is looked at when it is saved.
+            look_at(ls, path)
+    ls.publish(*ls.open_paths)
+
+
+def on_text_document_content(
+    ls: Server, params: lsp.TextDocumentContentParams
+) -> lsp.TextDocumentContentResult:
+    return lsp.TextDocumentContentResult(_content(ls, params.uri))
+
+
+def on_content(ls: Server, params: Any) -> dict[str, str]:
+    return {"text": _content(ls, params.uri)}
+
+
+def on_listings(ls: Server, params: Any) -> list[object]:
+    path = path_of(params.textDocument.uri)
+    if path is None:
+        return []
+    return [
+        custom.plainly(
+            custom.listing_item(document, virtual_uri(document.listing.identity))
+        )
+        for document in ls.session.source(path).documents
+    ]
+
+
+def _content(ls: Server, uri: str) -> str:
+    found = ls.session.library.virtual(uri)
+    if found is None:
+        return f"# There is no listing at {uri} any more.\n"
+    return found.text if isinstance(found, Sheet) else found.listing.text
+
+
+def _gone(ls: Server, uri: str) -> None:
+    path = path_of(uri)
+    if path is not None:
+        ls.publish(path, *ls.session.forget(path))

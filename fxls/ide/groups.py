@@ -1,0 +1,78 @@
+"""The nodes of a listing as a tree: by the submodules that were being called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fxls.listing import Listing, Scope
+
+__all__ = ["Group", "groups"]
+
+
+@dataclass(slots=True)
+class Group:
+    """Nodes that follow each other and were made in one call of a submodule.
+
+    The call of a leaf is one node, and no group of its own.
+    """
+
+    scope: int | None
+    """The row of the module table; None for the root."""
+    first: int
+    last: int
+    """The last node."""
+    members: list[Group | int] = field(default_factory=list["Group | int"])
+
+    def within(self) -> Iterator[Group]:
+        """The groups below this one, in the order of the graph."""
+        below = [member for member in reversed(self.members) if not _is_node(member)]
+        while below:
+            group = below.pop()
+            assert isinstance(group, Group)
+            yield group
+            below += [m for m in reversed(group.members) if not _is_node(m)]
+
+
+def groups(listing: Listing) -> Group:
+    """The tree of a listing; its root has all nodes."""
+    root = Group(None, 0, max(len(listing.nodes) - 1, 0))
+    rows: dict[int | None, tuple[int, ...]] = {None: ()}
+    stack = [root]
+    for node, facts in enumerate(listing.nodes):
+        path = _path(facts.scope, listing.scopes, rows)
+        if facts.opcode == "call_module" and path:
+            called = listing.scopes[path[-1]].path == facts.target
+            path = path[:-1] if called else path
+        common = 0
+        for group, row in zip(stack[1:], path, strict=False):
+            if group.scope != row:
+                break
+            common += 1
+        del stack[common + 1 :]
+        for row in path[common:]:
+            group = Group(row, node, node)
+            stack[-1].members.append(group)
+            stack.append(group)
+        stack[-1].members.append(node)
+        for group in stack[1:]:
+            group.last = node
+    return root
+
+
+def _path(
+    scope: int | None,
+    scopes: tuple[Scope, ...],
+    rows: dict[int | None, tuple[int, ...]],
+) -> tuple[int, ...]:
+    """The rows from the outermost to `scope`; one without a path is the root."""
+    known = rows.get(scope)
+    if known is None:
+        assert scope is not None
+        own = (scope,) if scopes[scope].path else ()
+        known = rows[scope] = _path(scopes[scope].parent, scopes, rows) + own
+    return known
+
+
+def _is_node(member: Group | int) -> bool:
+    return isinstance(member, int)

@@ -1,0 +1,238 @@
+"""The listings of every store that a client has to do with, as documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fxls.ide.document import Document
+from fxls.ide.search import Found, found_listings, found_nodes
+from fxls.ide.sheets import RevisionRow, Sheet, revisions_sheet, table_sheet
+from fxls.ide.standing import Standing
+from fxls.listing import Identity, Listing, source_digest
+from fxls.store import (
+    Revision,
+    Store,
+    StoreError,
+    Token,
+    class_name_of,
+    locate,
+    uri_of,
+)
+
+__all__ = ["Library", "News", "virtual_uri"]
+
+_FORWARD, _TABLE, _REVISIONS = "forward.py", "table.txt", "revisions.txt"
+
+_LATEST = 200
+"""So many revisions of an identity are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """That there is another revision than the one that was the newest."""
+
+    identity: Identity
+    old: str
+    new: str
+    """The paths of the listings."""
+
+
+def virtual_uri(identity: Identity, name: str = _FORWARD) -> str:
+    """A virtual document about an identity: its newest listing, unless named."""
+    return uri_of(identity).removesuffix(_FORWARD) + name
+
+
+class Library:
+    """Stores by their folders, and the listings that were read from them.
+
+    - `root` is the folder that holds all listings; None where each source has a store.
+    - A store is known from when it is first asked for.
+    """
+
+    def __init__(self, root: Callable[[], str | None]) -> None:
+        self._root = root
+        self._stores: dict[Path, Store] = {}
+        self._documents: dict[str, Document] = {}
+        self._tokens: dict[Path, Token] = {}
+        self._digests: dict[str, tuple[tuple[int, int], str]] = {}
+
+    def store_of(self, source: str) -> Store:
+        """The store of a source."""
+        root = self._root()
+        return self.store_at(Path(root) if root is not None else locate(Path(source)))
+
+    def store_at(self, root: Path) -> Store:
+        if root not in self._stores:
+            self._stores[root] = store = Store(root)
+            self._tokens[root] = store.changes_since(None).token
+        return self._stores[root]
+
+    def read(self, path: str) -> tuple[Document | None, StoreError | None]:
+        """The listing at a path, or why there is none; two None for other files."""
+        if class_name_of(Path(path)) is None:
+            return None, None
+        store = self.store_at(Path(path).parent)
+        try:
+            return self._keep(path, store.read(Path(path))), None
+        except StoreError as error:
+            return None, error
+
+    def about(self, source: str, expressions: set[str]) -> tuple[Document, ...]:
+        """The newest listing of each identity with origins in a source, and of each of
+        the expressions that made another one of the same identity.
+        """
+        store = self.store_of(source)
+        found: dict[str, Document] = {}
+        for listing in store.about(Path(source)):
+            path = str(store.path_of(listing.identity.class_name, listing.text))
+            found[path] = self._keep(path, listing)
+            for entry in expressions - {listing.entry}:
+                revision = _newest_of(store, listing.identity, entry)
+                other = self._revision(store, revision) if revision else None
+                if other is not None:
+                    found.setdefault(other.path, other)
+        return tuple(found.values())
+
+    def standing(self, document: Document) -> Standing:
+        """What became of a listing: a newer one of the same entry, changed sources."""
+        listing = document.listing
+        if document.path.startswith("fxls:"):
+            return Standing()
+        store = self.store_at(Path(document.path).parent)
+        revision = _newest_of(store, listing.identity, listing.entry)
+        if revision is not None and str(revision.path) != document.path:
+            newest = self._revision(store, revision)
+            if newest is not None and newest.listing.text != listing.text:
+                return Standing(newest)
+        changed = (
+            source.path
+            for source in listing.sources
+            if source.digest and self._digest(source.path) != source.digest
+        )
+        return Standing(changed=tuple(changed))
+
+    def virtual(self, uri: str) -> Document | Sheet | None:
+        """What a virtual document shows; None when nothing is known of its identity."""
+        head, _, name = uri.rpartition("/")
+        for store in list(self._stores.values()):
+            identity = store.identity_of(f"{head}/{_FORWARD}")
+            if identity is not None:
+                return self._shown(store, identity, name, uri)
+        return None
+
+    def found(self, query: str) -> Iterator[Found]:
+        """Listings by their names; nodes of those that were read."""
+        for store in self._stores.values():
+            newest = (
+                (identity, str(revision.path))
+                for identity in store.identities()
+                if (revision := store.newest(identity)) is not None
+            )
+            yield from found_listings(query, newest)
+        yield from found_nodes(query, list(self._documents.values()))
+
+    def news(self) -> tuple[News, ...]:
+        """What was written to the stores since this was last asked, by whomever."""
+        found: dict[str, News] = {}
+        for root, store in self._stores.items():
+            changes = store.changes_since(self._tokens[root])
+            self._tokens[root] = changes.token
+            for revision in changes.revisions:
+                before = _before(store, revision)
+                if before is not None:
+                    old, new = str(before.path), str(revision.path)
+                    found[old] = News(revision.identity, old, new)
+                else:
+                    path = str(revision.path)
+                    found.setdefault(path, News(revision.identity, path, path))
+        return tuple(found.values())
+
+    def lines_moved(self, old: str, new: str) -> list[tuple[int, int]]:
+        """The line of each node that two listings both have."""
+        before, after = self.read(old)[0], self.read(new)[0]
+        if before is None or after is None:
+            return []
+        there = {facts.name: facts.line for facts in after.listing.nodes}
+        pairs = {(before.listing.definition, after.listing.definition)}
+        pairs |= {
+            (facts.line, there[facts.name])
+            for facts in before.listing.nodes
+            if facts.name in there
+        }
+        return sorted(pairs)
+
+    def _shown(
+        self, store: Store, identity: Identity, name: str, uri: str
+    ) -> Document | Sheet | None:
+        if name == _REVISIONS:
+            return revisions_sheet(identity, self._rows(store, identity))
+        revisions = store.revisions(identity)
+        if name not in (_FORWARD, _TABLE):
+            revisions = tuple(r for r in revisions if r.path.name == name)
+        document = self._revision(store, revisions[-1]) if revisions else None
+        if document is None or name == _TABLE:
+            return table_sheet(document) if document else None
+        return self._keep(uri, document.listing)
+
+    def _rows(self, store: Store, identity: Identity) -> Iterator[RevisionRow]:
+        for revision in reversed(store.revisions(identity)[-_LATEST:]):
+            document = self._revision(store, revision)
+            nodes = len(document.listing.nodes) if document else None
+            path = str(revision.path)
+            yield RevisionRow(path, revision.time, revision.entry, nodes)
+
+    def _revision(self, store: Store, revision: Revision) -> Document | None:
+        try:
+            return self._keep(str(revision.path), store.read_revision(revision))
+        except StoreError:
+            return None
+
+    def _keep(self, path: str, listing: Listing) -> Document:
+        """The document of a listing, with the tables that were made for it before."""
+        known = self._documents.pop(path, None)
+        if known is None or known.listing is not listing:
+            known = Document(path, listing)
+        self._documents[path] = known
+        while len(self._documents) > _KEPT:
+            del self._documents[next(iter(self._documents))]
+        return known
+
+    def _digest(self, path: str) -> str:
+        """The digest of a source as it is on the disk; empty when it is not there."""
+        try:
+            status = os.stat(path)  # noqa: PTH116 - a path may be no name of a file
+            signature = (status.st_mtime_ns, status.st_size)
+            known = self._digests.get(path)
+            if known is None or known[0] != signature:
+                digest = source_digest(Path(path).read_bytes())
+                known = self._digests[path] = (signature, digest)
+        except (OSError, ValueError):
+            return ""
+        return known[1]
+
+
+_KEPT = 64
+"""Documents whose tables stay in memory."""
+
+
+def _newest_of(store: Store, identity: Identity, entry: str | None) -> Revision | None:
+    """The newest revision that the same entry made.
+
+    Entries with other arguments make other listings of one identity, which are no
+    revisions of each other.
+    """
+    revisions = reversed(store.revisions(identity))
+    return next((revision for revision in revisions if revision.entry == entry), None)
+
+
+def _before(store: Store, revision: Revision) -> Revision | None:
+    """The revision of the same entry that this one took the place of."""
+    found = [r for r in store.revisions(revision.identity) if r.entry == revision.entry]
+    paths = [r.path for r in found]
+    if revision.path not in paths:
+        return None
+    at = len(paths) - 1 - paths[::-1].index(revision.path)
+    return found[at - 1] if at and found[at - 1].path != revision.path else None

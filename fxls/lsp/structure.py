@@ -1,0 +1,217 @@
+"""The structure of a listing as LSP types: outline, folds, colours, hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from lsprotocol import types as lsp
+
+from fxls.ide.document import Document
+from fxls.ide.hierarchy import Call, Item
+from fxls.ide.inline import Lookup
+from fxls.ide.links import DocumentLink
+from fxls.ide.search import Found
+from fxls.ide.symbols import Fold, Symbol
+from fxls.ide.tokens import Colour, Token
+from fxls.lsp.to_lsp import Client, Lines
+from fxls.lsp.uris import link_to, uri_of
+from fxls.text import LineTable, Span
+
+__all__ = [
+    "LEGEND",
+    "calls_from",
+    "calls_to",
+    "data_of",
+    "folds",
+    "found_symbols",
+    "inline_values",
+    "item",
+    "links",
+    "selection",
+    "symbol",
+    "token_data",
+]
+
+_KINDS = {
+    "forward": lsp.SymbolKind.Function,
+    "module": lsp.SymbolKind.Module,
+    "placeholder": lsp.SymbolKind.Variable,
+    "get_attr": lsp.SymbolKind.Field,
+    "call_module": lsp.SymbolKind.Object,
+    "call_method": lsp.SymbolKind.Method,
+    "call_function": lsp.SymbolKind.Function,
+    "output": lsp.SymbolKind.Event,
+}
+
+_TYPES = {
+    Colour.INPUT: lsp.SemanticTokenTypes.Parameter,
+    Colour.ATTRIBUTE: lsp.SemanticTokenTypes.Property,
+    Colour.MODULE: lsp.SemanticTokenTypes.Class,
+    Colour.METHOD: lsp.SemanticTokenTypes.Method,
+    Colour.FUNCTION: lsp.SemanticTokenTypes.Function,
+}
+
+LEGEND = lsp.SemanticTokensLegend(
+    token_types=[kind.value for kind in _TYPES.values()],
+    token_modifiers=[lsp.SemanticTokenModifiers.Declaration.value, "freed"],
+)
+_NUMBERS = {colour: number for number, colour in enumerate(_TYPES)}
+
+
+def symbol(client: Client, symbol_: Symbol, lines: LineTable) -> lsp.DocumentSymbol:
+    """A symbol with those below it."""
+    return lsp.DocumentSymbol(
+        symbol_.name,
+        _KINDS.get(symbol_.kind, lsp.SymbolKind.Variable),
+        client.range(symbol_.whole, lines),
+        client.range(symbol_.focus, lines),
+        symbol_.detail or None,
+        children=[symbol(client, child, lines) for child in symbol_.children] or None,
+    )
+
+
+def folds(found: Iterable[Fold]) -> list[lsp.FoldingRange]:
+    kinds = {"imports": lsp.FoldingRangeKind.Imports}
+    return [
+        lsp.FoldingRange(
+            fold.first,
+            fold.last,
+            kind=kinds.get(fold.kind, lsp.FoldingRangeKind.Region),
+            collapsed_text=fold.text,
+        )
+        for fold in found
+    ]
+
+
+def token_data(
+    client: Client, tokens: Iterable[Token], lines: LineTable
+) -> lsp.SemanticTokens:
+    """Each token as five numbers, its place counted from the one before."""
+    data: list[int] = []
+    line = character = 0
+    for token in tokens:
+        mark = token.mark
+        content = lines.line(mark.line)
+        start = client.encoding.units(content, mark.column)
+        end = client.encoding.units(content, mark.column + mark.length)
+        if mark.line != line:
+            character = 0
+        data += (
+            mark.line - line,
+            start - character,
+            end - start,
+            _NUMBERS[token.colour],
+            token.binds + 2 * token.frees,
+        )
+        line, character = mark.line, start
+    return lsp.SemanticTokens(data)
+
+
+def selection(
+    client: Client, spans: Sequence[Span], lines: LineTable
+) -> lsp.SelectionRange | None:
+    """Spans from the inside as ranges, each with the one around it."""
+    around: lsp.SelectionRange | None = None
+    for span in reversed(spans):
+        around = lsp.SelectionRange(client.range(span, lines), around)
+    return around
+
+
+def links(
+    client: Client, found: Iterable[DocumentLink], lines: LineTable
+) -> list[lsp.DocumentLink]:
+    return [
+        lsp.DocumentLink(
+            client.range(link.span, lines),
+            link_to(link.there.path, link.there.focus.start),
+            link.tip,
+        )
+        for link in found
+    ]
+
+
+def item(client: Client, item_: Item, lines: LineTable) -> lsp.CallHierarchyItem:
+    return lsp.CallHierarchyItem(
+        item_.name,
+        _KINDS.get(item_.kind, lsp.SymbolKind.Variable),
+        uri_of(item_.path),
+        client.range(item_.whole, lines),
+        client.range(item_.focus, lines),
+        detail=item_.detail or None,
+        data={"first": item_.first, "scope": item_.scope},
+    )
+
+
+def data_of(item_: lsp.CallHierarchyItem) -> tuple[int, int | None] | None:
+    """What `item` noted about a node or module; None for an item of somebody else's."""
+    noted: object = item_.data
+    if not isinstance(noted, dict):
+        return None
+    data = cast("dict[str, Any]", noted)
+    first, scope = data.get("first"), data.get("scope")
+    if not isinstance(first, int) or not isinstance(scope, int | None):
+        return None
+    return first, scope
+
+
+def calls_to(
+    client: Client, calls: Iterable[Call], lines: LineTable
+) -> list[lsp.CallHierarchyIncomingCall]:
+    return [
+        lsp.CallHierarchyIncomingCall(
+            item(client, call.item, lines),
+            [client.range(span, lines) for span in call.spans],
+        )
+        for call in calls
+    ]
+
+
+def calls_from(
+    client: Client, calls: Iterable[Call], lines: LineTable
+) -> list[lsp.CallHierarchyOutgoingCall]:
+    return [
+        lsp.CallHierarchyOutgoingCall(
+            item(client, call.item, lines),
+            [client.range(span, lines) for span in call.spans],
+        )
+        for call in calls
+    ]
+
+
+def inline_values(
+    client: Client, found: Iterable[Lookup], document: Document
+) -> list[lsp.InlineValue]:
+    return [
+        lsp.InlineValueVariableLookup(
+            client.range(lookup.span, document.lines),
+            case_sensitive_lookup=True,
+            variable_name=lookup.name,
+        )
+        if lookup.expression == lookup.name
+        else lsp.InlineValueEvaluatableExpression(
+            client.range(lookup.span, document.lines), lookup.expression
+        )
+        for lookup in found
+    ]
+
+
+def found_symbols(
+    client: Client, found: Iterable[Found], lines_of: Lines
+) -> list[lsp.WorkspaceSymbol]:
+    """Symbols; a file that nobody read yet has no range where a client resolves it."""
+    return [_found(client, one, lines_of) for one in found]
+
+
+def _found(client: Client, found: Found, lines_of: Lines) -> lsp.WorkspaceSymbol:
+    place: lsp.Location | lsp.LocationUriOnly
+    if found.there is not None:
+        place = client.location(found.there, lines_of)
+    elif client.abilities.resolves_symbols:
+        place = lsp.LocationUriOnly(uri_of(found.path))
+    else:
+        place = lsp.Location(
+            uri_of(found.path), lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+        )
+    kind = _KINDS.get(found.kind, lsp.SymbolKind.Variable)
+    return lsp.WorkspaceSymbol(place, found.name, kind, container_name=found.container)

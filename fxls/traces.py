@@ -1,0 +1,110 @@
+"""Traces of entries: one worker for each folder, and what each trace was made of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from fxls.entry import Entry
+from fxls.host import Host, State, Status
+from fxls.host import Settings as HostSettings
+from fxls.wire import Failed, Traced
+
+__all__ = ["Health", "Traces"]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the workers are, in sum."""
+
+    broken: Status | None = None
+    """Why one does not start."""
+    running: int = 0
+    """How many traces somebody waits for."""
+
+
+class Traces:
+    """Runs entries of the user's code, in the worker of the folder they belong to.
+
+    - A trace that is asked for again takes the place of the one before.
+    - What a trace imported is remembered, so that it is known what a change makes
+      stale.
+    """
+
+    def __init__(
+        self,
+        on_printed: Callable[[Entry | None, str], None],
+        on_health: Callable[[Health], None],
+    ) -> None:
+        self._on_printed = on_printed
+        self._on_health = on_health
+        self._hosts: dict[tuple[str, str | None], Host] = {}
+        self._broken: dict[str, Status] = {}
+        self._imported: dict[tuple[str, str], tuple[Entry, frozenset[str]]] = {}
+        self._running = 0
+
+    async def trace(
+        self,
+        entry: Entry,
+        *,
+        python: str | None,
+        folder: str | None,
+        store: str,
+        time_limit: float,
+    ) -> Traced | Failed:
+        """Run an entry and materialize its listing; cancelling the call stops it."""
+        python = python or HostSettings.python
+        host = self._hosts.get((python, folder))
+        if host is None:
+            settings = HostSettings(python=python, cwd=folder)
+            host = self._hosts[python, folder] = Host(
+                settings,
+                on_printed=self._on_printed,
+                on_status=lambda status: self._on_status(python, status),
+            )
+        self._count(1)
+        try:
+            outcome = await host.trace(entry, store=store, time_limit=time_limit)
+        finally:
+            self._count(-1)
+        if outcome.sources:
+            key = (entry.path, entry.expression)
+            self._imported[key] = (entry, frozenset(outcome.sources))
+        return outcome
+
+    def made_of(self, path: str) -> tuple[Entry, ...]:
+        """The entries of other files whose last trace imported a file."""
+        return tuple(
+            entry
+            for entry, sources in self._imported.values()
+            if path in sources and entry.path != path
+        )
+
+    def forget(self, path: str, kept: Iterable[str] = ()) -> None:
+        """The entries of a file are gone, except those kept."""
+        known = {*kept}
+        for key in [k for k in self._imported if k[0] == path and k[1] not in known]:
+            del self._imported[key]
+
+    async def close(self) -> None:
+        """End the workers; traces are given up."""
+        hosts = list(self._hosts.values())
+        self._hosts.clear()
+        self._broken.clear()
+        await asyncio.gather(*(host.close() for host in hosts))
+
+    @property
+    def health(self) -> Health:
+        return Health(next(iter(self._broken.values()), None), self._running)
+
+    def _on_status(self, python: str, status: Status) -> None:
+        if status.state is State.BROKEN:
+            self._broken[python] = status
+        elif status.state in (State.READY, State.IDLE):
+            self._broken.pop(python, None)
+        self._on_health(self.health)
+
+    def _count(self, change: int) -> None:
+        self._running += change
+        self._on_health(self.health)
