@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-__all__ = ["__version__", "install", "uninstall"]
+__all__ = ["__version__", "install", "set_trace", "uninstall"]
 
 
 def install(store: str | os.PathLike[str] | None = None) -> Path:
@@ -32,3 +32,14 @@ def uninstall() -> None:
     from fxls.runtime import uninstall as uninstall_runtime  # noqa: PLC0415 - as above
 
     uninstall_runtime()
+
+
+def set_trace() -> None:
+    """Stop here, as `pdb.set_trace` does; a step then goes straight into a forward.
+
+    In the debugger that is connected, else in `fxls.pdb`. Also for programs that say
+    ``breakpoint()``: set ``PYTHONBREAKPOINT=fxls.set_trace``.
+    """
+    from fxls.pdb import stop_in_caller  # noqa: PLC0415 - as above
+
+    stop_in_caller()

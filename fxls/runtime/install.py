@@ -31,14 +31,17 @@ __all__ = ["finish", "install", "installed", "uninstall"]
 _log = logging.getLogger("fxls")
 
 
-def install(store: str | os.PathLike[str] | None = None) -> Path:
+def install(
+    store: str | os.PathLike[str] | None = None, *, program: Path | None = None
+) -> Path:
     """Materialize every graph module from now on; returns the root of the store.
 
     `store` is where; by default ``FXLS_STORE``, else the `.fxls` that belongs to the
-    program. Again with the same store, it does nothing.
+    program, which is the one that runs unless another is named. Again with the same
+    store, it does nothing.
     """
     global _installed  # noqa: PLW0603 - one switch for the process
-    root = _root(store)
+    root = _root(store, program)
     with _lock:
         if _installed is not None and _installed[0].store.root == root:
             return root
@@ -163,11 +166,11 @@ def _says_less(listing: Listing, text: ListingText) -> bool:
     )
 
 
-def _root(store: str | os.PathLike[str] | None) -> Path:
+def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
     given = store if store is not None else os.environ.get("FXLS_STORE")
     if given:
         return Path(os.path.abspath(given))  # noqa: PTH100  # resolve() follows links
-    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    main = program or getattr(sys.modules.get("__main__"), "__file__", None)
     return locate(Path(main) if main else Path.cwd())
 
 

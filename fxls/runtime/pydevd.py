@@ -77,6 +77,16 @@ class Debugger:
         factory: Any = self._pydb.cmd_factory
         self._send(factory.make_warning_message(f"fxls: {message}\n"))
 
+    def stop_at(self, frame: FrameType) -> None:
+        """Stop the program in a frame that runs."""
+        engine: Any = sys.modules["pydevd"]
+        engine.settrace(
+            suspend=True,
+            trace_only_current_thread=True,
+            patch_multiprocessing=False,
+            stop_at_frame=frame,
+        )
+
     def settle(self) -> None:
         """Return when the request that is being taken has been."""
         with self._locked():

@@ -112,6 +112,20 @@ RUN_KEPT = """\
     """
 
 
+STOP = """\
+    import torch, fxls
+    from fxls import engine as fx
+    from net import Net
+
+    fxls.install()
+    gm = fx.symbolic_trace(Net())
+    fxls.set_trace()
+    y = gm(torch.ones(2, 4))
+    breakpoint()
+    print("ran", tuple(y.shape))
+    """
+
+
 @pytest.fixture(scope="session")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A model, programs that run it, and the listings of the worker's trace."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.debug.conftest import NET
+from tests.debug.conftest import NET, STOP
 from tests.debug.project import Project
 
 pytestmark = pytest.mark.slow
@@ -95,6 +95,51 @@ def test_without_a_store_the_text_in_memory_is_shown(project: Project) -> None:
     assert not project.store.root.exists()
 
 
+def test_a_step_of_fxls_pdb_goes_straight_into_a_forward(traced: Project) -> None:
+    _, line = traced.line("run_kept.py: y = gm(torch.ones(2, 4))")
+    said = pdb(
+        traced,
+        "run_kept.py",
+        *(f"until {line}", "step", "step", "next", "step", "return", "next", "step"),
+        module="fxls.pdb",
+    )
+    assert said == [
+        "<module> @ run_kept.py: import torch",
+        "<module> @ run_kept.py: y = gm(torch.ones(2, 4))",
+        "--Call--\nforward @ Kept:x",
+        "forward @ Kept:linear",
+        "forward @ Kept:block",
+        "--Call--\nforward @ net.py: def forward(self, x):",
+        "--Return--\nforward @ net.py: return torch.relu(doubled)",
+        "forward @ Kept:net",
+        "--Call--\nforward @ Net:x",
+    ]
+
+
+def test_fxls_pdb_says_where_a_node_came_from(traced: Project) -> None:
+    path, line = traced.line("Net:add")
+    said = pdb(
+        *(traced, "run.py", f"break {path}:{line}", "continue", "origin"),
+        module="fxls.pdb",
+    )
+    assert said[2:] == [
+        "forward @ Net:add",
+        """\
+Net.forward @ net.py: hidden = self.block(self.linear(x))
+Block.forward @ net.py: doubled = x + x""",
+    ]
+
+
+def test_set_trace_stops_where_it_is_said(project: Project) -> None:
+    project.write({"net.py": NET, "stop.py": STOP})
+    assert pdb(project, "stop.py", "step", "step", "continue", module="") == [
+        "<module> @ stop.py: y = gm(torch.ones(2, 4))",
+        "--Call--\nforward @ Net:x",
+        "forward @ Net:linear",
+        '<module> @ stop.py: print("ran", tuple(y.shape))',
+    ]
+
+
 ALONE = """\
     import torch
     from fxls import engine as fx
@@ -105,14 +150,21 @@ ALONE = """\
     """
 
 
-FRAME = re.compile(r"^[> ] (.+)\((\d+)\)(\w+|<module>)\(.*\n->(.*)\n", re.M)
+FRAME = re.compile(r"^[> ] (.+)\((\d+)\)([\w.]+|<module>)\(.*\n->(.*)\n", re.M)
 BREAKPOINT = re.compile(r"^Breakpoint \d+ at (.+):(\d+)\n", re.M)
 
 
-def pdb(project: Project, program: str, *commands: str) -> list[str]:
-    """What pdb says to each command, and at first; lines of files as places."""
+def pdb(
+    project: Project, program: str, *commands: str, module: str = "pdb"
+) -> list[str]:
+    """What pdb says to each command, and at first; lines of files as places.
+
+    Without a module the program is run by itself.
+    """
     given = "\n".join([*commands, "quit"])
-    said = project.run("-m", "pdb", program, given=given).stdout
+    how = ["-m", module] if module else []
+    env = {"PYTHONBREAKPOINT": "fxls.set_trace"}
+    said = project.attempt(*how, program, given=given, env=env).stdout
 
     def frame(found: re.Match[str]) -> str:
         path, line, function, text = found.groups()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.debug.conftest import STOP
 from tests.debug.debugged import Debugged
 from tests.debug.project import Project
 
@@ -111,3 +112,13 @@ def test_tensors_are_shown_by_their_shape_and_numbers(
         assert parts["[1]"] == "float32 (2,) cpu, min 4 max 4 mean 4, 1 NaN, [nan, 4]"
         if stop_at == "Net:relu":
             assert session.locals()["add"].startswith("float32 (2, 4) cpu grad, min ")
+
+
+def test_set_trace_stops_in_the_debugger_that_is_connected(traced: Project) -> None:
+    traced.write({"stop.py": STOP})
+    with Debugged(traced) as debugged:
+        debugged.launch("stop.py", env={"PYTHONBREAKPOINT": "fxls.set_trace"})
+        assert debugged.stopped() == "stop.py: y = gm(torch.ones(2, 4))"
+        assert debugged.step_in() == "Net:linear"
+        assert debugged.resume() == 'stop.py: print("ran", tuple(y.shape))'
+        assert debugged.finish() == "ran ()\n"

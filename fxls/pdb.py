@@ -1,0 +1,90 @@
+"""Python's debugger, which steps from a call straight into the code that does the work.
+
+``python -m fxls.pdb program.py`` is ``python -m pdb program.py`` with generated code in
+files of the store; `fxls.set_trace` is ``pdb.set_trace``, for code and for
+``PYTHONBREAKPOINT=fxls.set_trace``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import pdb  # noqa: T100 - this module is for debugging
+import sys
+from pathlib import Path
+from typing import Any
+
+from fxls.engine import origin
+from fxls.engine.trail import is_source
+from fxls.runtime import install, pydevd
+
+__all__ = ["Pdb", "main", "stop_in_caller"]
+
+_PLUMBING = [
+    "contextlib",
+    "fxls.engine.*",
+    "fxls.runtime.*",
+    "torch._compile",
+    "torch._dynamo.*",
+    "torch.fx.graph_module",
+    "torch.fx._lazy_graph_module",
+    "torch.nn.modules.module",
+]
+"""Between the call of a module and its forward there are up to twenty steps."""
+
+
+class Pdb(pdb.Pdb):
+    """`pdb.Pdb` that steps over what torch and fxls do to call a module."""
+
+    def __init__(self, *args: Any, skip: list[str] | None = None, **more: Any) -> None:
+        super().__init__(*args, skip=[*_PLUMBING, *(skip or ())], **more)
+
+    def do_origin(self, _arg: str) -> None:
+        """Print the lines of the model that the node on this line came from."""
+        frame = self.curframe
+        assert frame is not None, "pdb takes commands in a frame"
+        found = None
+        if is_source(frame.f_code):
+            found = origin.resolve((frame.f_code, frame.f_lasti, None))
+        if found is None:
+            self.error("nobody knows where this line came from")
+            return
+        for place in reversed(found.places):
+            line = place.span.start.line + 1
+            self.message(f"> {place.path}({line}){place.function}()")
+            self.message(f"-> {linecache.getline(place.path, line).strip()}")
+
+
+def stop_in_caller() -> None:
+    """Stop where the function was called that calls this one.
+
+    In the debugger that is connected, else in `Pdb`.
+    """
+    frame = inspect.currentframe()
+    for _ in range(2):
+        assert frame is not None, "the function that calls this one was called"
+        frame = frame.f_back
+    assert frame is not None, "as above"
+    debugger = pydevd.connected()
+    if debugger is None:
+        Pdb().set_trace(frame)
+    else:
+        with pydevd.guarded("set_trace does not stop"):
+            debugger.stop_at(frame)
+
+
+def main() -> None:
+    """What ``python -m fxls.pdb`` does: `pdb`'s own main, with generated code in files."""
+    arguments = sys.argv[1:]
+    program = next((one for one in arguments if not one.startswith("-")), None)
+    is_file = program is not None and Path(program).is_file()
+    install(program=Path(program) if program and is_file else Path.cwd())
+    pdb.Pdb = Pdb
+    pdb.main()
+
+
+if __name__ == "__main__":
+    # pdb empties the namespace of the program that it runs in, so that is not ours.
+    from fxls import pdb as ours
+
+    ours.main()
