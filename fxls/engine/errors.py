@@ -7,11 +7,13 @@ stand the place in the source and what would make the code traceable.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from fxls.engine import origin
 from fxls.engine.origin import RawOrigin
-from fxls.listing import Origin, Place
+
+if TYPE_CHECKING:
+    from fxls.listing import Origin, Place
 
 __all__ = [
     "ConcreteArgumentsError",

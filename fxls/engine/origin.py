@@ -12,15 +12,16 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from fxls.engine.expressions import Expressions, Position
 from fxls.engine.scope import ScopeSnapshot
-from fxls.listing import Origin, Place
-from fxls.text import Span
 
+# fxls.listing costs 10 ms, so it is imported when something is resolved.
 if TYPE_CHECKING:
     from fxls.engine.node import Node
+    from fxls.listing import Origin, Place
+    from fxls.text import Span
 
 __all__ = [
     "RETURN",
@@ -92,12 +93,16 @@ def note_generated(
 
 def resolve(frames: RawOrigin | None) -> Origin | None:
     """The places of an origin, innermost first; None when there are none."""
+    from fxls.listing import Origin  # noqa: PLC0415 - see above
+
     places = tuple(_places(frames))
     return Origin(places) if places else None
 
 
 def resolve_all(frames: RawOrigin | None) -> tuple[Origin, ...]:
     """Every origin that was merged into one, each once; the first is `resolve`'s."""
+    from fxls.listing import Origin  # noqa: PLC0415 - see above
+
     return tuple(dict.fromkeys(Origin(places) for places in _chains(frames) if places))
 
 
@@ -170,17 +175,17 @@ def _places(frames: RawOrigin | None) -> Iterator[Place]:
         while isinstance(frames, Merged):
             frames = frames[0]
         step = _step(frames)
-        if isinstance(step, Place):
-            yield step
+        if step is None or isinstance(step, tuple):
+            yield from _places(cast("RawOrigin | None", step))
         else:
-            yield from _places(step)
+            yield step
         frames = frames[2]
 
 
 def _step(frames: RawOrigin) -> Place | RawOrigin | None:
     """The place of a frame; for generated code the origin that its line stands for."""
     code: CodeType | Place = frames[0]
-    if isinstance(code, Place):
+    if not isinstance(code, CodeType):
         return code
     where: int | str | None = frames[1]
     tables = _tables(code)
@@ -204,7 +209,10 @@ def _chains(frames: RawOrigin | None) -> list[tuple[Place, ...]]:
             outer = [chain for one in _flat(frames) for chain in _chains(one)]
             return [(*inner, *rest) for inner in chains for rest in outer]
         step = _step(frames)
-        steps = [(step,)] if isinstance(step, Place) else _chains(step)
+        if step is None or isinstance(step, tuple):
+            steps = _chains(cast("RawOrigin | None", step))
+        else:
+            steps = [(step,)]
         chains = [(*inner, *more) for inner in chains for more in steps]
         frames = frames[2]
     return chains
@@ -241,6 +249,8 @@ def _place(
         position = expressions.only_return(first, name, body)
     if position is None:
         position = Position(first, first, None, None)
+    from fxls.listing import Place  # noqa: PLC0415 - see above
+
     return Place(_path(code.co_filename), code.co_qualname, _span(position, lines))
 
 
@@ -249,6 +259,8 @@ def _path(filename: str) -> str:
 
 
 def _span(position: Position, lines: Sequence[str]) -> Span:
+    from fxls.text import Span  # noqa: PLC0415 - see above
+
     line, end_line, column, end_column = position
     if column is None or end_column is None:
         text = lines[line - 1].rstrip() if line <= len(lines) else ""

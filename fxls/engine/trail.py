@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
@@ -161,6 +160,4 @@ _ENGINES = (
     _folder(Path(__file__).parent.parent),
     _folder(Path(torch.__file__).parent),
 )
-_STANDARD = tuple(
-    _folder(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib")
-)
+_STANDARD = (_folder(Path(os.__file__).parent),)
