@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fxls.engine.expressions import Expressions, Position
 from fxls.engine.scope import ScopeSnapshot
@@ -176,7 +176,7 @@ def _places(frames: RawOrigin | None) -> Iterator[Place]:
             frames = frames[0]
         step = _step(frames)
         if step is None or isinstance(step, tuple):
-            yield from _places(cast("RawOrigin | None", step))
+            yield from _places(step)
         else:
             yield step
         frames = frames[2]
@@ -210,7 +210,7 @@ def _chains(frames: RawOrigin | None) -> list[tuple[Place, ...]]:
             return [(*inner, *rest) for inner in chains for rest in outer]
         step = _step(frames)
         if step is None or isinstance(step, tuple):
-            steps = _chains(cast("RawOrigin | None", step))
+            steps = _chains(step)
         else:
             steps = [(step,)]
         chains = [(*inner, *more) for inner in chains for more in steps]
