@@ -277,7 +277,8 @@ def _standing(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
         yield from diagnostics(failure, entry, lambda path: True)
 
 
-def _doubtful(failures: Iterable[Failure]) -> Iterable[Diagnostic]:
+def _doubtful(found: Iterable[tuple[Failure, Entry]]) -> Iterable[Diagnostic]:
     """Failures that nobody has seen yet."""
-    for diagnostic in _standing(failures, Kind.COMMENT):
-        yield replace(diagnostic, severity=Severity.WARNING)
+    for failure, entry in found:
+        for diagnostic in _standing((failure,), Kind.COMMENT):
+            yield replace(diagnostic, severity=Severity.WARNING, entry=entry)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fxls.entry import Kind
+from fxls.entry import Entry, Kind
 from fxls.ide.entries import comment_at, entries
 from fxls.ide.modules import ModuleClass, modules, parsed
 from fxls.ide.samples import arguments, comment_for, entry_for
@@ -81,17 +81,18 @@ def completions(text: str, path: str, point: Point) -> tuple[Completion, ...]:
     return tuple(_words(text, word[0], head, span))
 
 
-def doubts(text: str, path: str) -> tuple[Failure, ...]:
+def doubts(text: str, path: str) -> tuple[tuple[Failure, Entry], ...]:
     """What is likely wrong with the entry comments of a file, without running it.
 
-    Names that the file does not define, and arguments that do not fit a class of it.
+    Names that the file does not define, and arguments that do not fit a class of it;
+    each with the entry.
     """
     tree = parsed(text)
     if tree is None:
         return ()
     known = _names(tree)
     classes = {module.name: module for module in modules(text)}
-    found: list[Failure] = []
+    found: list[tuple[Failure, Entry]] = []
     for entry in entries(text, path):
         if entry.kind is not Kind.COMMENT or entry.span is None:
             continue
@@ -99,21 +100,22 @@ def doubts(text: str, path: str) -> tuple[Failure, ...]:
         for node, message, advice in _wrong(expression, known, classes):
             span = _within(entry.span, entry.expression, node)
             place = Place(path, "<module>", span)
-            found.append(Failure(Reason.ENTRY, message, (place,), advice))
+            found.append((Failure(Reason.ENTRY, message, (place,), advice), entry))
     return tuple(found)
 
 
 def _whole(text: str, path: str, point: Point, column: int) -> Iterator[Completion]:
-    """The entries of the classes that have none."""
+    """An entry for each class, first those that have none."""
     span = Span(Point(point.line, column), point)
-    named = " ".join(
-        entry.expression for entry in entries(text, path) if entry.kind is Kind.COMMENT
-    )
-    # The comment that is being written leaves the classes as they are.
-    for module in modules(text):
-        if not re.search(rf"\b{module.name}\b", named):
-            comment = comment_for(module)
-            yield Completion(comment, Offer.ENTRY, span, comment, "an entry for fxls")
+    written = (e.expression for e in entries(text, path) if e.kind is Kind.COMMENT)
+    named = " ".join(written)
+
+    def has_one(module: ModuleClass) -> bool:
+        return re.search(rf"\b{module.name}\b", named) is not None
+
+    for module in sorted(modules(text), key=has_one):
+        comment = comment_for(module)
+        yield Completion(comment, Offer.ENTRY, span, comment, "an entry for fxls")
 
 
 def _words(text: str, word: str, head: str, span: Span) -> Iterator[Completion]:
@@ -201,7 +203,8 @@ def _wrong(
         if isinstance(node, ast.Name) and "*" not in known:
             name = node.id
             if name not in known and name not in bound and not hasattr(builtins, name):
-                close = difflib.get_close_matches(name, known, 1)
+                likely = sorted({*known, "True", "False", "None"})
+                close = difflib.get_close_matches(name, likely, 1)
                 advice = f"Did you mean `{close[0]}`?" if close else None
                 yield node, f"this file does not define {name}", advice
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

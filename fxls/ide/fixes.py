@@ -146,9 +146,12 @@ def _on_entry(failure: Failure, entry: Entry, text: str) -> Iterator[Fix]:
         end = _point(span, entry.expression, tree.func.end_col_offset)
         edit = Edit(Span(end, end), ".eval()")
         yield Fix("Trace it for evaluation", entry.path, (edit,), is_preferred=True)
-    missing = re.search(r"`# fxls: (\w+)\(", failure.advice or "")
+    missing = re.search(
+        r"`# fxls: (\w+)\(|^(\w+) needs ", f"{failure.advice}\n{failure.message}", re.M
+    )
     if missing is not None:
-        yield from _missing(entry, span, tree, missing[1], text)
+        name = missing[1] or missing[2]
+        yield from _missing(entry, span, tree, name, text)
     yield from _bound(failure, entry, span, tree, text)
 
 

@@ -51,16 +51,23 @@ def findings(document: Document) -> tuple[Finding, ...]:
 def _order(document: Document) -> Iterator[Finding]:
     """Names that are read where they have no value."""
     state: dict[int, Mark] = {}
+    bound: list[Mark] = []
     for mark in document.listing.marks:
-        if mark.role is not Role.READS:
+        if bound and bound[0].line != mark.line:
+            # A statement binds its name when all that it reads was read.
+            state.update((one.node, one) for one in bound)
+            bound.clear()
+        if mark.role is Role.BINDS:
+            bound.append(mark)
+            continue
+        if mark.role is Role.FREES:
             state[mark.node] = mark
             continue
         last = state.get(mark.node)
         name = document.listing.nodes[mark.node].name
         if last is None:
-            bound = document.binding(mark.node)
             message = f"{name} is read before it is defined"
-            yield Finding(mark.span, Rule.EARLY, message, bound)
+            yield Finding(mark.span, Rule.EARLY, message, document.binding(mark.node))
         elif last.role is Role.FREES:
             message = f"{name} is read after it was set to None"
             yield Finding(mark.span, Rule.FREED, message, last)

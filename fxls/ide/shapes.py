@@ -42,7 +42,7 @@ def contradiction(listing: Listing, node: int) -> str | None:
 
 
 _Input = Tensor | str | None
-"""A tensor, a written constant, or something that nothing is known of."""
+"""A tensor, a written number, or something that nothing is known of."""
 _Rule = Callable[[Facts, list[_Input], Shape], Shape | None]
 """The shape that the value must have, given the one it has; None for no opinion."""
 
@@ -52,7 +52,7 @@ def _input(pieces: tuple[str | int, ...], nodes: Sequence[Facts]) -> _Input:
         return None
     (piece,) = pieces
     if isinstance(piece, str):
-        return piece
+        return piece if re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", piece) else None
     value = nodes[piece].value if piece < len(nodes) else None
     return value if isinstance(value, Tensor) else None
 

@@ -49,7 +49,7 @@ def _places(
         match node:
             case (
                 ast.Assign(targets=[ast.Name() as target], value=value)
-                | ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value)
+                | ast.AnnAssign(annotation=target, value=ast.expr() as value)
                 | ast.NamedExpr(target=target, value=value)
             ):
                 span = _span(value, lines)

@@ -62,8 +62,10 @@ def listing_of(
     for node, (name, statement) in enumerate(reader.statements):
         scope: int | None = None
         for path, kind in (scopes or {}).get(name, ()):
-            scope_rows.append(Scope(path, kind, scope))
-            scope = len(scope_rows) - 1
+            row = Scope(path, kind, scope)
+            if row not in scope_rows:
+                scope_rows.append(row)
+            scope = scope_rows.index(row)
         opcode, target, args, kwargs = reader.call(name, statement)
         nodes.append(
             Facts(
