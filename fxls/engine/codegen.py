@@ -118,10 +118,14 @@ class CodeGen:
         return f"def {self._func_name}({listed}){maybe_return_annotation}:"
 
     def generate_output(
-        self, output_args: Argument, *, descs: Sequence[str] | None = None
+        self,
+        output_args: Argument,
+        *,
+        descs: Sequence[str] | None = None,
+        repr_fn: Callable[[object], str] | None = None,
     ) -> str:
         """The return statement, for the argument of the output node."""
-        return f"return {output_args!r}"
+        return f"return {(repr_fn or repr)(output_args)}"
 
     def additional_globals(self) -> list[tuple[str, Any]]:
         """Names that the code of the overridden methods uses, with their values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from fxls.engine.arguments import Argument
@@ -31,9 +31,15 @@ class ForeignCodeGen(CodeGen):
         return self.foreign.gen_fn_def(free_vars, maybe_return_annotation, **form)
 
     def generate_output(
-        self, output_args: Argument, *, descs: Sequence[str] | None = None
+        self,
+        output_args: Argument,
+        *,
+        descs: Sequence[str] | None = None,
+        repr_fn: Callable[[object], str] | None = None,
     ) -> str:
-        form = {} if descs is None else {"descs": descs}
+        # An override there may know neither of the parameters.
+        given = {"descs": descs, "repr_fn": repr_fn}
+        form = {key: value for key, value in given.items() if value is not None}
         return self.foreign.generate_output(output_args, **form)
 
     def process_inputs(self, *args: Any) -> Any:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
+import torch
+from torch.utils._dtype_abbrs import dtype_abbrs
+
 from fxls.engine.arguments import Argument, Reference
 from fxls.engine.targets import pretty_target
 
@@ -30,16 +33,13 @@ def format_node(
     include_tensor_metadata: bool = False,
 ) -> str | None:
     """One node as a line; see `Node.format_node` for the two lists."""
-    if node.op == "placeholder" and placeholder_names is not None:
+    if node.op == "placeholder" and placeholder_names:
         annotation = f" : {type_text(node.type)}" if node.type else ""
         placeholder_names.append(node.target + annotation)
         return None
-    if node.op == "output" and node.type and return_types is not None:
-        return_types.append(f" -> {type_text(node.type)}")
-    line = _line(node)
-    if include_tensor_metadata and node.op != "output":
-        line += _tensor_note(node)
-    return line
+    if node.op == "output" and node.type and return_types:
+        return_types[0] = f" -> {type_text(node.type)}"
+    return _line(node, _tensor_text(node) if include_tensor_metadata else "")
 
 
 def format_arg(arg: Argument) -> str:
@@ -71,11 +71,14 @@ def type_text(annotation: Any) -> str:
     return repr(annotation)
 
 
-def _line(node: Node) -> str:
+def _line(node: Node, known: str = "") -> str:
+    """The line; what is `known` of the value stands in place of its type."""
     op = node.op
     if op == "output":
         return f"return {node.args[0]}"
     annotation = f"{type_text(node.type)} " if node.type else ""
+    if op.startswith("call_"):
+        annotation = known or annotation
     head = (
         f"%{node.name} : {annotation}[num_users={len(node.users)}] ="
         f" {op}[target={pretty_target(node.target)}]"
@@ -87,10 +90,14 @@ def _line(node: Node) -> str:
     return f"{head}(args = {format_arg(node.args)}, kwargs = {format_arg(node.kwargs)})"
 
 
-def _tensor_note(node: Node) -> str:
-    value = node.meta.get("val", node.meta.get("tensor_meta"))
-    shape = getattr(value, "shape", None)
-    if shape is None:
+def _tensor_text(node: Node) -> str:
+    """Type, shape, strides and device of a node's value; empty when it is no tensor."""
+    meta = node.noted_all()
+    value = meta.get("val", meta.get("tensor_meta", meta.get("example_value")))
+    if not isinstance(value, torch.Tensor) or value.layout in _WITHOUT_STRIDES:
         return ""
-    dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
-    return f"  # {dtype}[{', '.join(map(str, shape))}]"
+    sizes, strides = (", ".join(map(str, x)) for x in (value.shape, value.stride()))
+    return f'Tensor "{dtype_abbrs[value.dtype]}[{sizes}][{strides}]{value.device}"'
+
+
+_WITHOUT_STRIDES = (torch.sparse_csc, torch.sparse_csr)

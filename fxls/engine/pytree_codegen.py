@@ -5,7 +5,7 @@ A module that has such code has the two specifications as ``_in_spec`` and ``_ou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import torch.utils._pytree as pytree
@@ -57,12 +57,17 @@ class PyTreeCodeGen(CodeGen):
         return f"{head}\n{INDENT}{targets}, = {flatten}"
 
     def generate_output(
-        self, output_args: Argument, *, descs: Sequence[str] | None = None
+        self,
+        output_args: Argument,
+        *,
+        descs: Sequence[str] | None = None,
+        repr_fn: Callable[[object], str] | None = None,
     ) -> str:
         """The return of the result, built from its leaves."""
         if self.pytree_info.out_spec is None:
-            return super().generate_output(output_args, descs=descs)
-        return f"return pytree.tree_unflatten({output_args!r}, self._out_spec)"
+            return super().generate_output(output_args, descs=descs, repr_fn=repr_fn)
+        leaves = (repr_fn or repr)(output_args)
+        return f"return pytree.tree_unflatten({leaves}, self._out_spec)"
 
     def process_inputs(self, *inputs: Any) -> Any:
         return pytree.arg_tree_leaves(*inputs)

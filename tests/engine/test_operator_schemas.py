@@ -126,7 +126,7 @@ def test_a_module_is_normalized_by_its_forward() -> None:
             root, target, (1,), normalize_to_only_use_kwargs=True
         )
 
-    assert by_name("0") == ((), {"input": 1})
+    assert by_name("0") == ours.ArgsKwargsPair((), {"input": 1})
     assert by_name("1") is None
     with pytest.raises(RuntimeError, match="did not have that target"):
         by_name("2")

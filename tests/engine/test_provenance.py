@@ -60,6 +60,16 @@ def test_a_source_reads_as_in_torch_fx() -> None:
     assert repr(ours).replace(number, "") == repr(theirs).replace(other, "")
 
 
+def test_a_source_knows_the_node_as_it_was() -> None:
+    node = next(iter(fx.symbolic_trace(Model()).graph.nodes))
+    source = traceback.NodeSource(node)
+    expected = traceback.NodeSource.NodeInfo("x", "x", id(node.graph))
+    node.name = "renamed"
+
+    assert source.node_info == expected
+    assert (source.name, source.target, source.graph_id) == expected
+
+
 def test_a_source_comes_back_from_plain_values() -> None:
     source = sources(traceback, fx)
     back = traceback.NodeSource._from_dict(source.to_dict())

@@ -45,7 +45,8 @@ class NormalizeArgs(Transformer):
 
     def run_node(self, n: Node) -> Any:
         if n.op == "call_function":
-            result = self._call_function(n)
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            result = self.call_function(n.target, args, kwargs, *_types(n, kwargs))
         else:
             result = super().run_node(n)
         if n.op != "output":
@@ -55,24 +56,22 @@ class NormalizeArgs(Transformer):
             result.node._frames = n._frames
         return result
 
-    def _call_function(self, n: Node) -> Proxy:
-        args, kwargs = self.fetch_args_kwargs_from_env(n)
-
-        def type_of(a: Any) -> Any:
-            return n.meta.get("type") if isinstance(a, Node) else cast("Any", type(a))
-
-        arg_types: Any = map_aggregate(n.args, type_of)
+    def call_function(
+        self,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+    ) -> Any:
+        """A call with normalized arguments; types choose between overloads."""
+        only_kwargs = self.normalize_to_only_use_kwargs
         normalized = normalize_function(
-            n.target,
-            args,
-            kwargs,
-            tuple([create_type_hint(one) for one in arg_types]),
-            {key: type_of(value) for key, value in kwargs.items()},
-            self.normalize_to_only_use_kwargs,
+            target, args, kwargs, arg_types, kwarg_types, only_kwargs
         )
         if normalized is None:
-            return self.call_function(n.target, args, kwargs)
-        return self.tracer.create_proxy("call_function", n.target, *normalized)
+            return super().call_function(target, args, kwargs)
+        return self.tracer.create_proxy("call_function", target, *normalized)
 
     def call_module(
         self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -81,6 +80,19 @@ class NormalizeArgs(Transformer):
             self.module, target, args, kwargs, self.normalize_to_only_use_kwargs
         )
         return super().call_module(target, *(normalized or (args, kwargs)))
+
+
+def _types(n: Node, kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The types of a node's arguments, as far as they are known."""
+
+    def type_of(a: Any) -> Any:
+        return n.meta.get("type") if isinstance(a, Node) else cast("Any", type(a))
+
+    arg_types: Any = map_aggregate(n.args, type_of)
+    return (
+        tuple([create_type_hint(one) for one in arg_types]),
+        {key: type_of(value) for key, value in kwargs.items()},
+    )
 
 
 class NormalizeOperators(AnnotateTypesWithSchema):

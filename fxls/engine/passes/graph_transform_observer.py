@@ -63,7 +63,12 @@ class GraphTransformObserver:
         self.name_to_node: dict[str, Node] = {}
         self.copied_gms: list[GraphModule] = []
         """Deep copies that the pass made: what happens to them counts as well."""
-        self._hooks = self._new_hooks()
+        self._hooks = _Hooks(
+            self.get_node_creation_hook(),
+            self.get_node_erase_hook(),
+            self.get_node_replace_hook(),
+            self.get_deepcopy_hook(),
+        )
         if self.log_url is not None:
             GraphTransformObserver._observed += 1
             self.input_dot_graph = self._drawing()
@@ -112,22 +117,40 @@ class GraphTransformObserver:
             self._write(self.input_dot_graph, self.erased_nodes, "input")
             self._write(self._drawing(), self.created_nodes, "output")
 
-    def _new_hooks(self) -> _Hooks:
-        # A copy of a module copies its hooks. Functions are copied as themselves; bound
-        # methods would be copied with this object, and with the module that it holds.
+    # A copy of a module copies its hooks. Functions are copied as themselves; bound
+    # methods would be copied with this object, and with the module that it holds.
+
+    def get_node_creation_hook(self) -> Callable[[Node], None]:
+        """What is called with each node that is made."""
+
         def created(node: Node) -> None:
             self._on_create(node)
+
+        return created
+
+    def get_node_erase_hook(self) -> Callable[[Node], None]:
+        """What is called with each node that is erased."""
 
         def erased(node: Node) -> None:
             self._on_erase(node)
 
+        return erased
+
+    def get_node_replace_hook(self) -> Callable[[Node, str, Node], None]:
+        """What is called for each user that changes from a node to another one."""
+
         def replaced(old: Node, new: str, user: Node) -> None:
             self._on_replace(old, new)
+
+        return replaced
+
+    def get_deepcopy_hook(self) -> Callable[[GraphModule], None]:
+        """What is called with each deep copy of the module."""
 
         def copied(gm: GraphModule) -> None:
             self.copied_gms.append(gm)
 
-        return _Hooks(created, erased, replaced, copied)
+        return copied
 
     def _on_create(self, node: Node) -> None:
         self.created_nodes.add(node.name)

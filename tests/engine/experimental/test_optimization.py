@@ -206,6 +206,38 @@ def test_settings_are_checked() -> None:
     assert "to_mkldnn" not in cast("Any", optimize(False)).code
 
 
+def test_pairs_of_modules_are_found_and_replaced() -> None:
+    module: Any = fx.symbolic_trace(eval_mode(Convolutions()))
+    modules = dict(module.named_modules())
+    found = [
+        node.name
+        for node in module.graph.nodes
+        if optimization.matches_module_pattern(
+            (nn.Conv2d, nn.BatchNorm2d), node, modules
+        )
+    ]
+    assert found == ["norm", "rest_1"]
+
+    new = nn.Conv2d(3, 4, 3)
+    conv = next(n for n in module.graph.nodes if n.name == "conv")
+    optimization.replace_node_module(conv, modules, new)
+    assert module.conv is new is modules["conv"]
+
+
+def test_modules_change_layout_and_back() -> None:
+    module: Any = fx.symbolic_trace(eval_mode(Convolutions()))
+    modules: dict[str, nn.Module] = dict(module.named_modules())
+    nodes = list(module.graph.nodes)
+    before: dict[str, type[Any]] = {path: type(one) for path, one in modules.items()}
+
+    old = optimization.modules_to_mkldnn(nodes, modules)
+    changed = [path for path in modules if type(modules[path]) is not before[path]]
+    assert changed == ["conv", "norm", "rest.0", "rest.1", "linear"]
+    optimization.reset_modules(nodes, modules, old)
+    assert {path: type(one) for path, one in modules.items()} == before
+    assert type(module.get_submodule("rest.0")) is nn.Conv2d
+
+
 def test_sets_are_joined() -> None:
     sets = optimization.UnionFind(5)
     for number in range(4):

@@ -83,6 +83,20 @@ def test_without_a_folder_nothing_is_observed() -> None:
     assert observer.created_nodes == set()
 
 
+def test_hooks_may_be_used_on_their_own(tmp_path: Path) -> None:
+    module = fx.symbolic_trace(program)
+    observer = GraphTransformObserver(module, "own", log_url=str(tmp_path))
+    relu = module.graph.find_nodes(op="call_function", target=torch.relu)[0]
+
+    observer.get_node_creation_hook()(relu)
+    observer.get_node_replace_hook()(next(iter(module.graph.nodes)), "relu", relu)
+    assert [source.name for source in relu.meta["from_node"]] == ["x"]
+    observer.get_node_erase_hook()(relu)
+    observer.get_deepcopy_hook()(module)
+    assert observer.created_nodes == observer.erased_nodes == {"relu"}
+    assert observer.copied_gms == [module]
+
+
 def test_hooks_are_gone_after_an_error(tmp_path: Path) -> None:
     def broken(gm: Any) -> None:
         relu_to_neg(gm)
