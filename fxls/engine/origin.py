@@ -209,7 +209,7 @@ def _chains(frames: RawOrigin | None) -> list[tuple[Place, ...]]:
             outer = [chain for one in _flat(frames) for chain in _chains(one)]
             return [(*inner, *rest) for inner in chains for rest in outer]
         step = _step(frames)
-        if step is None or isinstance(step, tuple):
+        if step is None or isinstance(step, tuple):  # noqa: SIM108 - narrows the type
             steps = _chains(step)
         else:
             steps = [(step,)]
