@@ -130,10 +130,8 @@ class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     parent: _Index | None = None
     file: str | None = None
     """Where the class is defined."""
-    text: str = ""
-    """The submodule's ``repr``, on one line and clipped."""
     parameters: int | None = None
-    """How many numbers the submodule's parameters hold."""
+    """How many numbers those parameters of it hold that the graph uses."""
 
 
 class Target(msgspec.Struct, frozen=True, array_like=True, gc=False):

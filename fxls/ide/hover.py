@@ -186,8 +186,6 @@ def _modules(scopes: Sequence[Scope]) -> tuple[Inline, ...]:
         parts += [" / "] if parts else []
         parts += [Code(scope.path or "(root)"), f" {scope.type.rpartition('.')[2]}"]
     inner = scopes[-1]
-    if inner.text:
-        parts += [": ", Code(_clipped(inner.text))]
     if inner.parameters is not None:
         parts.append(f", {counted(inner.parameters, 'parameter')}")
     return tuple(parts)

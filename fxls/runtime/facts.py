@@ -12,6 +12,7 @@ from fxls.engine.node_text import pretty_target, type_text
 from fxls.engine.statement import Globals, Writer
 from fxls.listing import Facts, Pieces
 from fxls.runtime.tables import Tables
+from fxls.runtime.targets import Targets, passes_of
 from fxls.runtime.values import value_of
 from fxls.runtime.written import written
 
@@ -28,7 +29,8 @@ class FactsOfNodes:
     """Writes the facts of one graph; `tables` collects the rows that they share."""
 
     def __init__(self, module: torch.nn.Module, graph: Graph) -> None:
-        self.tables = Tables()
+        self.tables = Tables(module)
+        self.targets = Targets()
         self.nodes = list(graph.nodes)
         self._module = module
         self._index = index = {node: i for i, node in enumerate(self.nodes)}
@@ -41,6 +43,7 @@ class FactsOfNodes:
         write = self._writer.argument
         frames: Any = node._frames  # pyright: ignore[reportPrivateUsage]  # as the engine keeps it
         scope: Any = node._scope  # pyright: ignore[reportPrivateUsage]  # as above
+        attribute = self._attribute(node)
         return Facts(
             name=node.name,
             opcode=node.op,
@@ -53,20 +56,36 @@ class FactsOfNodes:
             origin=self.tables.frame(frames),
             value=value_of(node.noted_all()),
             type=None if node.type is None else type_text(node.type),
-            detail=self._detail(node),
+            detail=_detail(attribute),
+            call=self.targets.row(node, attribute),
+            impure=not node.users and _has_effect(node),
+            passes=passes_of(node),
         )
 
-    def _detail(self, node: Node) -> str | None:
+    def _attribute(self, node: Node) -> Any:
+        """What the target of a node that names an attribute is; else None."""
         if node.op not in ("call_module", "get_attr"):
             return None
         at: Any = self._module
         for atom in str(node.target).split("."):
             at = getattr(at, atom, None)
-        if isinstance(at, torch.Tensor):
-            kind = "Parameter" if isinstance(at, torch.nn.Parameter) else "Tensor"
-            dtype = str(at.dtype).removeprefix("torch.")
-            return f"{kind} {dtype}[{', '.join(map(str, at.shape))}]"
-        return None if at is None else written(at, _LONGEST)
+        return at
+
+
+def _detail(at: Any) -> str | None:
+    """A submodule or attribute in a few words."""
+    if isinstance(at, torch.Tensor):
+        kind = "Parameter" if isinstance(at, torch.nn.Parameter) else "Tensor"
+        dtype = str(at.dtype).removeprefix("torch.")
+        return f"{kind} {dtype}[{', '.join(map(str, at.shape))}]"
+    return None if at is None else written(at, _LONGEST)
+
+
+def _has_effect(node: Node) -> bool:
+    """Whether a node does anything besides giving a value; yes where nobody knows."""
+    if node.op == "call_module" and node.graph.owning_module is None:
+        return True
+    return node.is_impure()
 
 
 def _pieces(text: str) -> Pieces:

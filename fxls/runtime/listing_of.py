@@ -77,6 +77,7 @@ class ListingText:
             scopes=tuple(facts.tables.scopes),
             entry=entry,
             parameters=sum(p.numel() for p in self._module.parameters()),
+            targets=tuple(facts.targets.rows),
         )
 
 

@@ -6,10 +6,13 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from fxls.engine import origin
 from fxls.engine.origin import RawOrigin
 from fxls.engine.scope import ScopeSnapshot
 from fxls.listing import Frame, Scope, Source
+from fxls.runtime.targets import file_of
 
 __all__ = ["Tables", "source_digest"]
 
@@ -17,7 +20,8 @@ __all__ = ["Tables", "source_digest"]
 class Tables:
     """The shared rows of a listing under construction."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._module = module
         self.sources: list[Source] = []
         self.frames: list[Frame] = []
         self.scopes: list[Scope] = []
@@ -74,8 +78,19 @@ class Tables:
                 else str(kind)
             )
             row = self._scope_rows[id(snapshot)] = len(self.scopes)
-            self.scopes.append(Scope(snapshot.path, name, parent))
+            count = self._parameters(snapshot.path)
+            file = file_of(kind)
+            self.scopes.append(Scope(snapshot.path, name, parent, file, count))
         return row
+
+    def _parameters(self, path: str) -> int | None:
+        """How many numbers the parameters of a submodule hold."""
+        at: Any = self._module
+        for atom in path.split(".") if path else ():
+            at = getattr(at, atom, None)
+        if not isinstance(at, torch.nn.Module):
+            return None
+        return sum(parameter.numel() for parameter in at.parameters())
 
 
 def source_digest(path: str) -> str:
