@@ -86,12 +86,13 @@ class CapabilityBasedPartitioner:
         submodules = submodules_of(self.graph_module)
         growth = _Growth(self.graph_module)
         for order, node in enumerate(reversed(growth.nodes)):
-            if self.operator_support.is_node_supported(submodules, node):
+            is_supported = self.operator_support.is_node_supported(submodules, node)
+            if is_supported:
                 growth.begin(node, order)
-                if self.skip_horizontal_fusion:
-                    growth.join(growth.around(node))
             if not self.skip_horizontal_fusion:
-                growth.join(growth.all())
+                growth.join(growth.all_with(node))
+            elif is_supported:
+                growth.join(growth.around(node))
         growth.follow_tuples()
         found = growth.partitions
         if not self.allows_single_node_partition:
@@ -176,9 +177,11 @@ class _Growth:
         self._users[new] = users = self._union(self._bit[user] for user in node.users)
         self._reached[new] = self._parts_reached(users) & ~(1 << new)
 
-    def all(self) -> list[int]:
-        """All parts, the oldest first."""
-        return sorted(self.partitions, key=self._first.__getitem__)
+    def all_with(self, node: Node) -> list[int]:
+        """All parts, the oldest first; but in front of them the part of a node."""
+        parts = dict.fromkeys(sorted(self.partitions, key=self._first.__getitem__))
+        own = self._of.get(node)
+        return list(parts if own is None else {own: None, **parts})
 
     def around(self, node: Node) -> list[int]:
         """The part of a node, and those of its users."""
