@@ -138,14 +138,14 @@ class Debugger:
         self._tell("changed", breakpoint_, line, verified=False, message=reason)
 
     def named(self) -> Iterator[Breakpoint]:
-        """The function breakpoints; the path of each is the name of the function."""
+        """The function breakpoints; the path of each is the name, its id is unknown."""
         table: dict[str, Any] = self._pydb.function_breakpoint_name_to_breakpoint
         for name, one in list(table.items()):
             terms = (
                 *("python-line", one.condition, "None", one.expression),
                 *(one.suspend_policy, one.hit_condition, one.is_logpoint),
             )
-            yield Breakpoint(one.breakpoint_id, name, 0, terms)
+            yield Breakpoint(0, name, 0, terms)
 
     # -- inside ------------------------------------------------------------------
 
@@ -208,7 +208,8 @@ class Debugger:
         folder = str(Path(fxls.__file__).parent)
         if not any(folder.startswith(root) for root in roots):
             filters.set_library_roots([*roots, folder])
-            self._pydb._clear_caches()
+            # Said again, because that empties the caches of what was judged before.
+            self._pydb.set_use_libraries_filter(filters.use_libraries_filter())
 
     def _judge_conditions(self, judge: Judge) -> None:
         own: Callable[[Any, Any, FrameType], object]

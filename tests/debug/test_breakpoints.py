@@ -32,6 +32,20 @@ LOOP = """\
     """
 
 
+AGAIN = """\
+    import torch
+    import fxls
+    from fxls import engine as fx
+    from net import Net
+
+    fxls.install()
+    for _ in range(2):
+        gm = fx.symbolic_trace(Net())
+        y = gm(torch.ones(2, 4))
+    print("ran", tuple(y.shape))
+    """
+
+
 def test_a_breakpoint_waits_for_its_listing(project: Project) -> None:
     project.write({"net.py": NET, "run.py": RUN})
     project.trace("net.py")
@@ -124,6 +138,32 @@ def test_a_node_is_broken_on_by_its_name(traced: Project) -> None:
         assert debugged.resume() == "Net:sum_1"
         assert debugged.resume() == "Net:sum_1"
         debugged.break_on()
+        assert debugged.finish() == "ran ()\n"
+
+
+@pytest.mark.parametrize("damage", ["edited", "deleted"])
+def test_a_listing_that_is_damaged_during_the_session_comes_back(
+    project: Project, damage: str
+) -> None:
+    project.write({"net.py": NET, "again.py": AGAIN})
+    project.trace("net.py")
+    path, line = project.line("Net:relu")
+    text = path.read_text("utf-8")
+    with Debugged(project) as debugged:
+        debugged.launch("again.py", stop_at=["Net:relu"])
+        assert debugged.stopped() == "Net:relu"
+        if damage == "edited":
+            path.write_text("# edited\n" * 3 + text, "utf-8")
+        else:
+            path.unlink()
+        debugged.session.next()
+        top = debugged.session.top()
+        assert (top.source.path, top.line) == (str(path), line + 1)
+        assert debugged.resume() == "Net:relu"
+        assert path.read_text("utf-8") == text
+        assert ("edited by hand" in debugged.session.output("stderr")) == (
+            damage == "edited"
+        )
         assert debugged.finish() == "ran ()\n"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
-from tests.debug.conftest import STOP
+from tests.debug.conftest import RUN, STOP
 from tests.debug.debugged import Debugged
 from tests.debug.project import Project
 
@@ -122,3 +123,53 @@ def test_set_trace_stops_in_the_debugger_that_is_connected(traced: Project) -> N
         assert debugged.step_in() == "Net:linear"
         assert debugged.resume() == 'stop.py: print("ran", tuple(y.shape))'
         assert debugged.finish() == "ran ()\n"
+
+
+def test_a_debugpy_that_lacks_something_is_named_once_and_used(
+    traced: Project,
+) -> None:
+    lacking = "import pydevd\ndel pydevd.PyDB.set_use_libraries_filter\n"
+    traced.write({"lacking.py": lacking + dedent(RUN)})
+    with Debugged(traced) as debugged:
+        debugged.launch("lacking.py", stop_at=["Net:relu"])
+        assert debugged.stopped() == "Net:relu"
+        assert debugged.next() == "Net:scaled"
+        assert debugged.finish() == "ran ()\n"
+        assert debugged.session.output("stderr") == (
+            "fxls does not know this debugpy: a step may go into fxls itself"
+            " (AttributeError(\"'PyDB' object has no attribute"
+            " 'set_use_libraries_filter'\"))\n"
+        )
+
+
+def test_a_model_of_ordinary_size_is_stepped_through(project: Project) -> None:
+    model = (EXAMPLES / "resnet.py").read_text("utf-8")
+    project.write({"resnet.py": model, "run.py": RUN_RESNET})
+    project.trace("resnet.py")
+    with Debugged(project) as debugged:
+        debugged.launch(stop_at=["ResNet18:flatten"])
+        assert debugged.stopped() == "ResNet18:flatten"
+        assert debugged.session.evaluate("tuple(adaptive_avg_pool2d.shape)") == (
+            "(1, 512, 1, 1)"
+        )
+        assert debugged.next() == "ResNet18:head"
+        assert debugged.stack() == [
+            "forward @ ResNet18:head",
+            "<module> @ run.py: y = gm(torch.randn(1, 3, 32, 32))",
+        ]
+        assert debugged.finish() == "ran (1, 1000)\n"
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+RUN_RESNET = """\
+    import torch
+    import fxls
+    from fxls import engine as fx
+    from resnet import ResNet18
+
+    fxls.install()
+    gm = fx.symbolic_trace(ResNet18().eval())
+    y = gm(torch.randn(1, 3, 32, 32))
+    print("ran", tuple(y.shape))
+    """
