@@ -83,7 +83,7 @@ async function debugListing(server: Server, listing: vscode.Uri): Promise<void> 
       return;
     }
   }
-  await offer('Open the source of this listing to debug it.', {
+  void offer('Open the source of this listing to debug it.', {
     title: 'Go to Source',
     command: 'editor.action.revealDefinition',
   });
@@ -96,7 +96,7 @@ async function traceFile(server: Server): Promise<void> {
 
 /** Traces the entries of a source, and says what went wrong with the first that failed. */
 async function traced(server: Server, source: vscode.Uri): Promise<readonly TracedItem[]> {
-  const client = server.client;
+  const client = await server.client();
   if (client === undefined) return [];
   const items = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Window, title: 'fxls: tracing' },
@@ -109,9 +109,9 @@ async function traced(server: Server, source: vscode.Uri): Promise<readonly Trac
   const all = items ?? [];
   const failed = all.find((item) => item.uri === undefined);
   if (failed !== undefined && all.every((item) => item.uri === undefined)) {
-    await offer(`${failed.expression}: ${failed.message ?? ''}`, PROBLEMS);
+    void offer(`${failed.expression}: ${failed.message ?? ''}`, PROBLEMS);
   } else if (all.length === 0) {
-    await offer(
+    void offer(
       `${path.basename(source.fsPath)} has no entry: write \`# fxls: Net()(torch.randn(1, 3))\` under the model.`,
       { title: 'Show Log', command: 'fxls.showLog' },
     );
@@ -184,7 +184,7 @@ async function showReferences(
 
 /** The listings that have nodes from a source, newest of each identity. */
 async function listingsOf(server: Server, source: vscode.Uri): Promise<ListingItem[]> {
-  const client = server.client;
+  const client = await server.client();
   if (client === undefined) return [];
   const uri = client.code2ProtocolConverter.asUri(source);
   return (await client.sendRequest(listings, { textDocument: { uri } })) ?? [];

@@ -86,7 +86,7 @@ async function resolved(
 ): Promise<vscode.DebugConfiguration | undefined> {
   const python = text(given, 'python') ?? server.interpreter?.path;
   if (python === undefined) {
-    await offer('There is no Python to debug with.', {
+    void offer('There is no Python to debug with.', {
       title: 'Choose a Python',
       command: 'workbench.action.openSettings',
       arguments: ['fxls.python'],
@@ -96,7 +96,7 @@ async function resolved(
   const debugpy = await hasDebugpy(python);
   if (debugpy !== true) {
     const problem = debugpy === false ? 'it has no debugpy' : debugpy;
-    await offer(`${python} cannot debug: ${problem}.`, {
+    void offer(`${python} cannot debug: ${problem}.`, {
       title: 'Install debugpy',
       command: 'fxls.install',
       arguments: ['debugpy'],

@@ -11,10 +11,9 @@ import { type State, Status } from './status.ts';
 
 /** What other extensions may ask; the tests do. */
 export interface Api {
-  /** Settles when the server runs, or it is said why not. */
-  readonly ready: Promise<void>;
   /** What the status item shows. */
   state(): State | undefined;
+  readonly onDidChangeState: vscode.Event<State>;
 }
 
 export function activate(context: vscode.ExtensionContext): Api {
@@ -47,7 +46,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   const active = vscode.window.activeTextEditor;
   void setContext('inListing', active !== undefined && isListing(active.document.uri));
   stop = () => server.stop();
-  return { ready, state: () => status.state };
+  return { state: () => status.state, onDidChangeState: status.onDidChange };
 }
 
 export function deactivate(): Promise<void> | undefined {

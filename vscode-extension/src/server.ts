@@ -14,7 +14,7 @@ import { EXPERIMENTAL, serverStatus } from './protocol.ts';
 import { findPython, type Interpreter, type Python } from './python.ts';
 import type { Action, Status } from './status.ts';
 
-/** The server of a window; there is at most one, and requests to change it queue up. */
+/** The server of a window; there is at most one, and one restart that waits. */
 export class Server implements vscode.Disposable {
   readonly #status: Status;
   readonly #log: vscode.LogOutputChannel;
@@ -22,6 +22,8 @@ export class Server implements vscode.Disposable {
   #client: LanguageClient | undefined;
   #interpreter: Interpreter | undefined;
   #queue: Promise<void> = Promise.resolve();
+  /** Whether a restart is in the queue that has not begun. */
+  #isWaiting = false;
 
   constructor(status: Status, log: vscode.LogOutputChannel, version: string) {
     this.#status = status;
@@ -29,9 +31,10 @@ export class Server implements vscode.Disposable {
     this.#version = version;
   }
 
-  /** The connection; undefined while there is none. */
-  get client(): LanguageClient | undefined {
-    return this.#client?.state === State.Running ? this.#client : undefined;
+  /** The connection, when what was asked for is done; undefined when there is none. */
+  async client(): Promise<LanguageClient | undefined> {
+    await this.#queue;
+    return this.#client?.isRunning() === true ? this.#client : undefined;
   }
 
   /** The interpreter that the server was started with. */
@@ -41,7 +44,12 @@ export class Server implements vscode.Disposable {
 
   /** Starts it, or starts it again; settles when it runs or it is said why not. */
   restart(): Promise<void> {
-    this.#queue = this.#queue.then(() => this.#restart());
+    if (this.#isWaiting) return this.#queue;
+    this.#isWaiting = true;
+    this.#queue = this.#queue.then(() => {
+      this.#isWaiting = false;
+      return this.#restart();
+    });
     return this.#queue;
   }
 
@@ -67,12 +75,7 @@ export class Server implements vscode.Disposable {
       });
       return;
     }
-    this.#status.show({
-      kind: 'busy',
-      text: 'fxls',
-      detail: 'fxls is starting.',
-      action: LOG,
-    });
+    this.#busy('fxls is starting.');
     const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
     const python = await findPython(folder, this.#version);
     await setContext('missing', python.kind === 'incomplete');
@@ -118,7 +121,7 @@ export class Server implements vscode.Disposable {
       } else if (quiescent) {
         this.#ready(interpreter, version);
       } else {
-        this.#status.show({ kind: 'busy', text: 'fxls', detail, action: LOG });
+        this.#busy(detail);
       }
     });
     this.#client = client;
@@ -138,8 +141,17 @@ export class Server implements vscode.Disposable {
   async #stop(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
-    if (client?.needsStop() === true) await client.stop();
-    await client?.dispose();
+    if (client?.needsStop() !== true) return;
+    try {
+      await client.stop(FAREWELL);
+    } catch (error) {
+      // A server that does not answer is ended by force; work goes on with another.
+      this.#log.warn(String(error));
+    }
+  }
+
+  #busy(detail: string): void {
+    this.#status.show({ kind: 'busy', text: 'fxls', detail, action: LOG });
   }
 
   #ready(interpreter: Interpreter, version: string): void {
@@ -178,7 +190,10 @@ export class Server implements vscode.Disposable {
         error: () => ({ action: ErrorAction.Continue }),
         closed: () => {
           losses += 1;
-          if (losses <= LOSSES) return { action: CloseAction.Restart, handled: true };
+          if (losses <= LOSSES) {
+            this.#busy('fxls is starting again: its server ended.');
+            return { action: CloseAction.Restart, handled: true };
+          }
           this.#status.show({
             kind: 'problem',
             text: 'fxls: stopped',
@@ -254,6 +269,9 @@ export async function setContext(name: string, value: boolean): Promise<void> {
 
 /** So often a server that ends is started again by itself. */
 const LOSSES = 3;
+
+/** Milliseconds that a server has to end its worker. */
+const FAREWELL = 5000;
 
 const LOG: Action = { title: 'Show Log', command: 'fxls.showLog' };
 const RESTART: Action = { title: 'Restart fxls', command: 'fxls.restart' };

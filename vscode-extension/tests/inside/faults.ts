@@ -1,0 +1,90 @@
+// What goes wrong is said with one action, and work goes on without a reload.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import * as vscode from 'vscode';
+import type { State } from '../../src/status.ts';
+import { extension, file, hover, open, place, settled, type Test } from './editor.ts';
+import { next, until } from './waiting.ts';
+
+export const faults: readonly Test[] = [
+  [
+    'a Python that is not there is said, and the next one is used at once',
+    async () => {
+      const nowhere = '/nowhere/python';
+      assert.deepEqual(await withPython(nowhere, 'fxls: Python fails'), {
+        kind: 'problem',
+        text: 'fxls: Python fails',
+        detail: `${nowhere} (from the setting fxls.python) cannot be used: spawn ${nowhere} ENOENT`,
+        action: {
+          title: 'Choose a Python',
+          command: 'workbench.action.openSettings',
+          arguments: ['fxls.python'],
+        },
+      });
+      assert.equal((await withPython(undefined, 'fxls')).kind, 'ready');
+    },
+  ],
+  [
+    'a Python without fxls is said, and installing is offered',
+    async () => {
+      const bare = file('../bare/bin/python').fsPath;
+      assert.deepEqual(await withPython(bare, 'fxls: no fxls'), {
+        kind: 'problem',
+        text: 'fxls: no fxls',
+        detail: `${bare} has no fxls.`,
+        action: { title: 'Install fxls', command: 'fxls.install' },
+      });
+      assert.equal((await withPython(undefined, 'fxls')).kind, 'ready');
+    },
+  ],
+  [
+    'a server that is killed is started again',
+    async () => {
+      await open('net.py');
+      await vscode.commands.executeCommand('fxls.showGeneratedCode');
+      const listing = vscode.window.activeTextEditor?.document;
+      assert.ok(listing);
+      const before = serverProcess();
+      const api = await extension().activate();
+      const begun = next(api.onDidChangeState, ({ kind }) => kind === 'busy');
+      process.kill(before, 'SIGKILL');
+      await begun;
+      assert.equal((await settled()).kind, 'ready');
+      assert.notEqual(serverProcess(), before);
+      assert.match(await hover(listing, place(listing, 'relu = ')), /relu/);
+    },
+  ],
+  [
+    'a store that is deleted is made again',
+    async () => {
+      await vscode.workspace.fs.delete(file('.fxls'), { recursive: true });
+      await open('net.py');
+      await vscode.commands.executeCommand('fxls.showGeneratedCode');
+      const listing = vscode.window.activeTextEditor?.document;
+      assert.match(listing?.uri.path ?? '', /\.fxls\/Net_[0-9a-f]{12}\.py$/);
+    },
+  ],
+];
+
+/** Changes the interpreter; what is shown when the item has a text. */
+async function withPython(path: string | undefined, text: string): Promise<State> {
+  const api = await extension().activate();
+  await vscode.workspace
+    .getConfiguration('fxls')
+    .update('python', path, vscode.ConfigurationTarget.Workspace);
+  return until(api.onDidChangeState, () => {
+    const state = api.state();
+    return state?.text === text && state.kind !== 'busy' ? state : undefined;
+  });
+}
+
+/** The server that this extension host started. */
+function serverProcess(): number {
+  const table = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], {
+    encoding: 'utf8',
+  });
+  const line = table.split('\n').find((row) => row.includes('-m fxls serve'));
+  assert.ok(line, `a server runs:\n${table}`);
+  return Number.parseInt(line, 10);
+}
