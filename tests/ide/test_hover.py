@@ -5,10 +5,22 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+from msgspec.structs import replace
 
 from fxls.ide.document import Document
 from fxls.ide.hover import hover, table
-from fxls.listing import Facts, Frame, Identity, Items, Listing, Plain, Source, Tensor
+from fxls.ide.pages import page_of
+from fxls.listing import (
+    Facts,
+    Frame,
+    Identity,
+    Items,
+    Listing,
+    Plain,
+    Source,
+    Target,
+    Tensor,
+)
 from fxls.text import Point
 from tests.ide.nets import LISTING_PATH, NET, NET_LISTING, TEXT, source_text
 from tests.support.cards import card_text
@@ -327,3 +339,63 @@ def test_the_fixture_is_a_listing_like_any_other() -> None:
         "add",
         "output",
     ]
+
+
+def test_a_card_says_what_is_called_and_which_passes_made_the_node() -> None:
+    conv, relu, mul = 1, 2, 4
+    nodes = list(NET_LISTING.nodes)
+    nodes[conv] = replace(nodes[conv], call=0)
+    nodes[relu] = replace(nodes[relu], call=1, passes=("fuse", "decompose"))
+    nodes[mul] = replace(nodes[mul], call=2)
+    listing = replace(
+        NET_LISTING,
+        nodes=tuple(nodes),
+        scopes=tuple(replace(scope, parameters=1234) for scope in NET_LISTING.scopes),
+        targets=(
+            Target("torch.nn.Conv2d", "(input)", "/torch/conv.py", 562),
+            Target("torch.relu", "(input) -> Tensor"),
+            Target("mine.mul"),
+        ),
+    )
+    document = Document(LISTING_PATH, listing)
+
+    def fields(node: int) -> list[str]:
+        there = document.destination(node).focus.start
+        found = hover(document, there, source_text)
+        assert found is not None
+        wanted = ("- calls", "- module", "- made by")
+        lines = card_text(found.card).split("\n")
+        return [line for line in lines if line.startswith(wanted)]
+
+    pages = "https://docs.pytorch.org/docs/stable/generated"
+    conv_page = f"[documentation {pages}/torch.nn.Conv2d.html]"
+    relu_page = f"[documentation {pages}/torch.relu.html]"
+    assert fields(conv) == [
+        f"- calls: `torch.nn.Conv2d(input)` {conv_page} [conv.py:563 conv.py:562:0]",
+        "- module: `conv` Conv2d, 1,234 parameters",
+    ]
+    assert fields(relu) == [
+        f"- calls: `torch.relu(input) -> Tensor` {relu_page}",
+        "- made by: fuse, after decompose",
+    ]
+    assert fields(mul) == [
+        "- calls: `mine.mul`",
+        "- module: `block` Block, 1,234 parameters",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        (
+            "operator.add",
+            "https://docs.python.org/3/library/operator.html#operator.add",
+        ),
+        ("math.floor", "https://docs.python.org/3/library/math.html#math.floor"),
+        ("torch._C.relu", None),
+        ("torch.ops.aten.relu.default", None),
+        ("mine.relu", None),
+    ],
+)
+def test_only_what_is_documented_has_a_page(name: str, page: str | None) -> None:
+    assert page_of(name) == page

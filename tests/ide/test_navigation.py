@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from fxls.ide.navigation import definition, highlights, implementation, references
+from msgspec.structs import replace
+
+from fxls.ide.document import Document
+from fxls.ide.navigation import (
+    declaration,
+    definition,
+    highlights,
+    implementation,
+    references,
+    type_definition,
+)
+from fxls.listing import Scope, Target
 from fxls.text import LineTable, Point
-from tests.ide.nets import NET, SOURCE, TEXT
+from tests.ide.nets import BLOCK_PATH, NET, SOURCE, TEXT, source_text
 from tests.support.cards import jump_text
 from tests.support.drawing import cursor, drawn
 
@@ -107,3 +118,46 @@ def test_highlights_have_also_where_a_name_is_freed() -> None:
 def test_only_a_name_has_references() -> None:
     assert references(NET, at("    view = relu.v$0iew(-1);  relu = None")) == ()
     assert highlights(NET, at("im$0port torch")) == ()
+
+
+def test_the_type_of_a_node_is_the_class_of_its_submodule() -> None:
+    on_def = type_definition(NET, at("d$0ef forward(self, x):"), source_text)
+    on_add = type_definition(
+        NET, at("    a$0dd = mul + view;  mul = None;  view = None"), source_text
+    )
+    in_block = type_definition(
+        NET, at("    mu$0l = block_fc * 2;  block_fc = None"), source_text
+    )
+    of_torch = type_definition(
+        NET, at("    co$0nv = self.conv(x);  x = None"), source_text
+    )
+
+    assert jump_text(on_def) == jump_text(on_add) == ["net.py:5:6-5:9"]
+    assert jump_text(in_block) == ["block.py:0:6-0:11"]
+    assert of_torch is None, "nobody said where torch.nn.Conv2d is"
+    assert type_definition(NET, at("im$0port torch"), source_text) is None
+
+
+def test_a_declaration_is_what_is_called() -> None:
+    nodes = list(NET.listing.nodes)
+    nodes[1] = replace(nodes[1], opcode="call_module", target="block", scope=2)
+    nodes[2] = replace(nodes[2], call=0)
+    document = Document(
+        NET.path,
+        replace(
+            NET.listing,
+            nodes=tuple(nodes),
+            scopes=(*NET.listing.scopes[:2], Scope("block", "block.Block")),
+            targets=(Target("double", "(x)", BLOCK_PATH, 5),),
+        ),
+    )
+
+    def there(marked: str) -> list[str]:
+        return jump_text(declaration(document, at(marked), source_text))
+
+    assert there("    co$0nv = self.conv(x);  x = None") == ["block.py:1:8-1:15"]
+    assert there("    re$0lu = torch.relu(conv);  conv = None") == ["block.py:5:0-5:0"]
+    assert there("    relu = torch.relu(co$0nv);  conv = None") == [
+        "Net_0123456789ab.py:3:4-3:8"
+    ]
+    assert there("    vi$0ew = relu.view(-1);  relu = None") == ["net.py:8:31-10:9"]

@@ -117,6 +117,17 @@ class LspClient:
         """The parameters of the next notification of this kind."""
         return self._take(lambda m: m.get("method") == method)["params"]
 
+    def reply(self, method: str, result: Json = None) -> Json:
+        """Answer the server's next request of this kind; returns its parameters."""
+        asked = self._take(lambda m: m.get("method") == method and "id" in m)
+        self._write({"id": asked["id"], "result": result})
+        return asked.get("params")
+
+    def command(self, name: str, *arguments: Json) -> Json:
+        """The answer to a command."""
+        params = {"command": name, "arguments": list(arguments)}
+        return self.request("workspace/executeCommand", params)
+
     def diagnostics(self, path: Path) -> list[Json]:
         """The next diagnostics of a file."""
         method = "textDocument/publishDiagnostics"
