@@ -34,22 +34,18 @@ def adopt(module: Module, root: Module, graph: Graph) -> None:
     Modules on the way to an attribute are made anew, and empty, unless the graph calls
     them as well: then they are `root`'s with all that they hold.
     """
-    own = module._modules
-    given = root._modules
+    ways: dict[str, tuple[Any, Any] | None] = {"": (module, root)}
     for path in _paths(graph):
-        if "." not in path and (child := given.get(path)) is not None:
-            own[path] = child
+        way, _, last = path.rpartition(".")
+        pair = ways[way] if way in ways else _walk(way, ways)
+        if pair is None:
             continue
-        to: Any = module
-        at: Any = root
-        *way, last = path.split(".")
-        for atom in way:
-            at = getattr(at, atom)
-            to = _step(to, atom)
-            if to is at:  # adopted already, as a whole
-                break
-        else:
+        to, at = pair
+        child = at._modules.get(last) if isinstance(at, Module) else None
+        if child is None or last in to.__dict__:
             _put(to, last, getattr(at, last))
+        else:
+            to._modules[last] = child
 
 
 def install_all(module: Module, values: Mapping[str, Any], graph: Graph) -> None:
@@ -137,6 +133,20 @@ def _paths(graph: Graph) -> dict[str, str]:
         if op == "call_module" or op == "get_attr":
             paths.setdefault(cast("str", node._target), node._name)
     return paths
+
+
+def _walk(way: str, ways: dict[str, tuple[Any, Any] | None]) -> tuple[Any, Any] | None:
+    """Where a path leads in the new module and in the root; noted in `ways`.
+
+    None when both are one module, which was adopted as a whole.
+    """
+    outer, _, atom = way.rpartition(".")
+    pair = ways[outer] if outer in ways else _walk(outer, ways)
+    if pair is not None:
+        to, at = _step(pair[0], atom), getattr(pair[1], atom)
+        pair = None if to is at else (to, at)
+    ways[way] = pair
+    return pair
 
 
 def _step(at: Module, atom: str) -> Module:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +14,9 @@ from fxls.engine import attributes, traceback
 from fxls.engine.arguments import Argument, map_aggregate, map_references
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.program import OWNER, last_uses, program_of
+from fxls.engine.last_uses import last_uses
+from fxls.engine.node_list import ordered
+from fxls.engine.program import OWNER, program_of
 from fxls.engine.proxy import Proxy
 from fxls.engine.tracer import Tracer
 
@@ -65,7 +67,7 @@ class Interpreter:
     @cached_property
     def user_to_last_uses(self) -> dict[Node, list[Node]]:
         """Per node, the nodes whose value is dropped once it has run."""
-        return last_uses(self.graph) if self.garbage_collect_values else {}
+        return last_uses(ordered(self.graph)) if self.garbage_collect_values else {}
 
     def run(
         self,
@@ -188,10 +190,8 @@ class Interpreter:
                 " Graph.lint() to diagnose such issues"
             ) from error
 
-    @contextmanager
-    def _set_current_node(self, node: Node) -> Generator[None]:
-        with traceback.set_current_meta(node, f"Interpreter_{type(self).__name__}"):
-            yield
+    def _set_current_node(self, node: Node) -> AbstractContextManager[None]:
+        return traceback.set_current_meta(node, f"Interpreter_{type(self).__name__}")
 
     def _run(self, n: Node) -> Any:
         args, kwargs = self.fetch_args_kwargs_from_env(n)
@@ -345,6 +345,7 @@ class TransformerTracer(Tracer):
         self.graph = graph
         self.root = root
         self.tensor_attrs = {}
+        self._has_own_steps = type(self) is not TransformerTracer
         self.submodule_paths = {m: name for name, m in _named_modules(root)}
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:

@@ -28,6 +28,7 @@ __all__ = [
     "Merged",
     "RawOrigin",
     "ScopeSnapshot",
+    "innermost_place",
     "narrow",
     "note_generated",
     "resolve",
@@ -99,6 +100,11 @@ def resolve(frames: RawOrigin | None) -> Origin | None:
     return Origin(places) if places else None
 
 
+def innermost_place(frames: RawOrigin | None) -> Place | None:
+    """The first of the places of an origin: an expression has one object of it."""
+    return next(_places(frames), None)
+
+
 def resolve_all(frames: RawOrigin | None) -> tuple[Origin, ...]:
     """Every origin that was merged into one, each once; the first is `resolve`'s."""
     from fxls.listing import Origin  # noqa: PLC0415 - see above
@@ -135,7 +141,8 @@ class _Tables:
 
     def __init__(self, code: CodeType) -> None:
         key = id(code)
-        self._code = weakref.ref(code, lambda _: _by_code.pop(key, None))
+        forget = _by_code.pop  # the global is gone when the interpreter ends
+        self._code = weakref.ref(code, lambda _: forget(key, None))
         self._positions: Sequence[Position] | None = None
         self.places: dict[tuple[int | str | None, int | str | None], Place] = {}
         self.generated: Sequence[RawOrigin | None] = ()

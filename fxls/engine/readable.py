@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._dtype_abbrs import dtype_abbrs
 
+from fxls.engine import origin
 from fxls.engine.generation import Generation
 from fxls.engine.statement import Writer
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fxls.engine.codegen import CodeGen
     from fxls.engine.graph import Graph
     from fxls.engine.node import Node
+    from fxls.listing import Place
 
 __all__ = ["ReadableGeneration"]
 
@@ -50,6 +52,8 @@ class ReadableGeneration(Generation):
         self._paint = shows.paint
         self._keys = additional_meta or ()
         self._said = ""
+        self._said_of: dict[int, tuple[str, Place]] = {}
+        """What is said of each place, by its identity."""
 
     def _write_plainly(self) -> bool:
         return False  # lines that are kept with their node have no annotations
@@ -84,8 +88,25 @@ class ReadableGeneration(Generation):
             parts.append(f"ac_graph_id: {region}{mode}")
         elif recompute is not None:
             parts.append(f"recompute: {recompute.name}")
-        parts.append(_summary(node.stack_trace))
+        trace = meta.get("stack_trace")
+        parts.append(self._origin(node) if trace is None else _summary(trace))
         return " ".join(parts)
+
+    def _origin(self, node: Node) -> str:
+        """The innermost place of a node's origin, on one line."""
+        place = origin.innermost_place(node._frames)
+        if place is None:
+            return _UNKNOWN
+        known = self._said_of.get(id(place))
+        if known is None:
+            function = place.function.rpartition(".")[2]
+            where = f"File: {place.path}:{place.span.start.line + 1} in {function}"
+            text = f"{where}, code: {origin.source_line(place).strip()}"
+            known = self._said_of[id(place)] = (text, place)
+        return known[0]
+
+
+_UNKNOWN = "No stacktrace found for following nodes"
 
 
 def _summary(trace: str | None) -> str:
@@ -96,7 +117,7 @@ def _summary(trace: str | None) -> str:
         if found:
             path, line, function = found.groups()
             return f"File: {path}:{line} in {function}, code: {lines[i + 1].strip()}"
-    return "No stacktrace found for following nodes"
+    return _UNKNOWN
 
 
 _FRAME = re.compile(r'File "(.+)", line (\d+), in (.+)')

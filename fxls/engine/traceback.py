@@ -10,6 +10,7 @@ import copy
 import functools
 import threading
 import traceback
+from collections import OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
@@ -93,23 +94,35 @@ def has_preserved_node_meta() -> bool:
 is_preserving = has_preserved_node_meta
 
 
-@contextmanager
-def set_current_meta(node: Node, pass_name: str = "") -> Generator[None]:
+class set_current_meta:  # noqa: N801 - FX's name
     """A block in which nodes are made from `node`, by the pass of this name."""
-    if not _current.preserves:
-        yield
-        return
-    before = (_current.meta, _current.node)
-    _current.meta = {**node.meta, **_said(before[0])}
-    if node.meta:  # as in torch.fx, where a node without meta leaves no trace
-        _current.meta["from_node"] = [
-            NodeSource(node, pass_name, NodeSourceAction.CREATE)
-        ]
-    _current.node = node
-    try:
-        yield
-    finally:
-        _current.meta, _current.node = before
+
+    __slots__ = ("_before", "_node", "_pass_name")
+
+    def __init__(self, node: Node, pass_name: str = "") -> None:
+        self._node = node
+        self._pass_name = pass_name
+        self._before: tuple[dict[str, Any], Node | None] | None = None
+
+    def __enter__(self) -> None:
+        current = _current
+        if not current.preserves:
+            return
+        node = self._node
+        before = current.meta
+        self._before = (before, current.node)
+        meta = node.meta.copy()
+        if meta:  # as in torch.fx, where a node without meta leaves no trace
+            meta["from_node"] = [
+                NodeSource(node, self._pass_name, NodeSourceAction.CREATE)
+            ]
+        if "custom" in before:  # what `annotate` said, a single node does not undo
+            meta["custom"] = before["custom"]
+        current.meta, current.node = meta, node
+
+    def __exit__(self, *_raised: object) -> None:
+        if self._before is not None:
+            _current.meta, _current.node = self._before
 
 
 def get_current_meta() -> dict[str, Any]:
@@ -208,7 +221,9 @@ def annotate_node(node: Node) -> None:
         node.meta["stack_trace"] = trace
     for entry in _CARRIED:
         if entry in meta:
-            node.meta[entry] = copy.copy(meta[entry])
+            value = meta[entry]
+            quick = type(value) in _COPIED_QUICKLY
+            node.meta[entry] = value.copy() if quick else copy.copy(value)
     if meta.get("in_grad_fn", 0) > 0:
         node.meta["seq_nr"] = meta["grad_fn_seq_nr"][-1]
     else:
@@ -219,6 +234,4 @@ def annotate_node(node: Node) -> None:
         node._frames = source._frames
 
 
-def _said(meta: dict[str, Any]) -> dict[str, Any]:
-    """What `annotate` said, which the meta of a single node does not undo."""
-    return {"custom": meta["custom"]} if "custom" in meta else {}
+_COPIED_QUICKLY = frozenset({dict, list, OrderedDict})
