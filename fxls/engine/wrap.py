@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
 from fxls.engine import active
+from fxls.engine.foreign_wraps import wrapped_for_torch
 from fxls.engine.lowering import proxies_in
 
 __all__ = ["function_behind", "recorder_of", "wrap", "wrapped_globals"]
@@ -51,6 +52,9 @@ def wrapped_globals() -> Iterator[tuple[dict[str, Any], str]]:
     """Every global that was wrapped, as its namespace and its name."""
     for (_, name), namespace in list(_wrapped.items()):
         yield namespace, name
+    for namespace, name in wrapped_for_torch():
+        if (id(namespace), name) not in _wrapped:
+            yield namespace, name
 
 
 def recorder_of(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,6 +74,7 @@ def recorder_of(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         call = proxy.tracer.create_proxy("call_function", function, args, kwargs)
         call.node.meta["is_wrapped"] = True
+        call.node.graph._may_wrap_torch = True
         return call
 
     record.__dict__[_STANDS_FOR] = function
