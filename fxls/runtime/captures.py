@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
+from collections.abc import Generator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Capture", "capture_of", "note_capture"]
+from fxls.runtime.untyped import is_compiling
+
+__all__ = [
+    "Capture",
+    "capture_of",
+    "capturing",
+    "hushed",
+    "note_capture",
+    "published_as",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +38,45 @@ def note_capture(module: Any, capture: Capture) -> None:
     _captures[module] = capture
 
 
-def capture_of(module: Any) -> Capture:
-    """What is known of who made the graph of a module."""
-    return _captures.get(module, _PLAIN)
+def capture_of(module: Any) -> Capture | None:
+    """What is known of who made the graph of a module; None keeps it from being shown.
+
+    That is one of the many that torch.compile makes for itself on its way.
+    """
+    if _hushed.get():
+        return None
+    known = _captures.get(module)
+    if known is not None:
+        return known
+    return _here.get() if is_compiling() else PLAIN
 
 
-_PLAIN = Capture("torch.fx")
+@contextlib.contextmanager
+def capturing(capture: Capture | None) -> Generator[None]:
+    """Say this of the graphs that torch.compile, or its backend, makes in the block."""
+    token = _here.set(capture)
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+@contextlib.contextmanager
+def hushed(*, when: bool = True) -> Generator[None]:
+    """Let what is compiled in the block be torch's own business, or not after all."""
+    token = _hushed.set(when)
+    try:
+        yield
+    finally:
+        _hushed.reset(token)
+
+
+def published_as(module: Any) -> Capture:
+    """What the listing of a module says that somebody asks for."""
+    return _captures.get(module) or PLAIN
+
+
+PLAIN = Capture("torch.fx")
+_here: ContextVar[Capture | None] = ContextVar("fxls_capture", default=None)
+_hushed: ContextVar[bool] = ContextVar("fxls_hushed", default=False)
 _captures: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()

@@ -13,6 +13,7 @@ import threading
 import weakref
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import Any
 
 from fxls.engine import compile as engine_compile
 from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory, pin
@@ -26,7 +27,7 @@ from fxls.runtime.tables import source_digest
 from fxls.runtime.uncaught import show_text_that_ran
 from fxls.store import Store, StoreError, locate
 
-__all__ = ["finish", "install", "installed", "uninstall"]
+__all__ = ["attend", "finish", "install", "installed", "publish_captured", "uninstall"]
 
 _log = logging.getLogger("fxls")
 
@@ -73,6 +74,20 @@ def finish() -> None:
     installation = _installed
     if installation is not None:
         installation[0].producers.torch_fx.finish()
+
+
+def publish_captured(module: Any) -> None:
+    """Write the listing of a graph that torch.compile captured before `install`."""
+    installation = _installed
+    if installation is not None:
+        installation[0].producers.dynamo.captured_before(module)
+
+
+def attend() -> None:
+    """Make a debugger ready that was connected after the last listing appeared."""
+    installation = _installed
+    if installation is not None:
+        installation[0].attend()
 
 
 def installed() -> Store | None:

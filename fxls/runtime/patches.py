@@ -19,12 +19,12 @@ class Patches:
 
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute that `owner` itself has."""
-        self._done.append((owner, name, vars(owner)[name], value))
+        self._done.append((owner, name, owner.__dict__[name], value))
         setattr(owner, name, value)
 
     def undo(self) -> None:
         """Give every owner its own back."""
         while self._done:
             owner, name, before, value = self._done.pop()
-            if vars(owner).get(name) is value:
+            if owner.__dict__.get(name) is value:
                 setattr(owner, name, before)

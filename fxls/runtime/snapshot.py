@@ -101,14 +101,17 @@ def is_symbolic(graph: Any) -> bool:
 def _root(stack: Any) -> tuple[str, str] | None:
     """The class of the root in a module stack, which torch.export puts there."""
     for entry in stack.values():
-        if isinstance(entry, tuple) and len(entry) == 2 and not module_path(entry[0]):
-            kind: Any = entry[1]
-            if isinstance(kind, type):
-                return kind.__module__, kind.__qualname__
-            module, _, name = str(kind).rpartition(".")
-            return (module, name) if module else None
-        break
-    return None
+        match entry:
+            case (str(path), kind) if not module_path(path):
+                break
+            case _:
+                return None
+    else:
+        return None
+    if isinstance(kind, type):
+        return kind.__module__, kind.__qualname__
+    module, _, name = str(kind).rpartition(".")
+    return (module, name) if module else None
 
 
 def _outermost(origin: RawOrigin) -> tuple[str, str]:

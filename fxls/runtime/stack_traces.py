@@ -18,7 +18,7 @@ from fxls.engine.trail import is_source_file
 from fxls.listing import Place
 from fxls.text import Span
 
-__all__ = ["origin_of"]
+__all__ = ["origin_of", "resumed"]
 
 _FRAME = re.compile(
     r'^ *File "(?P<path>.*?)", line (?P<line>\d+), in (?P<function>.*)$'
@@ -27,7 +27,7 @@ _TRACERS = ("torch/fx/_symbolic_trace.py", "torch/fx/experimental/proxy_tensor.p
 """Files of torch in which the code that is traced is called."""
 
 _CARETS = re.compile(r"^ *[~^]+ *$")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+")
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(\w*?)_at_\d+")
 """What torch.compile calls the rest of a function behind a graph break."""
 
 
@@ -47,10 +47,15 @@ def origin_of(trace: str) -> RawOrigin | None:
             continue
         shown = lines[at + 1] if at + 1 < len(lines) else ""
         carets = lines[at + 2] if at + 2 < len(lines) else ""
-        function = _RESUMED.sub(r"\1", found["function"])
+        function = resumed(found["function"])
         place = _place(found["path"], int(found["line"]), function, shown, carets)
         chain = (place, None, chain)
     return chain
+
+
+def resumed(function: str) -> str:
+    """The name of a function, also where torch.compile goes on behind a graph break."""
+    return _RESUMED.sub(r"\1", function)
 
 
 def _place(path: str, line: int, function: str, shown: str, carets: str) -> Place:
@@ -61,6 +66,9 @@ def _place(path: str, line: int, function: str, shown: str, carets: str) -> Plac
         first = len(shown) - len(shown.lstrip())
         start = indent + len(carets) - len(carets.lstrip()) - first
         end = indent + len(carets.rstrip()) - first
+        if end >= len(text):
+            # torch often knows where an expression starts, and not where it ends.
+            end = _ends(path).get((line, len(text[:start].encode())), end)
     span = Span.of(line - 1, start, line - 1, end)
     return Place(path, _qualified(path, line, function), span)
 
@@ -74,13 +82,34 @@ def _qualified(path: str, line: int, function: str) -> str:
     return inner[-1] if inner else function
 
 
+@lru_cache(maxsize=16)
+def _tree(path: str) -> ast.Module:
+    """The syntax of a file; an empty one when it cannot be read."""
+    try:
+        return ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+@lru_cache(maxsize=64)
+def _ends(path: str) -> dict[tuple[int, int], int]:
+    """By line and byte where an expression starts, the column where the longest ends.
+
+    Those that end on another line are left out.
+    """
+    found: dict[tuple[int, int], int] = {}
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.expr) and node.lineno == node.end_lineno:
+            key = (node.lineno, node.col_offset)
+            line = linecache.getline(path, node.lineno).encode()
+            end = len(line[: node.end_col_offset].decode(errors="ignore"))
+            found[key] = max(end, found.get(key, 0))
+    return found
+
+
 @lru_cache(maxsize=64)
 def _functions(path: str) -> Sequence[tuple[int, int, str]]:
     """First line, last line and qualified name of each function, the outer ones first."""
-    try:
-        tree = ast.parse(Path(path).read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return ()
     found: list[tuple[int, int, str]] = []
 
     def walk(node: ast.AST, prefix: str) -> None:
@@ -94,5 +123,5 @@ def _functions(path: str) -> Sequence[tuple[int, int, str]]:
                 inner = f"{name}.<locals>."
             walk(child, inner)
 
-    walk(tree, "")
+    walk(_tree(path), "")
     return found

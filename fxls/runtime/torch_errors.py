@@ -7,17 +7,17 @@ debugger can look at it.
 
 from __future__ import annotations
 
-import functools
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fxls.runtime.untyped import fx
 
 __all__ = ["explain_errors", "explain_errors_in"]
 
-_Wrapped: Any = fx.graph_module._WrappedCall  # pyright: ignore[reportPrivateUsage]  # what calls each module
+_Wrapped: Any = fx.graph_module._WrappedCall
 
 
 def explain_errors_in(path: Path) -> None:
@@ -27,19 +27,16 @@ def explain_errors_in(path: Path) -> None:
 
 def explain_errors(kind: Any) -> None:
     """Let calls of graph modules of this class show errors."""
-    wrapped = vars(kind).get("_wrapped_call")
+    wrapped: Any = kind.__dict__.get("_wrapped_call")
     if type(wrapped) is _Wrapped:
         wrapped.__class__ = _Explained
 
 
 class _Explained(_Wrapped):
     def __call__(self, obj: Any, *args: Any, **kwargs: Any) -> Any:
-        own = self.cls_call
-        call = (
-            super(self.cls, obj).__call__
-            if own is None
-            else functools.partial(own, obj)
-        )
+        own: Any = self.cls_call
+        outer: Any = cast("Any", super(self.cls, obj))
+        call: Any = cast("Any", outer.__call__ if own is None else partial(own, obj))
         try:
             return call(*args, **kwargs)
         except Exception as error:

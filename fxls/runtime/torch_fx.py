@@ -16,7 +16,7 @@ from typing import Any
 
 from fxls.engine.compile import pin
 from fxls.listing import Identity, Listing
-from fxls.runtime.captures import capture_of
+from fxls.runtime.captures import Capture, capture_of, published_as
 from fxls.runtime.given_code import GivenText, text_around
 from fxls.runtime.guarded import guarded
 from fxls.runtime.later import Later
@@ -40,7 +40,7 @@ class TorchFx:
         self,
         store: Store,
         codes: MutableMapping[Path, CodeType],
-        attend: Callable[[], None],
+        attend: Callable[[], object],
         materialized: Callable[[Path], None],
     ) -> None:
         """`codes` are those that live; `attend` is called before a text is written,
@@ -68,8 +68,19 @@ class TorchFx:
 
     def listing(self, module: Any) -> Listing:
         """The listing of a graph module as its graph is now."""
-        made = module._graph.python_code(root_module="self")
-        return self._made(module, made.src, made.globals).listing()
+        code = module._graph.python_code(root_module="self")
+        capture = published_as(module)
+        return self._made(module, capture, code.src, code.globals).listing()
+
+    def publish(self, module: Any) -> Path | None:
+        """Write the listing of a module that perhaps nobody runs."""
+        with guarded("a graph module of torch.fx is no listing"):
+            capture = published_as(module)
+            self._attend()
+            code = module._graph.python_code(root_module="self")
+            made = self._made(module, capture, code.src, code.globals)
+            return self._write(module, made)
+        return None
 
     def _recompile(self, original: Any) -> Any:
         @functools.wraps(original)
@@ -115,22 +126,30 @@ class TorchFx:
         self, module: Any, source: str, values: dict[str, Any]
     ) -> CodeType | None:
         """Write the text of a listing and compile it; the facts follow."""
+        capture = capture_of(module)
+        if capture is None:
+            return None
         self._attend()
-        made = self._made(module, source, values)
+        made = self._made(module, capture, source, values)
         path = self._store.path_of(made.identity.class_name, made.text)
         code = self._codes.get(path)
         if code is None:
             code = compile(made.text, str(path), "exec", dont_inherit=True)
-        self._store.write_text(made.identity.class_name, made.text)
+        self._write(module, made)
         if path not in self._codes:
             self._codes[path] = code
             explain_errors_in(path)
             pin(str(path), made.text)
-        if is_symbolic(module._graph):
-            made.listing()
-        self._later.add(path, lambda: self._write_facts(path, made))
         self._materialized(path)
         return code
+
+    def _write(self, module: Any, made: _Made) -> Path:
+        """Write the text now, and the facts soon."""
+        path = self._store.write_text(made.identity.class_name, made.text)
+        if is_symbolic(module._graph):
+            made.listing()
+        self._later.add((path, made.identity), lambda: self._write_facts(path, made))
+        return path
 
     def _write_facts(self, path: Path, made: _Made) -> None:
         with guarded("a listing has no facts"):
@@ -150,10 +169,11 @@ class TorchFx:
         has_values = any(facts.value is not None for facts in known.nodes)
         return fresh and has_values and known.identity == listing.identity
 
-    def _made(self, module: Any, source: str, values: dict[str, Any]) -> _Made:
+    def _made(
+        self, module: Any, capture: Capture, source: str, values: dict[str, Any]
+    ) -> _Made:
         graph = module._graph
         snapshot = Snapshot(graph, self._tracing.origin)
-        capture = capture_of(module)
         root = capture.root or self._tracing.root(graph) or snapshot.root()
         if root is None:
             root = (type(module).__module__, type(module).__name__)

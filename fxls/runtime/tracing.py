@@ -13,7 +13,7 @@ import sys
 import threading
 import weakref
 from types import CodeType, FunctionType
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -141,7 +141,7 @@ class _Followed:
         if callable(traced):
             self._code = getattr(inspect.unwrap(traced), "__code__", None)
         overrides = [
-            id(cast("FunctionType", member).__code__)
+            id(member.__code__)
             for kind in type(tracer).__mro__
             for member in vars(kind).values()
             if isinstance(member, FunctionType)

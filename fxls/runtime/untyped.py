@@ -1,12 +1,24 @@
-"""torch's own FX, as what it is to a type checker: an object of which nothing is known."""
+"""What is used of torch's insides, which to a type checker are objects like any other."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 
-__all__ = ["fx"]
+__all__ = ["compile_id", "fx", "is_compiling"]
 
 fx: Any = torch.fx
 """``import torch`` has loaded it."""
+
+_context: Any = cast("Any", torch)._guards.CompileContext
+
+
+def is_compiling() -> bool:
+    """Whether torch.compile works in this thread."""
+    return _context.try_get() is not None
+
+
+def compile_id() -> str:
+    """Torch's name of the compilation, as ``1/0``; ``None`` outside of any."""
+    return str(_context.current_compile_id())

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -19,16 +19,21 @@ import torch
 
 import fxls
 from fxls import engine
-from fxls.listing import Identity, Listing, Mark, Origin, Place, Role
+from fxls.listing import Identity, Mark, Origin, Place, Role
 from fxls.runtime import finish, listing_of
 from fxls.store import Store
 from fxls.text import Span
+from tests.runtime.producers.looking import (
+    MODULE,
+    forward_of,
+    listing_in,
+    origins,
+    path_of,
+)
 from tests.runtime.producers.torch_nets import Block, Net, doubled
 
 fx: Any = torch.fx
-compiled_by_torch: Any = torch.compile
-
-MODULE = "tests.runtime.producers.torch_nets"
+compiled_by_torch: Any = cast("Any", torch).compile
 
 
 def test_a_trace_of_torchs_is_the_listing_that_the_engine_makes(store: Store) -> None:
@@ -45,7 +50,7 @@ def test_code_file_and_python_agree(store: Store) -> None:
     module = fx.symbolic_trace(Net())
     text = path_of(module).read_text("utf-8")
     assert module.code.strip() + "\n" == text[text.index("def forward") :]
-    assert inspect.getsource(type(module).forward) == text[text.index("def forward") :]
+    assert inspect.getsource(forward_of(module)) == text[text.index("def forward") :]
     x = torch.ones(2, 4)
     assert torch.equal(module(x), module.forward(x))
 
@@ -118,7 +123,7 @@ def test_names_are_found_in_a_text_that_somebody_changed(store: Store) -> None:
 
     class Logging(fx.graph.CodeGen):
         def gen_fn_def(self, *args: Any, **kwargs: Any) -> str:
-            head = super().gen_fn_def(*args, **kwargs)
+            head: str = fx.graph.CodeGen.gen_fn_def(self, *args, **kwargs)
             return head + "\n    seen = 'é', self"
 
     graph.set_codegen(Logging())
@@ -187,7 +192,7 @@ def test_without_a_store_modules_run_from_memory_and_it_is_said_once(
 
 def test_every_attribute_of_torch_is_put_back(tmp_path: Path) -> None:
     def attributes() -> dict[str, Any]:
-        owners = {
+        owners: dict[str, Any] = {
             "graph_module": fx.graph_module,
             "GraphModule": fx.GraphModule,
             "Graph": fx.Graph,
@@ -198,7 +203,7 @@ def test_every_attribute_of_torch_is_put_back(tmp_path: Path) -> None:
         return {
             f"{name}.{key}": value
             for name, owner in owners.items()
-            for key, value in vars(owner).items()
+            for key, value in owner.__dict__.items()
         }
 
     before = attributes()
@@ -246,22 +251,6 @@ def added(count: int) -> Any:
         x = graph.call_function(operator.add, (x, 1))
     graph.output(x)
     return graph
-
-
-def path_of(module: Any) -> Path:
-    return Path(type(module).forward.__code__.co_filename)
-
-
-def listing_in(store: Store, module: Any) -> Listing:
-    finish()
-    listing = store.read(path_of(module))
-    assert listing.text == path_of(module).read_text("utf-8")
-    return listing
-
-
-def origins(listing: Listing) -> dict[str, Any]:
-    found = {f.name: listing.origin(i) for i, f in enumerate(listing.nodes)}
-    return {name: origin for name, origin in found.items() if origin is not None}
 
 
 def context_shown(capfd: pytest.CaptureFixture[str]) -> list[str]:

@@ -32,3 +32,16 @@ class Choosy(nn.Module):
 
 def doubled(x: torch.Tensor) -> torch.Tensor:
     return x * 2
+
+
+class Broken(nn.Module):
+    """With a place in its middle where a graph must end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = torch.relu(self.linear(x))
+        torch._dynamo.graph_break()  # pyright: ignore[reportPrivateUsage]  # its public name
+        return hidden * 2

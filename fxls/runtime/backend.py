@@ -1,0 +1,32 @@
+"""``torch.compile(model, backend="fxls")``: what runs is the listing.
+
+torch finds it by the entry point in pyproject.toml. The option ``backend`` says what is
+done with each graph after it became a listing: ``"eager"`` (the default) runs it,
+``"aot_eager"`` runs the forward and the backward graph that AOTAutograd makes of it,
+``"inductor"`` or any other backend compiles it. Further options are that backend's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fxls.runtime.install import install, installed, publish_captured
+
+__all__ = ["backend"]
+
+
+def backend(
+    gm: Any, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
+) -> Callable[..., Any]:
+    """Compile one graph of torch.compile's; installs the runtime when it is not."""
+    from torch._dynamo.backends.registry import (  # noqa: PLC0415 - as late as torch
+        lookup_backend,
+    )
+
+    if installed() is None:
+        install()
+        publish_captured(gm)
+    rest = dict(options or {})
+    inner: Any = lookup_backend(rest.pop("backend", "eager"))
+    return inner(gm, example_inputs, **({"options": rest} if rest else {}))

@@ -1,0 +1,263 @@
+"""The graphs that torch.compile captures, and those that its backends make of them.
+
+Each is a listing of the function that was compiled. Its graphs are told apart by their
+stage, because the second graph of a function is no later revision of the first one.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fxls.on_import import OnImport
+from fxls.runtime.captures import Capture, capturing, hushed, note_capture
+from fxls.runtime.guarded import guarded
+from fxls.runtime.patches import Patches
+from fxls.runtime.stack_traces import resumed
+from fxls.runtime.untyped import compile_id
+
+__all__ = ["Dynamo"]
+
+_Publish = Callable[[Any], Path | None]
+"""Writes the listing of a graph module of torch.fx."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Captured:
+    """A graph of Dynamo's that was published."""
+
+    capture: Capture
+    path: Path | None
+
+
+class Dynamo:
+    """What makes listings of what torch.compile does, while it is put in."""
+
+    def __init__(self, publish: _Publish) -> None:
+        self._publish = publish
+        self._captured: dict[str, _Captured] = {}
+        """By torch's name of the compilation, as ``1/0``."""
+        self._frames: dict[tuple[str, str], list[str]] = {}
+        """For each function, the parts of it that were compiled, in order."""
+        self._owners: dict[tuple[str, str], tuple[str, str]] = {}
+        """By file and function, the class of the module whose method it is."""
+        self._waiting: list[OnImport] = []
+
+    def put_in(self, patches: Patches) -> None:
+        """Make listings from now on, as soon as torch's compiler is imported."""
+        self._when(
+            "torch._dynamo.output_graph", lambda m: self._follow_dynamo(m, patches)
+        )
+        self._when(
+            "torch._dynamo.backends.debugging",
+            lambda m: patches.put(m, "boxed_nop", self._nop(m.boxed_nop)),
+        )
+        self._when(
+            "torch._inductor.compile_fx", lambda m: self._follow_inductor(m, patches)
+        )
+
+    def take_out(self) -> None:
+        """Wait for no import any more."""
+        for waiting in self._waiting:
+            waiting.stop()
+        self._waiting.clear()
+
+    def _when(self, name: str, follow: Callable[[Any], None]) -> None:
+        def act() -> None:
+            with guarded("graphs of torch.compile are no listings"):
+                follow(_module(name))
+
+        waiting = OnImport(name, act)
+        self._waiting.append(waiting)
+        waiting.start()
+
+    # -- Dynamo ------------------------------------------------------------------
+
+    def _follow_dynamo(self, module: Any, patches: Patches) -> None:
+        owner = module.OutputGraph
+        patches.put(
+            owner, "call_user_compiler", self._compile(owner.call_user_compiler)
+        )
+
+    def _compile(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def call_user_compiler(output: Any, gm: Any, *args: Any, **kwargs: Any) -> Any:
+            theirs: Capture | None = None
+            hush = _is_torchs(output.compiler_fn)
+            with guarded("a graph of torch.compile is no listing"):
+                capture = self.captured(gm, output)
+                if not hush:
+                    stage = f"{capture.stage}, of the backend"
+                    theirs = replace(capture, stage=stage)
+            with capturing(theirs), hushed(when=hush):
+                return original(output, gm, *args, **kwargs)
+
+        return call_user_compiler
+
+    def captured_before(self, gm: Any) -> None:
+        """Publish a graph whose backend runs already."""
+        with guarded("a graph of torch.compile is no listing"):
+            frame: Any = sys._getframe()  # pyright: ignore[reportPrivateUsage]  # Dynamo is further out
+            while frame is not None and frame.f_code.co_name != "call_user_compiler":
+                frame = frame.f_back
+            if frame is not None:
+                self.captured(gm, frame.f_locals["self"])
+
+    def captured(self, gm: Any, output: Any) -> Capture:
+        """Publish a graph of Dynamo's, of the function that `output` is made for."""
+        root = self._root(output.root_tx)
+        name = str(gm.meta["dynamo_compile_id"])
+        frame, _, again = name.partition("/")
+        parts = self._frames.setdefault(root, [])
+        if frame not in parts:
+            parts.append(frame)
+        count = int(again.partition("_")[0] or 0)
+        stage = f"graph {parts.index(frame)}"
+        if count:
+            stage += f", compilation {count}"
+        header = [f"It is {stage} of {root[1]}."]
+        if count and (reason := _recompiled_because()):
+            header.append(f"Compiled again because {reason}")
+        header += _break(gm.compile_subgraph_reason)
+        capture = Capture("torch.compile", stage, root, tuple(header))
+        note_capture(gm, capture)
+        self._captured[name] = _Captured(capture, self._publish(gm))
+        return capture
+
+    def _root(self, translator: Any) -> tuple[str, str]:
+        """The class whose forward Dynamo runs, or the function."""
+        code = translator.f_code
+        function = resumed(code.co_qualname)
+        first = code.co_varnames[0] if code.co_argcount else ""
+        owner = translator.f_locals.get(first)
+        if isinstance(owner, torch.nn.Module):
+            kind = type(owner)
+            root = (kind.__module__, kind.__qualname__)
+            self._owners[code.co_filename, function] = root
+            return root
+        # Behind a graph break `self` is there only if the rest of the function needs it.
+        plain = (str(translator.f_globals.get("__name__", "")), function)
+        return self._owners.get((code.co_filename, function), plain)
+
+    # -- AOTAutograd and Inductor ------------------------------------------------
+
+    def _nop(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def boxed_nop(gm: Any, *args: Any, **kwargs: Any) -> Any:
+            # Written after it, as the code that runs is that of the rules that it sets.
+            publish = self._derived(gm, _direction(gm))
+            with hushed(when=False):
+                result = original(gm, *args, **kwargs)
+            publish()
+            return result
+
+        return boxed_nop
+
+    def _follow_inductor(self, module: Any, patches: Patches) -> None:
+        for name, stage in _PASSES:
+            patches.put(module, name, self._passes(getattr(module, name), stage))
+        patches.put(module, "_compile_fx_inner", self._inner(module._compile_fx_inner))
+
+    def _passes(self, original: Any, stage: str) -> Any:
+        @functools.wraps(original)
+        def passes(gm: Any, *args: Any, **kwargs: Any) -> Any:
+            outermost = not _inside.get()
+            token = _inside.set(True)
+            try:
+                with hushed():
+                    result = original(gm, *args, **kwargs)
+            finally:
+                _inside.reset(token)
+            if outermost:
+                changed = gm if result is None else result
+                which = f"{_direction(changed)}, {stage}" if result is None else stage
+                self._derived(changed, which)()
+            return result
+
+        return passes
+
+    def _inner(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def compile_fx_inner(gm: Any, *args: Any, **kwargs: Any) -> Any:
+            self._derived(gm, _direction(gm))()
+            with hushed():
+                return original(gm, *args, **kwargs)
+
+        return compile_fx_inner
+
+    def _derived(self, gm: Any, stage: str) -> Callable[[], object]:
+        """Note that a graph was made from one of Dynamo's; what is returned publishes."""
+        with guarded("a graph behind torch.compile is no listing"):
+            name = compile_id()
+            parent = self._captured.get(name)
+            if parent is None:
+                return _nothing  # compiled by somebody who does not use Dynamo
+            whole = f"{parent.capture.stage}, {stage}"
+            header = [f"It is {whole} of {(parent.capture.root or ('', ''))[1]}."]
+            if parent.path is not None:
+                header.append(f"It was made from {parent.path.name}.")
+            note_capture(gm, replace(parent.capture, stage=whole, header=tuple(header)))
+            return lambda: self._publish(gm)
+        return _nothing
+
+
+_PASSES = (
+    ("_recursive_pre_grad_passes", "pre-grad"),
+    ("_recursive_joint_graph_passes", "joint"),
+    ("_recursive_post_grad_passes", "post-grad"),
+)
+
+_inside: ContextVar[bool] = ContextVar("fxls_inside_passes", default=False)
+"""Whether passes run already: they call themselves for graphs inside the graph."""
+
+_NUMBER = re.compile(r"\b(0x[0-9a-f]+|\d{9,})\b")
+
+
+def _module(name: str) -> Any:
+    return sys.modules[name]
+
+
+def _is_torchs(compiler: Any) -> bool:
+    """Whether a backend comes with torch, and what it makes is its own business."""
+    while (inner := getattr(compiler, "compiler_fn", None)) is not None:
+        compiler = inner
+    module = getattr(compiler, "__module__", "")
+    return module.partition(".")[0] in ("torch", "functools", "fxls")
+
+
+def _nothing() -> None:
+    """Publish nothing."""
+
+
+def _direction(gm: Any) -> str:
+    names = (node.name for node in gm.graph.nodes if node.op == "placeholder")
+    return "backward" if any(n.startswith("tangents") for n in names) else "forward"
+
+
+def _break(reason: Any) -> list[str]:
+    """Why a graph ends where it does, when that is not the end of the function."""
+    if reason is None or not reason.graph_break:
+        return []
+    said = [line.strip() for line in str(reason.reason).splitlines() if line.strip()]
+    lines = [f"It ends in a graph break: {said[0]}"] if said else []
+    lines += [f"  {line}" for line in said[1:3]]
+    if reason.user_stack:
+        frame = reason.user_stack[-1]
+        where = f"{Path(frame.filename).name}, line {frame.lineno}"
+        lines.append(f"  At {where}, in {resumed(frame.name)}.")
+    return lines
+
+
+def _recompiled_because() -> str:
+    metrics: Any = sys.modules["torch._dynamo.utils"].get_metrics_context()
+    reason = metrics._metrics.get("recompile_reason") or ""
+    first = str(reason).strip().splitlines()
+    return _NUMBER.sub("…", first[0]) if first else ""

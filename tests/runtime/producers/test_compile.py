@@ -1,0 +1,191 @@
+"""What torch.compile captures, and what its backends make of it, are listings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import torch
+import torch._dynamo as dynamo_
+import torch._inductor.utils as inductor_utils
+
+import fxls
+from fxls.runtime import finish
+from fxls.store import Store
+from tests.runtime.producers.looking import (
+    header,
+    listings_in,
+    path_of,
+    sources,
+)
+from tests.runtime.producers.torch_nets import Broken, Net
+
+torch_compile: Any = cast("Any", torch).compile
+dynamo: Any = dynamo_
+fresh_cache: Any = cast("Any", inductor_utils).fresh_cache
+
+pytestmark = [
+    pytest.mark.slow,
+    # torch's own: its compilers use names of torch that it means to remove.
+    pytest.mark.filterwarnings("default"),
+]
+
+
+@pytest.fixture(autouse=True)
+def compiles_anew() -> Iterator[None]:
+    dynamo.reset()
+    with fresh_cache():
+        yield
+    dynamo.reset()
+
+
+def test_graphs_breaks_and_recompilations_are_told_apart(store: Store) -> None:
+    compiled = torch_compile(Broken(), backend="eager")
+    compiled(torch.ones(2, 4))
+    compiled(torch.ones(3, 4))
+    found = listings_in(store)
+    stages = ["graph 0", "graph 0, compilation 1", "graph 1", "graph 1, compilation 1"]
+    assert list(found) == [("Broken", "torch.compile", stage) for stage in stages]
+    first, again, second, _ = found.values()
+    broken = [
+        "It ends in a graph break: Call to `torch._dynamo.graph_break()`",
+        "  Explanation: User-inserted graph break. Message: None",
+        "  Hint: Remove the `torch._dynamo.graph_break()` call.",
+        f"  At torch_nets.py, line {line_of('graph_break()')}, in forward.",
+    ]
+    mismatch = "tensor 'x' size mismatch at index 0. expected 2, actual 3"
+    assert header(first) == ["It is graph 0 of Broken.", *broken]
+    assert header(again) == [
+        "It is graph 0, compilation 1 of Broken.",
+        "Compiled again because 0/0: " + mismatch,
+        *broken,
+    ]
+    assert header(second) == ["It is graph 1 of Broken."]
+    linear = "self.linear(x)"
+    assert sources(first) | {"l_x_": linear} == {
+        "l_self_modules_linear_parameters_weight_": linear,
+        "l_self_modules_linear_parameters_bias_": linear,
+        "l_x_": linear,
+        "linear": linear,
+        "hidden": "torch.relu(self.linear(x))",
+    }
+    assert sources(second)["mul"] == "hidden * 2"
+    assert [facts.value is not None for facts in first.nodes] == [True] * 5 + [False]
+
+
+def test_code_that_eager_runs_is_in_the_file(store: Store) -> None:
+    seen: list[Any] = []
+
+    def looking(gm: Any, inputs: list[Any]) -> Callable[..., Any]:
+        seen.append(gm)
+        return gm.forward
+
+    torch_compile(Net(), backend=looking)(torch.ones(2, 4))
+    finish()
+    (newest,) = [store.newest(identity) for identity in store.identities()]
+    assert newest is not None
+    assert path_of(seen[0]) == newest.path
+
+
+def test_what_a_users_backend_makes_is_a_listing_of_its_own(store: Store) -> None:
+    def changing(gm: Any, inputs: list[Any]) -> Callable[..., Any]:
+        changed = torch.fx.GraphModule(gm, gm.graph)
+        for node in changed.graph.nodes:
+            if node.target is torch.relu:
+                node.target = torch.tanh
+        changed.recompile()
+        return changed.forward
+
+    torch_compile(Net(), backend=changing)(torch.ones(2, 4))
+    found = listings_in(store)
+    assert [stage for _, _, stage in found] == ["graph 0", "graph 0, of the backend"]
+    mine = found["Net", "torch.compile", "graph 0, of the backend"]
+    assert "torch.tanh(" in mine.text
+    assert "torch.relu(" not in mine.text
+
+
+@pytest.mark.parametrize(
+    ("backend", "stages"),
+    [
+        ("aot_eager", {"graph 0", "graph 0, forward", "graph 0, backward"}),
+        (
+            "inductor",
+            {
+                "graph 0",
+                "graph 0, pre-grad",
+                "graph 0, joint",
+                "graph 0, forward",
+                "graph 0, forward, post-grad",
+                "graph 0, backward",
+                "graph 0, backward, post-grad",
+            },
+        ),
+    ],
+)
+@pytest.mark.parametrize("chosen", ["by name", "by option"])
+def test_later_graphs_name_the_one_they_were_made_from(
+    store: Store, backend: str, stages: set[str], chosen: str
+) -> None:
+    model, x = Net(), torch.ones(2, 4, requires_grad=True)
+    if chosen == "by name":
+        compiled = torch_compile(model, backend=backend)
+    else:
+        compiled = torch_compile(model, backend="fxls", options={"backend": backend})
+    result = compiled(x)
+    result.sum().backward()
+    assert torch.allclose(result, model(x))
+    found = listings_in(store)
+    assert {stage for _, _, stage in found} == stages
+    captured = found.pop(("Net", "torch.compile", "graph 0"))
+    path = store.path_of("Net", captured.text)
+    for (_, _, stage), listing in found.items():
+        assert header(listing) == [
+            f"It is {stage} of Net.",
+            f"It was made from {path.name}.",
+        ]
+    backward = found["Net", "torch.compile", "graph 0, backward"]
+    assert "self.linear(x)" in sources(backward).values()
+
+
+def test_a_compilation_is_reused_with_and_without_fxls(tmp_path: Path) -> None:
+    graphs: list[Any] = []
+
+    def counting(gm: Any, inputs: list[Any]) -> Callable[..., Any]:
+        graphs.append(gm)
+        return gm.forward
+
+    compiled = torch_compile(Net(), backend=counting)
+    x = torch.ones(2, 4)
+    before = compiled(x)
+    fxls.install(tmp_path)
+    assert torch.equal(compiled(x), before)
+    fxls.uninstall()
+    assert torch.equal(compiled(x), before)
+    assert len(graphs) == 1
+
+
+def test_the_backend_is_found_by_its_name_and_installs_the_runtime(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch\n"
+        "@torch.compile(backend='fxls')\n"
+        "def doubled(x):\n"
+        "    return x * 2\n"
+        "assert doubled(torch.ones(2)).tolist() == [2.0, 2.0]\n",
+        "utf-8",
+    )
+    (tmp_path / "pyproject.toml").touch()
+    subprocess.run([sys.executable, program], check=True)
+    found = listings_in(Store(tmp_path / ".fxls"))
+    assert list(found) == [("doubled", "torch.compile", "graph 0")]
+
+
+def line_of(text: str) -> int:
+    lines = Path(__file__).with_name("torch_nets.py").read_text("utf-8").splitlines()
+    return next(i for i, line in enumerate(lines, 1) if text in line)
