@@ -1,4 +1,4 @@
-"""The command line: `fxls trace`, `fxls serve`, `fxls list`.
+"""The command line: `fxls trace`, `fxls run`, `fxls serve`, `fxls list`.
 
 One function for each subcommand; each loads only what it needs.
 """
@@ -45,6 +45,7 @@ examples:
   fxls trace net.py                                   every entry of the file
   fxls trace 'net.py:Net(3)(torch.randn(1, 3))'       this model, with these inputs
   fxls trace net.py --json | jq '.results[].listing'  for programs
+  fxls run train.py --epochs 3                        your program, and its graphs
   fxls list                                           what the store holds
   fxls serve                                          the server that editors start
 
@@ -77,7 +78,10 @@ model with example inputs to see shapes; leave the call out and they stay unknow
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns what the process should end with."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    from fxls.launch import split
+
+    own, program = split(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(own, argparse.Namespace(program=program))
     try:
         code = options.command(options)
         sys.stdout.flush()
@@ -101,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"fxls {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_trace(commands)
+    _add_run(commands)
     _add_list(commands)
     _add_serve(commands)
     return parser
@@ -131,6 +136,41 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
         default=os.environ.get("FXLS_STORE") or None,
         help="the folder of listings (default: FXLS_STORE, or .fxls in the project)",
     )
+
+
+# fxls run
+
+_RUN_EPILOG = """\
+examples:
+  fxls run train.py --epochs 3
+  fxls run -m package.train --epochs 3
+  fxls run -m torch.distributed.run --nproc-per-node 2 train.py
+
+The program runs as it would under Python, and ends as it would. Every graph that it
+makes with torch.fx, torch.compile, torch.export or fxls.engine becomes a listing.
+"""
+
+
+def _add_run(commands: _Commands) -> None:
+    parser = _add_command(
+        commands,
+        "run",
+        "run a program, and write the listings of its graphs",
+        _RUN_EPILOG,
+    )
+    parser.usage = "fxls run [-h] [--store FOLDER] {FILE | -m MODULE} [ARGUMENT ...]"
+    parser.set_defaults(command=run, usage=parser)
+    _add_store(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """`fxls run`: become the program, with the runtime to be turned on in it."""
+    from fxls.launch import become
+
+    program: list[str] = options.program
+    if not program or program == ["-m"]:
+        options.usage.error("say which file or module to run")
+    become(program, options.store, os.environ)
 
 
 # fxls trace

@@ -1,0 +1,48 @@
+"""A program of the user's under Python, with the runtime to be turned on inside it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from fxls.store import locate
+
+__all__ = ["become", "split"]
+
+
+def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments of fxls, and those that `fxls run` gives to Python as they are."""
+    own = list(arguments)
+    if own[:1] != ["run"]:
+        return own, []
+    at = 1
+    while at < len(own) and own[at].startswith("-") and own[at] != "-m":
+        at += 2 if own[at] == "--store" else 1
+    return own[:at], own[at:]
+
+
+def become(
+    program: Sequence[str], store: Path | None, environment: Mapping[str, str]
+) -> NoReturn:
+    """Let this process be ``python program...``, writing listings to `store`.
+
+    The program sees nothing of it but two variables in its environment, which the
+    processes that it starts inherit.
+    """
+    start = Path.cwd() if program[0] == "-m" else Path(program[0])
+    folder = Path(__file__).parent / "startup"
+    paths = [str(folder), *filter(None, [environment.get("PYTHONPATH")])]
+    inherited = {
+        **environment,
+        "FXLS_STORE": os.path.abspath(store or locate(start)),  # noqa: PTH100  # resolve() follows links
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    flags: list[str] = cast("Any", subprocess)._args_from_interpreter_flags()
+    command = [sys.executable, *flags, *program]
+    if os.name == "nt":  # there, exec ends this process before the program ends
+        sys.exit(subprocess.run(command, env=inherited, check=False).returncode)
+    os.execve(sys.executable, command, inherited)

@@ -1,0 +1,114 @@
+"""`fxls run`: the user's program as it is, and its graphs in the store."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from fxls.listing import Identity
+from fxls.store import Store
+from tests.cli.command import Command, Ended
+
+PROGRAM = """\
+import sys
+print(__name__, sys.argv, "torch" in sys.modules, *sys.path)
+import net
+print(net.traced())
+if "raise" in sys.argv:
+    raise ValueError(net.traced()[0])
+if "exit" in sys.argv:
+    sys.exit(7)
+"""
+
+NET = """\
+import torch
+
+def doubled(x):
+    return x * 2
+
+def traced():
+    module = torch.fx.symbolic_trace(doubled)
+    return module(torch.ones(2)).tolist()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [[], ["raise"], ["exit", "--store", "x", "-m"]])
+@pytest.mark.parametrize("way", [["program.py"], ["-m", "package.program"]])
+def test_a_program_runs_as_under_python(
+    fxls: Command, way: list[str], arguments: list[str]
+) -> None:
+    fxls.file(PROGRAM, "program.py")
+    fxls.file(PROGRAM, "package/program.py")
+    fxls.file("", "package/__init__.py")
+    fxls.file(NET, "net.py")
+    plain = subprocess.run(
+        [sys.executable, *way, *arguments],
+        cwd=fxls.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    expected = Ended(
+        plain.returncode, fxls.alike(plain.stdout), fxls.alike(plain.stderr)
+    )
+    assert fxls.run("run", *way, *arguments) == expected
+    assert Store(fxls.folder / ".fxls").identities() == (
+        Identity("net", "doubled", "torch.fx"),
+    )
+
+
+@pytest.mark.slow
+def test_processes_that_a_program_starts_write_to_the_same_store(fxls: Command) -> None:
+    fxls.file(NET, "net.py")
+    fxls.file(
+        """\
+        import multiprocessing, sys
+        import net
+
+        def work(number):
+            return net.traced()
+
+        if __name__ == "__main__":
+            for method in ("fork", "spawn"):
+                with multiprocessing.get_context(method).Pool(2) as pool:
+                    print(method, pool.map(work, range(2)))
+                    pool.close()
+                    pool.join()
+        """,
+        "program.py",
+    )
+    result = "[[2.0, 2.0], [2.0, 2.0]]"
+    assert fxls.run("run", "--store", "chosen", "program.py") == Ended(
+        0, f"fork {result}\nspawn {result}\n", ""
+    )
+    store = Store(fxls.folder / "chosen")
+    (identity,) = store.identities()
+    assert identity == Identity("net", "doubled", "torch.fx")
+    assert len(store.revisions(identity)) == 1
+    (revision,) = store.revisions(identity)
+    assert [facts.name for facts in store.read(revision.path).nodes] == [
+        *("x", "mul", "output"),
+    ]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-m"], ["--store", "x"]])
+def test_a_program_must_be_named(fxls: Command, arguments: list[str]) -> None:
+    assert fxls.run("run", *arguments) == Ended(
+        2,
+        "",
+        "usage: fxls run [-h] [--store FOLDER] {FILE | -m MODULE} [ARGUMENT ...]\n"
+        "fxls run: error: say which file or module to run\n",
+    )
+
+
+@pytest.mark.slow
+def test_the_environments_own_sitecustomize_runs_too(fxls: Command) -> None:
+    fxls.file("print('customized')\n", "site/sitecustomize.py")
+    fxls.file("import sitecustomize; print(sitecustomize.__file__)\n", "program.py")
+    ended = fxls.run("run", "program.py", env={"PYTHONPATH": str(fxls.folder / "site")})
+    # Once for the process of fxls, and once for the program.
+    customized = "customized\n" * 2
+    assert ended == Ended(0, customized + "FOLDER/site/sitecustomize.py\n", "")
