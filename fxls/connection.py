@@ -34,7 +34,16 @@ from fxls.text import LineTable, Point
 from fxls.traces import Health, Traces
 from fxls.wire import Failed
 
-__all__ = ["Asked", "Positioned", "Server", "asked", "document_of", "look_at", "traced"]
+__all__ = [
+    "Asked",
+    "Positioned",
+    "Server",
+    "asked",
+    "document_of",
+    "look_at",
+    "trace_again",
+    "traced",
+]
 
 _POLL = 1.0
 """Seconds between two looks at the logs of the stores, which programs write too."""
@@ -261,7 +270,11 @@ def look_at(ls: Server, path: str) -> None:
     if not path.endswith(".py") or ls.session.is_listing(path):
         return
     ls.publish(*ls.session.check(path))
-    found = (*ls.session.entries(path), *ls.session.traces.made_of(path))
+    trace_again(ls, (*ls.session.entries(path), *ls.session.traces.made_of(path)))
+
+
+def trace_again(ls: Server, found: Sequence[Entry]) -> None:
+    """Trace entries that nobody asked for, when that is allowed."""
     if ls.session.settings.trusted and found:
         ls.start(asyncio.ensure_future(guarded_task(traced)(ls, found)))
 

@@ -93,6 +93,7 @@ class Traces:
         self._hosts.clear()
         self._broken.clear()
         await asyncio.gather(*(host.close() for host in hosts))
+        self._on_health(self.health)
 
     @property
     def health(self) -> Health:

@@ -6,7 +6,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from fxls.connection import Server, look_at
+from fxls.connection import Server, look_at, trace_again
 from fxls.ide.sheets import Sheet
 from fxls.library import virtual_uri
 from fxls.lsp import custom
@@ -78,9 +78,9 @@ def on_did_change_watched_files(
         elif path.endswith("pyproject.toml"):
             for source in ls.open_paths:
                 look_at(ls, source)
-        elif path not in ls.open_paths and ls.session.traces.made_of(path):
+        elif path not in ls.open_paths:
             # A file that is open is looked at when it is saved.
-            look_at(ls, path)
+            trace_again(ls, ls.session.traces.made_of(path))
     ls.publish(*ls.open_paths)
 
 

@@ -61,8 +61,11 @@ async def on_did_change_configuration(
     else:
         whole = cast("dict[str, object] | None", params.settings)
         said = (whole or {}).get("fxls")
+    before = ls.session.settings.python
     if said is None or not _set(ls, "settings", said):
         return
+    if ls.session.settings.python != before:
+        await ls.session.traces.close()
     ls.refresh()
     for path in ls.open_paths:
         look_at(ls, path)
@@ -79,6 +82,8 @@ async def on_shutdown(ls: Server, params: object) -> None:
     for task in ls.tasks:
         task.cancel()
     await asyncio.gather(*ls.tasks, return_exceptions=True)
+    # Nobody is there any more to be told how the workers are.
+    ls.client = Client()
     await ls.session.traces.close()
 
 

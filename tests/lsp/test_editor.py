@@ -54,7 +54,7 @@ def test_a_listing_has_structure(client: LspClient, listing: Path) -> None:
 
     assert folds == []
     # The clef is two units, so what is behind it is one further.
-    assert part["data"] == [4, 4, 5, 4, 1, 0, 19, 1, 0, 0, 0, 4, 1, 0, 2]
+    assert part["data"] == [4, 4, 5, 4, 1, 0, 19, 1, 0, 0, 0, 5, 1, 0, 2]
     assert tokens["data"][:10] == [2, 18, 1, 0, 1, 1, 4, 4, 4, 1]
     grown: list[Json] = []
     while selection:

@@ -1,0 +1,265 @@
+"""Conversations in which code of the user's runs."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.lsp_client import LspClient, started
+from tests.support.projects import EDITOR
+
+Json = Any
+
+pytestmark = pytest.mark.slow
+
+NET = """\
+import torch
+from block import Block
+
+
+# fxls: Net()(torch.randn(2, 3))
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        return self.block(x) + 1
+"""
+
+BLOCK = """\
+import torch
+
+print("imported")
+
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "net.py").write_text(NET)
+    (tmp_path / "block.py").write_text(BLOCK)
+    return tmp_path
+
+
+@pytest.fixture
+def client(project: Path) -> Generator[LspClient]:
+    with started() as client:
+        client.initialize(project, {"trusted": True}, EDITOR)
+        yield client
+        client.end()
+
+
+def refreshed(client: LspClient) -> None:
+    for kind in ("inlayHint", "codeLens"):
+        client.reply(f"workspace/{kind}/refresh")
+
+
+def traced(client: LspClient, entry: str) -> Json:
+    """What a trace that goes well tells: status, progress, prints, log."""
+    assert client.notification("experimental/serverStatus") == {
+        "health": "ok",
+        "quiescent": False,
+    }
+    token = client.reply("window/workDoneProgress/create")["token"]
+    begin = client.notification("$/progress")
+    end = client.notification("$/progress")
+    assert client.notification("experimental/serverStatus") == {
+        "health": "ok",
+        "quiescent": True,
+    }
+    assert begin == {
+        "token": token,
+        "value": {
+            "kind": "begin",
+            "title": "Tracing",
+            "cancellable": True,
+            "message": entry,
+        },
+    }
+    assert end == {"token": token, "value": {"kind": "end"}}
+    printed = client.notification("window/logMessage")
+    assert printed == {"type": 4, "message": f"{entry}: imported"}
+    done = client.notification("window/logMessage")
+    assert done["type"] == 3
+    return done["message"].partition(": ")[2].partition(" (")[0]
+
+
+def test_a_file_that_is_imported_is_traced_again_through_what_imports_it(
+    client: LspClient, project: Path
+) -> None:
+    net, block = project / "net.py", project / "block.py"
+    entry = "Net()(torch.randn(2, 3))"
+    client.open(net)
+    first = traced(client, entry)
+    refreshed(client)
+
+    block.write_text(BLOCK.replace("relu", "tanh"))
+    changes = [{"uri": block.as_uri(), "type": 2}]
+    client.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+    second = traced(client, entry)
+    revised = client.notification("fxls/revised")
+    refreshed(client)
+    lines = Path(second).read_text().split("\n")
+    (tanh,) = [number for number, line in enumerate(lines) if "torch.tanh" in line]
+    hover = client.ask("hover", Path(second), tanh, 5)
+
+    assert (revised["old"], revised["new"]) == (
+        Path(first).as_uri(),
+        Path(second).as_uri(),
+    )
+    assert "torch.tanh" in hover["contents"]["value"]
+
+
+def waiting(project: Path) -> Path:
+    """Let the import of the block wait for a file; returns the file."""
+    go_on = project / "go on"
+    wait = f"import os\nwhile not os.path.exists({str(go_on)!r}): pass\n"
+    project.joinpath("block.py").write_text(wait + BLOCK.replace("print", "str"))
+    return go_on
+
+
+def test_a_trace_ends_when_the_button_of_its_progress_is_pressed(
+    client: LspClient, project: Path
+) -> None:
+    waiting(project)
+    net = project / "net.py"
+    request = client.send(
+        "workspace/executeCommand",
+        {"command": "fxls.trace", "arguments": [net.as_uri()]},
+    )
+    token = client.reply("window/workDoneProgress/create")["token"]
+    begin = client.notification("$/progress")
+    client.notify("window/workDoneProgress/cancel", {"token": token})
+    answer = client.answer(request)
+    end = client.notification("$/progress")
+    busy = [client.notification("experimental/serverStatus") for _ in range(2)]
+
+    assert begin["value"]["kind"] == "begin"
+    assert end["value"]["kind"] == "end"
+    assert answer["result"] == [
+        {
+            "expression": "Net()(torch.randn(2, 3))",
+            "reason": "stopped",
+            "message": "it was cancelled",
+        }
+    ]
+    assert [status["quiescent"] for status in busy] == [False, True]
+
+
+def test_a_request_that_is_cancelled_stops_its_traces(
+    client: LspClient, project: Path
+) -> None:
+    go_on = waiting(project)
+    net = project / "net.py"
+    command = {"command": "fxls.trace", "arguments": [net.as_uri()]}
+    request = client.send("workspace/executeCommand", command)
+    client.reply("window/workDoneProgress/create")
+    client.notification("$/progress")
+    client.notify("$/cancelRequest", {"id": request})
+    answer = client.answer(request)
+    client.notification("$/progress")
+    busy = [client.notification("experimental/serverStatus") for _ in range(2)]
+    go_on.touch()
+    again = client.send("workspace/executeCommand", command)
+    client.reply("window/workDoneProgress/create")
+    for _ in range(2):
+        client.notification("$/progress")
+        client.notification("experimental/serverStatus")
+    refreshed(client)
+    client.notification("window/logMessage")
+    (item,) = client.answer(again)["result"]
+
+    assert answer["error"]["code"] == -32800
+    assert [status["quiescent"] for status in busy] == [False, True]
+    assert "uri" in item
+
+
+def test_the_newest_trace_of_an_entry_takes_the_place_of_the_one_before(
+    client: LspClient, project: Path
+) -> None:
+    go_on = waiting(project)
+    command = {
+        "command": "fxls.trace",
+        "arguments": [(project / "net.py").as_uri()],
+    }
+    requests = [client.send("workspace/executeCommand", command) for _ in range(2)]
+    (first,) = client.answer(requests[0])["result"]
+    go_on.touch()
+    (second,) = client.answer(requests[1])["result"]
+    for _ in range(2):
+        client.reply("window/workDoneProgress/create")
+        client.notification("experimental/serverStatus")
+    refreshed(client)
+    client.notification("window/logMessage")
+
+    assert first["reason"] == "stopped"
+    assert "uri" in second
+
+
+def test_an_interpreter_that_does_not_start_is_a_status_until_another_is_set(
+    project: Path,
+) -> None:
+    net = project / "net.py"
+    missing = str(project / "no python")
+    with started() as client:
+        options = {"trusted": False, "python": missing}
+        client.initialize(project, options, {"experimental": EDITOR["experimental"]})
+        (failed,) = client.command("fxls.trace", net.as_uri())
+        statuses = [client.notification("experimental/serverStatus") for _ in range(3)]
+        log = client.notification("window/logMessage")
+        (said,) = client.diagnostics(net)
+        client.notify(
+            "workspace/didChangeConfiguration", {"settings": {"fxls": {"python": None}}}
+        )
+        (item,) = client.command("fxls.trace", net.as_uri())
+        statuses += [client.notification("experimental/serverStatus") for _ in range(3)]
+        after = client.diagnostics(net)
+        for _ in range(2):
+            client.notification("window/logMessage")
+        client.end()
+
+    assert failed["reason"] == "worker"
+    assert [status["health"] for status in statuses] == [
+        *("ok", "error", "error"),
+        *("ok", "ok", "ok"),
+    ]
+    assert (said["code"], after) == ("worker", [])
+    assert statuses[1]["message"].startswith(f"{missing} did not start the worker")
+    assert log["type"] == 1
+    assert "uri" in item
+
+
+def test_each_folder_of_a_workspace_has_a_worker_of_its_own(tmp_path: Path) -> None:
+    model = "import torch\nimport os\nclass Net(torch.nn.Module):\n"
+    model += "    def forward(self, x):\n        return x + len(os.getcwd())\n"
+    folders = [tmp_path / name for name in ("one", "another")]
+    for folder in folders:
+        folder.mkdir()
+        folder.joinpath("pyproject.toml").touch()
+        folder.joinpath("net.py").write_text(model)
+    named = [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]
+    with started() as client:
+        params = {"processId": None, "rootUri": None, "capabilities": {}}
+        client.request("initialize", {**params, "workspaceFolders": named[:1]})
+        client.notify("initialized", {})
+        event = {"added": named[1:], "removed": []}
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+        found: list[str] = []
+        for folder in folders:
+            (item,) = client.command("fxls.trace", (folder / "net.py").as_uri())
+            client.notification("window/logMessage")
+            found.append(Path(item["path"]).read_text())
+            assert Path(item["path"]).is_relative_to(folder)
+        client.end()
+
+    for folder, text in zip(folders, found, strict=True):
+        assert f"x + {len(str(folder))}" in text
