@@ -15,6 +15,8 @@ from fxls.server import make_server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
 
+TYPESCRIPT = Path(__file__).parents[2] / "vscode-extension" / "src" / "protocol.ts"
+
 MESSAGES = {
     f"Request `{custom.LISTINGS}`": custom.ListingItem,
     f"Command `{custom.TRACE}`": custom.TracedItem,
@@ -70,3 +72,20 @@ def test_the_page_has_every_method_in_a_document() -> None:
     for method in asked - told:
         name = method.removeprefix("textDocument/").partition("/")[0]
         assert re.search(rf"`(textDocument/)?{name}`", documents), method
+
+
+def test_the_extension_knows_what_the_page_has_and_nothing_else() -> None:
+    text = TYPESCRIPT.read_text("utf-8")
+    interfaces = {
+        "ListingItem": custom.ListingItem,
+        "TracedItem": custom.TracedItem,
+        "ServerStatus": custom.StatusItem,
+    }
+    for name, struct in interfaces.items():
+        (body,) = re.findall(rf"interface {name} \{{(.*?)^\}}", text, re.M | re.S)
+        fields = set(re.findall(r"readonly (\w+)\??:", body))
+        assert fields <= names_of(struct), name
+    named = set(re.findall(r"'((?:fxls|experimental)[./]\w+)'", text))
+    assert named
+    for name in named:
+        assert f"`{name}`" in PAGE, name

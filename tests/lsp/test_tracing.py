@@ -248,7 +248,7 @@ def test_each_folder_of_a_workspace_has_a_worker_of_its_own(tmp_path: Path) -> N
         folder.joinpath("net.py").write_text(model)
     named = [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]
     with started() as client:
-        params = {"processId": None, "rootUri": None, "capabilities": {}}
+        params: Json = {"processId": None, "rootUri": None, "capabilities": {}}
         client.request("initialize", {**params, "workspaceFolders": named[:1]})
         client.notify("initialized", {})
         event = {"added": named[1:], "removed": []}
