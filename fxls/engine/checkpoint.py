@@ -50,7 +50,7 @@ class Checkpoint:
         for node, content in self._rows:
             node._op, node._target, node._args, node._kwargs, users, *names = content
             node._name, node._type, node._sort_key = names
-            node._line = None
+            node._last_user = node._line = None
             node._erased = False
             _restore_users(node, users)
             before._next, node._prev = node, before

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import fxls
-from fxls.engine.arguments import references
 from fxls.engine.codegen import (
     INDENT,
     STANDARD_GLOBALS,
@@ -21,15 +20,22 @@ from fxls.engine.codegen import (
     MarkedCode,
     PythonCode,
 )
+from fxls.engine.last_uses import freed_by, note_last_users
 from fxls.engine.names import Namespace, is_illegal
-from fxls.engine.node import Node
-from fxls.engine.statement import Globals, Writer
+from fxls.engine.node import Node, naming_in_force
+from fxls.engine.node_list import ordered
+from fxls.engine.statement import Globals, PlainWriter, Writer
 from fxls.listing import Mark, Role
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
 
 __all__ = ["Generation"]
+
+
+_Line: TypeAlias = str | tuple[str, dict[str, Any], str | None]
+"""What a node keeps of its line: the text. Where the line needs global names, those as
+well, and which of them is that of a wrapped function."""
 
 
 class Generation:
@@ -48,8 +54,9 @@ class Generation:
         self._codegen = codegen
         self._key = (root, main)
         self._form = form
-        self._nodes = list(graph.nodes)
-        self._frees = _last_uses(self._nodes)
+        self._graph = graph
+        self._nodes: list[Node] = ordered(graph)
+        note_last_users(self._nodes)
         self._naming = _OWN_NAMES
         self._scope = Globals()
         self._writer = self.writer(root, self._scope, self._naming.reads)
@@ -70,14 +77,10 @@ class Generation:
             self._rows.append(None)
         head = self._head(self._naming)
         prologue = self._prologue()
-        index = {node: i for i, node in enumerate(self._nodes)}
         return PythonCode(
             self._joined(prologue, head, self._texts),
             self._scope.values,
-            {
-                line: None if node is None else index[node]
-                for line, node in enumerate(self._rows, 1 + head.count("\n"))
-            },
+            dict(enumerate(self._places(), 1 + head.count("\n"))),
             prologue.count("\n") + 1,
         )
 
@@ -111,49 +114,73 @@ class Generation:
 
     # -- the lines of the body ---------------------------------------------------
 
+    def _places(self) -> Iterable[int | None]:
+        """Per line of the body, the place in the graph of the node it is the line of."""
+        skipped = len(self._nodes) - len(self._rows)
+        if skipped >= 0 and self._rows == self._nodes[skipped:]:
+            return range(skipped, len(self._nodes))  # all but the first parameters
+        index = {node: i for i, node in enumerate(self._nodes)}
+        return [None if node is None else index[node] for node in self._rows]
+
     def _write_plainly(self) -> bool:
         """Write the lines with every node under its own name; False when names clash."""
         self._start(None)
-        scope, frees, key = self._scope, self._frees, self._key
+        graph, scope = self._graph, self._scope
+        self._writer = writer = PlainWriter(self._key[0], scope)
+        if graph._lines_of != self._key:
+            for node in self._nodes:
+                node._line = None
+            graph._lines_of = self._key
         add_text, add_row = self._texts.append, self._rows.append
         for node in self._nodes:
-            written = node._line
-            if written is None or written[0] != key:
+            line = node._line
+            if line is None:
                 if node._op == "placeholder" or node._op == "output":
                     self._add_row(node)
                     continue
-                scope.needed = {}
-                text = self._writer.statement(node, node._name)
-                wrapped = self._wrapped_name(node)
-                written = node._line = (key, text, scope.needed, wrapped)
-            else:
-                if written[2]:
-                    for name, value in written[2].items():
-                        if scope.values.setdefault(name, value) is not value:
-                            scope.clash = True
-                if written[3]:
-                    scope.wrapped[written[3]] = None
-            freed = frees.get(node)
-            if freed is None:
-                add_text(written[1])
-            elif len(freed) == 1:
-                add_text(f"{written[1]};  {freed[0]._name} = None")
-            else:
-                names = " = ".join([used._name for used in freed])
-                add_text(f"{written[1]};  {names} = None")
+                line = writer.line(node)
+                self._keep_line(node, line)
+            elif type(line) is not str:
+                line, *needed = line
+                self._need_again(*needed)
+            add_text(line)
             add_row(node)
         if scope.wrapped:
             scope.values["fxls"] = fxls
         return not (scope.clash or self._names_clash())
 
-    def _wrapped_name(self, node: Node) -> str | None:
+    def _keep_line(self, node: Node, text: str) -> None:
+        """Let a node keep its line, of which the scope knows what it needs."""
+        needed = self._scope.needed
+        if not needed:
+            node._line = text
+        else:
+            self._scope.needed = {}
+            node._line = (text, needed, self._wrapped_name(node, needed))
+
+    def _need_again(self, needed: dict[str, Any], wrapped: str | None) -> None:
+        """Ask for the names of a line that was written before."""
+        values = self._scope.values
+        for name, value in needed.items():
+            if values.setdefault(name, value) is not value:
+                self._scope.clash = True
+        if wrapped is not None:
+            self._scope.wrapped[wrapped] = None
+
+    def _wrapped_name(self, node: Node, needed: dict[str, Any]) -> str | None:
         """The name of the function that a node calls, when a trace must record it."""
         if not self._scope.wrapped or not node.noted("is_wrapped"):
             return None
-        needed = self._scope.needed.items()  # those of the arguments are among them
-        return next((name for name, value in needed if value is node._target), None)
+        # Those of the arguments are needed as well.
+        named = needed.items()
+        return next((name for name, value in named if value is node._target), None)
 
     def _names_clash(self) -> bool:
+        graph = self._graph
+        if not graph._has_given_names and graph._graph_namespace.has_none_of(
+            self._scope.values
+        ):
+            return False
         names = {node._name for node in self._nodes}
         return (
             len(names) != len(self._nodes)
@@ -197,9 +224,10 @@ class Generation:
             return f"{naming.binds(node)} = {_parameter_name(node)}"
         if op == "output":
             return self._return(node, naming)
-        text = self._writer.statement(node, naming.binds(node))
-        freed = self._frees.get(node)
-        if freed is None:
+        bound = self._writer.annotated(node, naming.binds(node))
+        text = self._writer.statement(node, bound)
+        freed = freed_by(node)
+        if not freed:
             return text
         return f"{text};  {self._freeing(map(naming.frees, freed))}"
 
@@ -262,14 +290,11 @@ class Generation:
         codegen = self._codegen
         if type(codegen).generate_output is CodeGen.generate_output:
             return f"return {self._writer.argument(node._args[0])}"
-        used: list[Node] = references(node._args, node._kwargs)
-        for one in used:
-            one._repr_fn = naming.reads
+        naming_in_force.reads = naming.reads
         try:
             text = codegen.generate_output(node._args[0])
         finally:
-            for one in used:
-                one._repr_fn = None
+            naming_in_force.reads = None
         return text.replace("\n", f"\n{INDENT}")
 
 
@@ -331,20 +356,3 @@ def _marks(fenced: str, named: Mapping[str, int]) -> tuple[Mark, ...]:
 
 def _parameter_name(node: Node) -> str:
     return cast("str", node._target).lstrip("*")
-
-
-def _last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
-    """Per node, the nodes whose value nobody needs behind it; itself, when unused."""
-    seen: set[Node] = set()
-    freed: dict[Node, list[Node]] = {}
-    for node in reversed(nodes):
-        last: list[Node] = []
-        for used in references(node._args, node._kwargs):
-            if used not in seen:
-                seen.add(used)
-                last.append(used)
-        if node not in seen:
-            last.append(node)
-        if last:
-            freed[node] = last
-    return freed

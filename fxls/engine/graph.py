@@ -22,6 +22,7 @@ from fxls.engine.codegen import CodeGen, PythonCode, TransformCode
 from fxls.engine.names import Namespace, target_name
 from fxls.engine.node import (
     GAP,
+    NOTHING_NOTED,
     Node,
     Target,
     add_uses,
@@ -75,6 +76,10 @@ class Graph:
         """Whether names were assigned, so that they may repeat or be no identifiers."""
         self._owning_module = owning_module
         self._owners = 0
+        self._lines_of: tuple[str, str] | None = None
+        """For which names of the module and of ``__main__`` nodes keep their lines."""
+        self._may_wrap_torch = False
+        """Whether a function of torch may be wrapped, which a node's meta says."""
         self._tracer_cls = tracer_cls
         self._tracer_extras = tracer_extras
         self._codegen = CodeGen()
@@ -192,7 +197,8 @@ class Graph:
         node._name = self._graph_namespace.create_name(name, None)
         node._type = type_expr
         node._erased = False
-        node._users = node._repr_fn = node._frames = node._scope = node._line = None
+        node._users = node._frames = node._scope = None
+        node._last_user = node._line = None
         add_uses(node)
         place = self._insert_point
         if place is self._root:
@@ -544,16 +550,10 @@ def _copy_notes(old: Node, new: Node) -> None:
     """Give a copied node what is known of the one it was copied from."""
     new._frames = old._frames
     new._scope = old._scope
-    if "meta" in _slots_set(old):
+    if old.noted_all() is not NOTHING_NOTED:
         new.meta = copy.copy(old.meta)
-
-
-def _slots_set(node: Node) -> tuple[str, ...]:
-    try:
-        object.__getattribute__(node, "meta")
-    except AttributeError:
-        return ()
-    return ("meta",)
+        if "is_wrapped" in new.meta:
+            new.graph._may_wrap_torch = True
 
 
 def _reaches(module: Any, path: str) -> bool:

@@ -90,32 +90,36 @@ def _is_sound(graph: Graph) -> bool:
         return False
     paths: dict[str, bool] = {}
     for node in ordered(graph):
-        if node.graph is not graph or node._op not in _LISTED:
+        op = node._op
+        if (
+            node.graph is not graph
+            or op not in _LISTED
+            or not _is_behind_its_args(node)
+        ):
             return False
-        key = node._sort_key
-        for a in node._args:
-            if type(a) is Node:  # one that was erased keeps its label
-                if a._sort_key >= key or a.graph is not graph or a._erased:
-                    return False
-            elif type(a) not in ATOMS and not _are_in_front((a,), EMPTY_KWARGS, node):
-                return False
-        if node._kwargs and not _are_in_front((), node._kwargs, node):
-            return False
-        if node._op == "call_module":
+        if op == "call_module":
             paths[cast("str", node._target)] = True
-        elif node._op == "get_attr":
+        elif op == "get_attr":
             paths.setdefault(cast("str", node._target), False)
     module = graph.owning_module
     return module is None or _Paths(module).lead_somewhere(paths)
 
 
-def _are_in_front(args: Any, kwargs: Any, node: Node) -> bool:
-    return all(
-        used._sort_key < node._sort_key
-        and used.graph is node.graph
-        and not used._erased
-        for used in references(args, kwargs)
-    )
+def _is_behind_its_args(node: Node) -> bool:
+    """Whether all nodes that one uses are in its graph, and in front of it."""
+    graph, key = node.graph, node._sort_key
+    args = node._args
+    if node._kwargs:
+        args = (*args, *node._kwargs.values())
+    for a in args:
+        if type(a) is Node:  # one that was erased keeps its label
+            if a._sort_key >= key or a.graph is not graph or a._erased:
+                return False
+        elif type(a) not in ATOMS:
+            for used in cast("list[Node]", references((a,), EMPTY_KWARGS)):
+                if used._sort_key >= key or used.graph is not graph or used._erased:
+                    return False
+    return True
 
 
 class _Paths:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 __all__ = [
@@ -58,6 +58,10 @@ class Namespace:
     def associate_name_with_obj(self, name: str, obj: Any) -> None:
         """Remember that `name`, handed out before, stands for `obj`."""
         self._names[id(obj)] = (name, obj)
+
+    def has_none_of(self, names: Iterable[str]) -> bool:
+        """Whether none of these names was handed out."""
+        return self._used.isdisjoint(names)
 
     def copy(self) -> Namespace:
         """A namespace in which the same names are taken, for no object."""

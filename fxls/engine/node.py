@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
@@ -82,12 +83,12 @@ class Node(Reference):
         "_erased",
         "_frames",
         "_kwargs",
+        "_last_user",
         "_line",
         "_name",
         "_next",
         "_op",
         "_prev",
-        "_repr_fn",
         "_scope",
         "_sort_key",
         "_target",
@@ -113,12 +114,14 @@ class Node(Reference):
     _next: Node
     _sort_key: int
     _erased: bool
-    _repr_fn: Callable[[Node], str] | None
     _users: dict[Node, None] | Node | None
     """None, the only user, or what `users` is: most nodes have one user, and a dict
     each would be a fifth of a graph's memory."""
     _frames: RawOrigin | None
     _scope: ScopeSnapshot | None
+    _last_user: Node | None
+    """The user behind all others, or the node itself when it has none; None while it is
+    not known (see `last_uses`)."""
     _line: Any
     """The statement as code generation wrote it last; None when it is out of date."""
 
@@ -143,7 +146,8 @@ class Node(Reference):
         self._prev = self._next = self
         self._sort_key = 0
         self._erased = False
-        self._users = self._repr_fn = self._frames = self._scope = self._line = None
+        self._users = self._frames = self._scope = None
+        self._last_user = self._line = None
         set_arguments(self, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -244,7 +248,7 @@ class Node(Reference):
         try:
             return _meta_of(self)
         except AttributeError:
-            return _NOTHING
+            return NOTHING_NOTED
 
     def prepend(self, x: Node) -> None:
         """Move `x` directly in front of this node."""
@@ -256,6 +260,8 @@ class Node(Reference):
             return
         _unlink(x)
         link_before(x, self)
+        for used in x.all_input_nodes:
+            forget_last_user(used)
         self.graph._edits += 1
         self.graph._moved()
 
@@ -384,7 +390,8 @@ class Node(Reference):
         return serialization.reduce_node(self)
 
     def __repr__(self) -> str:
-        return self._name if self._repr_fn is None else self._repr_fn(self)
+        reads = naming_in_force.reads
+        return self._name if reads is None else reads(self)
 
     def __lt__(self, other: Node) -> bool:
         return self._sort_key < other._sort_key
@@ -399,11 +406,21 @@ class Node(Reference):
         return self is other or self._sort_key > other._sort_key
 
 
+class _Naming(threading.local):
+    """How this thread names nodes where it writes them by their `repr`."""
+
+    reads: Callable[[Node], str] | None = None
+
+
+naming_in_force = _Naming()
+"""Set while a CodeGen writes an output, which it may do as it likes."""
+
 _meta_of: Callable[[Node], dict[str, Any]] = cast("Any", Node.meta).__get__
 """Reads the slot itself: raises AttributeError while it is empty."""
 
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+NOTHING_NOTED: Mapping[str, Any] = MappingProxyType({})
+"""What `noted_all` gives while there is no `meta`."""
 
 
 def check_op_and_target(op: str, target: Target) -> None:
@@ -445,6 +462,8 @@ def add_uses(user: Node) -> None:
     """Note with every node in the arguments of `user` that it uses them."""
     for a in user._args:
         if type(a) is Node:  # what `add_user` does: half of the time is its call
+            if a._last_user is not None:
+                forget_last_user(a)
             users = a._users
             if users is None:
                 a._users = user
@@ -464,6 +483,8 @@ def remove_uses(user: Node) -> None:
     """Note with every node in the arguments of `user` that it uses them no more."""
     for a in user._args:
         if type(a) is Node:
+            if a._last_user is not None:
+                forget_last_user(a)
             users = a._users
             if users is user:
                 a._users = None
@@ -479,6 +500,8 @@ def remove_uses(user: Node) -> None:
 
 def add_user(used: Node, user: Node) -> None:
     """Note that `user` has `used` in its arguments."""
+    if used._last_user is not None:
+        forget_last_user(used)
     users = used._users
     if users is None:
         used._users = user
@@ -490,11 +513,21 @@ def add_user(used: Node, user: Node) -> None:
 
 def remove_user(used: Node, user: Node) -> None:
     """Note that `user` has `used` in its arguments no more."""
+    if used._last_user is not None:
+        forget_last_user(used)
     users = used._users
     if users is user:
         used._users = None
     elif type(users) is dict:
         users.pop(user, None)
+
+
+def forget_last_user(used: Node) -> None:
+    """Note that another node may be the last user, which the line of the old one says."""
+    last = used._last_user
+    used._last_user = None
+    if last is not None:
+        last._line = None
 
 
 def has_users(node: Node) -> bool:
@@ -614,3 +647,12 @@ def _replace_input(user: Node, old: Node, new: Node) -> None:
 def _replace_hooks(graph: Graph) -> Sequence[Callable[..., Any]]:
     module = graph._owning_module
     return () if module is None else tuple(getattr(module, "_replace_hooks", ()))
+
+
+def __getattr__(name: str) -> Any:
+    """FX has `has_side_effect` here as well; the module that has it needs this one."""
+    if name != "has_side_effect":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from fxls.engine import purity  # noqa: PLC0415 - needs Node
+
+    return purity.has_side_effect

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
 from fxls.engine.arguments import Argument, Reference, map_references, references
+from fxls.engine.last_uses import last_uses
+from fxls.engine.node_list import ordered
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
     from fxls.engine.node import Node
 
-__all__ = ["Program", "Step", "last_uses", "program_of"]
+__all__ = ["Program", "Step", "program_of"]
 
 Registers: TypeAlias = list[Any]
 
@@ -52,18 +54,6 @@ def program_of(graph: Graph) -> Program:
     if known is None or known[0] != state:
         known = _programs[graph] = (state, _program(graph))
     return known[1]
-
-
-def last_uses(graph: Graph) -> dict[Node, list[Node]]:
-    """Per node, the nodes whose value no node behind it reads."""
-    user_of: dict[Node, Node] = {}
-    freed: dict[Node, list[Node]] = {}
-    for user in reversed(graph.nodes):
-        for used in cast("list[Node]", references(user._args, user._kwargs)):
-            if used not in user_of:
-                user_of[used] = user
-                freed.setdefault(user, []).append(used)
-    return freed
 
 
 _programs: WeakKeyDictionary[Graph, tuple[tuple[int, int], Program]] = (
@@ -165,7 +155,7 @@ class _Writer:
 
 
 def _program(graph: Graph) -> Program:
-    frees = last_uses(graph)
+    frees = last_uses(ordered(graph))
     writer = _Writer()
     steps: list[Step] = []
     for node in _up_to_output(graph):

@@ -153,6 +153,7 @@ def _fill(graph: Graph, state: Mapping[str, Any]) -> None:
     graph._graph_namespace = namespace = Namespace()
     namespace._used, namespace._last = state["names"]
     graph._edits += 1
+    graph._has_given_names = graph._may_wrap_torch = True  # as far as is known
 
 
 # -- from nodes to records and back ----------------------------------------------
