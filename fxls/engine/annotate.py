@@ -17,9 +17,9 @@ def annotate(val: Any, type: Any) -> Any:  # noqa: A002 - FX's name
     if isinstance(val, Proxy):
         if val.node.type:
             raise RuntimeError(
-                "Tried to annotate a value that already had a type on it! Existing type"
-                f" is {val.node.type} and new type is {type}. Was it annotated twice, or"
-                " is it a parameter, which has its type in the function's signature?"
+                f"{val} already had a type, {val.node.type}, and cannot get {type}. Was it"
+                " annotated twice, or is it a parameter, whose type stands in the"
+                " signature?"
             )
         val.node.type = type
     return val

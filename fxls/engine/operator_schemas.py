@@ -115,9 +115,8 @@ def normalize_function(
         if arg_types is None and kwarg_types is None:
             listed = "\n".join(map(str, fitting))
             raise RuntimeError(
-                f"Tried to normalize arguments to {torch.typename(target)} but the"
-                " schema match was ambiguous! Please provide argument types to the"
-                f" normalize_arguments() call. Available schemas:\n{listed}"
+                f"the call of {torch.typename(target)} is ambiguous: several overloads"
+                f" take it. Give arg_types or kwarg_types to choose one of\n{listed}"
             )
         by_type = (arg_types or (), kwarg_types or {})
         fitting = [s for s in signatures if _accepts_types(s, *by_type)][:1]
@@ -140,8 +139,7 @@ def normalize_module(
         submodule = root.get_submodule(target)
     except AttributeError as error:
         raise RuntimeError(
-            f"Tried to normalize node with target {target} but root did not have that"
-            f" target! {error}"
+            f"{target!r} cannot be normalized, because the module has none: {error}"
         ) from error
     kind = type(submodule)
     if getattr(torch.nn, kind.__name__, None) is not kind:

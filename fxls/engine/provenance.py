@@ -32,6 +32,9 @@ class _Named(NamedTuple):
     graph_id: int
 
 
+_NOBODY = _Named("", "", -1)
+
+
 class NodeSource:
     """That one pass made a node from another one; and where that came from, in turn.
 
@@ -59,19 +62,23 @@ class NodeSource:
             self.from_node = list(node.noted("from_node") or ())
 
     @property
-    def name(self) -> str:
-        """The name of the node; empty when there is none."""
-        return self.node_info.name if self.node_info else ""
+    def graph_id(self) -> int:
+        """A number for the graph of the node; -1 when there is none."""
+        return self._named.graph_id
 
     @property
     def target(self) -> str:
         """The target of the node as text; empty when there is none."""
-        return self.node_info.target if self.node_info else ""
+        return self._named.target
 
     @property
-    def graph_id(self) -> int:
-        """A number for the graph of the node; -1 when there is none."""
-        return self.node_info.graph_id if self.node_info else -1
+    def name(self) -> str:
+        """The name of the node; empty when there is none."""
+        return self._named.name
+
+    @property
+    def _named(self) -> _Named:
+        return self.node_info or _NOBODY
 
     def print_readable(self, indent: int = 0) -> str:
         """One line for the source, and below it those it came from, further in."""

@@ -12,6 +12,7 @@ import operator
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import torch
@@ -68,14 +69,14 @@ _CONVERTED: dict[type[nn.Module], Callable[[nn.Module], nn.Module]] = {
 """Modules whose parameters change layout once, before the module runs."""
 
 
+@dataclass(eq=False)
 class MklSubgraph:
     """Nodes that run in the layout, and the changes into it and out of it."""
 
-    def __init__(self, fx_graph: Graph) -> None:
-        self.fx_graph = fx_graph
-        self.nodes: list[Node] = []
-        self.start_nodes: list[Node] = []
-        self.end_nodes: list[Node] = []
+    fx_graph: Graph
+    nodes: list[Node] = field(default_factory=list["Node"], init=False)
+    start_nodes: list[Node] = field(default_factory=list["Node"], init=False)
+    end_nodes: list[Node] = field(default_factory=list["Node"], init=False)
 
 
 Heuristic = Callable[[MklSubgraph], bool]
@@ -86,13 +87,18 @@ class UnionFind:
     """Disjoint sets of the numbers below `n`."""
 
     def __init__(self, n: int) -> None:
+        self.size = [0] * n
         self.parent: list[int | None] = [None] * n
-        self.size: list[int] = [0] * n
 
-    def make_set(self, v: int) -> None:
-        """Put a number into a set of its own."""
-        self.parent[v] = v
-        self.size[v] = 1
+    def join(self, a: int, b: int) -> int:
+        """Make one set of two; returns the number that stands for it."""
+        big, small = self.find(a), self.find(b)
+        if big != small:
+            if self.size[big] < self.size[small]:
+                big, small = small, big
+            self.parent[small] = big
+            self.size[big] += self.size[small]
+        return big
 
     def find(self, v: int) -> int:
         """The number that stands for the set of `v`."""
@@ -105,15 +111,9 @@ class UnionFind:
             self.parent[v], v = root, cast("int", self.parent[v])
         return root
 
-    def join(self, a: int, b: int) -> int:
-        """Make one set of two; returns the number that stands for it."""
-        big, small = self.find(a), self.find(b)
-        if big != small:
-            if self.size[big] < self.size[small]:
-                big, small = small, big
-            self.parent[small] = big
-            self.size[big] += self.size[small]
-        return big
+    def make_set(self, v: int) -> None:
+        """Put a number into a set of its own."""
+        self.size[v], self.parent[v] = 1, v
 
 
 def modules_by_path(module: nn.Module) -> dict[str, nn.Module]:

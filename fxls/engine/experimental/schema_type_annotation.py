@@ -32,20 +32,19 @@ class AnnotateTypesWithSchema(Transformer):
         annotate_modules: bool = True,  # noqa: FBT001, FBT002 - FX's signature
         annotate_get_attrs: bool = True,  # noqa: FBT001, FBT002 - FX's signature
     ) -> None:
-        super().__init__(module)
-        self.annotate_functionals = annotate_functionals
-        self.annotate_modules = annotate_modules
         self.annotate_get_attrs = annotate_get_attrs
+        self.annotate_modules = annotate_modules
+        self.annotate_functionals = annotate_functionals
+        super().__init__(module)
 
-    def call_function(
+    def get_attr(
         self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        result = super().call_function(target, args, kwargs)
-        if self.annotate_functionals and target.__module__ == "torch.nn.functional":
-            options = dispatched_by_bool(target) or (target,)
-            returned = {_returned(option) for option in options}
-            if len(returned) == 1:
-                _annotate(result, returned.pop())
+        result = super().get_attr(target, args, kwargs)
+        if self.annotate_get_attrs:
+            inferred = _torch._C._jit_try_infer_type(self.fetch_attr(target))
+            if inferred.success():
+                _annotate(result, python_type(inferred.type()))
         return result
 
     def call_module(
@@ -58,14 +57,15 @@ class AnnotateTypesWithSchema(Transformer):
             _annotate(result, _returned(submodule.forward))
         return result
 
-    def get_attr(
+    def call_function(
         self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        result = super().get_attr(target, args, kwargs)
-        if self.annotate_get_attrs:
-            inferred = _torch._C._jit_try_infer_type(self.fetch_attr(target))
-            if inferred.success():
-                _annotate(result, python_type(inferred.type()))
+        result = super().call_function(target, args, kwargs)
+        if self.annotate_functionals and target.__module__ == "torch.nn.functional":
+            options = dispatched_by_bool(target) or (target,)
+            returned = {_returned(option) for option in options}
+            if len(returned) == 1:
+                _annotate(result, returned.pop())
         return result
 
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import torch
 
@@ -19,6 +19,9 @@ from fxls.engine.passes.shape_prop import TensorMetadata
 from fxls.engine.targets import qualified_name
 
 __all__ = ["FxGraphDrawer"]
+
+Shape: TypeAlias = str
+"""What a node is drawn as: a shape that Graphviz knows."""
 
 _FILLED = {"style": '"filled,rounded"', "fontcolor": "#000000"}
 
@@ -59,15 +62,15 @@ class FxGraphDrawer:
         ignore_parameters_and_buffers: bool = False,  # noqa: FBT001, FBT002 - FX's signature
         skip_node_names_in_args: bool = True,  # noqa: FBT001, FBT002 - FX's signature
         parse_stack_trace: bool = False,  # noqa: FBT001, FBT002 - FX's signature
-        dot_graph_shape: str | None = None,
+        dot_graph_shape: Shape | None = None,
         normalize_args: bool = False,  # noqa: FBT001, FBT002 - FX's signature
     ) -> None:
         try:
             import pydot  # noqa: PLC0415 - an optional package
         except ModuleNotFoundError as error:
             raise RuntimeError(
-                "FXGraphDrawer requires the pydot package to be installed. Please"
-                " install pydot through your favorite Python package manager."
+                "a graph is drawn by the package pydot, which is not there:"
+                " pip install pydot"
             ) from error
         self._pydot: Any = pydot
         self._name = name
