@@ -7,6 +7,7 @@
 # FXLS_TEST_PYTHON  a Python in a virtual environment that has fxls, torch and debugpy
 # FXLS_TEST_CACHE   where VS Code is installed (default: .cache here)
 # FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
+# FXLS_TEST_PARTS   "inside", "workbench" (default: both)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here"
@@ -66,8 +67,9 @@ curl --silent --fail --output /dev/null --retry 100 --retry-connrefused --retry-
 
 export FXLS_TEST_SERVER=http://127.0.0.1:$port FXLS_TEST_PROJECT=$run/project
 failed=0
-"$node" --disable-warning=ExperimentalWarning tests/inside.mts || failed=1
-"$node" --disable-warning=ExperimentalWarning tests/workbench.mts || failed=1
+for part in ${FXLS_TEST_PARTS:-inside workbench}; do
+  "$node" --disable-warning=ExperimentalWarning "tests/$part.mts" || failed=1
+done
 if [ "${1:-}" = --negative ]; then
   [ $failed = 1 ] || { echo 'the tests pass with a broken extension'; exit 1; }
   echo 'as it should be: the tests fail with a broken extension'

@@ -26,6 +26,8 @@ export async function debugEntry(
     type: TYPE,
     request: 'launch',
     name: `Generated code of ${expression}`,
+    // The console would take the room of what is debugged.
+    internalConsoleOptions: 'neverOpen',
     entry: `${file.fsPath}:${expression}`,
     cwd: folder?.uri.fsPath ?? path.dirname(file.fsPath),
     env: store === undefined ? {} : { FXLS_STORE: store },

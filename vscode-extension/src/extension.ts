@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import { registerCommands } from './commands.ts';
 import { registerDebugging } from './debugging.ts';
+import { Graphs } from './graphs.ts';
 import { LinkedViews, toggleLink } from './linked.ts';
 import { isListing } from './listings.ts';
 import { onInterpreterChange } from './python.ts';
@@ -26,6 +27,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     status,
     server,
     new LinkedViews(),
+    new Graphs(server),
     registerCommands(server, log, version),
     registerDebugging(server),
     vscode.commands.registerCommand('fxls.toggleLink', toggleLink),

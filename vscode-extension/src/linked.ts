@@ -74,10 +74,17 @@ interface Place {
 async function counterparts(editor: vscode.TextEditor): Promise<Place[]> {
   const found = await vscode.commands.executeCommand<
     (vscode.Location | vscode.LocationLink)[]
-  >('vscode.executeImplementationProvider', editor.document.uri, editor.selection.active);
+  >('vscode.executeImplementationProvider', editor.document.uri, asked(editor));
   return found.map((place) =>
     place instanceof vscode.Location
       ? { uri: place.uri, range: place.range }
       : { uri: place.targetUri, range: place.targetSelectionRange ?? place.targetRange },
   );
+}
+
+/** The cursor; before the first word of a line, where a debugger puts it, that word. */
+function asked({ document, selection }: vscode.TextEditor): vscode.Position {
+  const { active } = selection;
+  const first = document.lineAt(active.line).firstNonWhitespaceCharacterIndex;
+  return active.character < first ? active.with({ character: first }) : active;
 }

@@ -107,7 +107,12 @@ export class Server implements vscode.Disposable {
     client.registerFeature(experimental);
     client.onDidChangeState(({ newState }) => {
       void setContext('running', newState === State.Running);
-      if (newState === State.Running) this.#ready(interpreter, version);
+      // It runs before it has told VS Code what it can be asked.
+      if (newState === State.Running) {
+        void client.start().then(() => {
+          this.#ready(interpreter, version);
+        });
+      }
     });
     client.onNotification(serverStatus, ({ health, quiescent, message }) => {
       const detail = message ?? `fxls ${version} with ${interpreter.path}`;
