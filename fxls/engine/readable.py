@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._dtype_abbrs import dtype_abbrs
 
+import fxls
 from fxls.engine import origin
 from fxls.engine.generation import Generation
 from fxls.engine.statement import Writer
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fxls.engine.arguments import Argument
     from fxls.engine.codegen import CodeGen
     from fxls.engine.graph import Graph
+    from fxls.engine.names import Namespace
     from fxls.engine.node import Node
     from fxls.listing import Place
 
@@ -56,7 +58,17 @@ class ReadableGeneration(Generation):
         """What is said of each place, by its identity."""
 
     def _write_plainly(self) -> bool:
-        return False  # lines that are kept with their node have no annotations
+        """As ever, but without the lines that nodes keep: those say less."""
+        self._start(None)
+        for node in self._nodes:
+            self._add_row(node)
+        if self._scope.wrapped:
+            self._scope.values["fxls"] = fxls
+        return not (self._scope.clash or self._names_clash())
+
+    def _start(self, namespace: Namespace | None) -> None:
+        super()._start(namespace)
+        self._said = ""
 
     def _add_row(self, node: Node) -> None:
         if node._op not in ("placeholder", "output"):
