@@ -12,7 +12,7 @@ import msgspec
 
 from fxls.text import Span
 
-__all__ = ["Entry", "Kind"]
+__all__ = ["Entry", "Kind", "Producer"]
 
 
 class Kind(enum.Enum):
@@ -26,6 +26,16 @@ class Kind(enum.Enum):
     """A module class whose constructor needs no arguments."""
     COMMAND = "command"
     """Somebody asked for it: on the command line, or by a request."""
+
+
+class Producer(enum.Enum):
+    """Who makes the graph of an entry."""
+
+    ENGINE = "engine"
+    EXPORT = "export"
+    """torch.export; the entry must give example inputs."""
+    COMPILE = "compile"
+    """torch.compile; as above. It may capture more than one graph."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -44,3 +54,4 @@ class Entry(msgspec.Struct, frozen=True):
     kind: Kind
     span: Span | None = None
     """Where the expression stands in the file, for messages about it."""
+    producer: Producer = Producer.ENGINE

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import cast
 
-from fxls.entry import Entry, Kind
+from fxls.entry import Entry, Kind, Producer
 from fxls.ide.modules import modules
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Point, Span
@@ -43,9 +43,10 @@ def entries(
     out when an earlier entry names it.
     """
     written = [
-        Entry(path, comment.expression, Kind.COMMENT, comment.span)
+        comment.entry(path)
         for comment in _comments(text)
-        if not isinstance(_expression(comment.expression), SyntaxError)
+        if comment.producer is not None
+        and not isinstance(_expression(comment.expression), SyntaxError)
     ]
     written += [entry for entry in project_entries if entry.path == path]
     named = {name for entry in written for name in _names(entry.expression)}
@@ -61,7 +62,7 @@ def comment_at(text: str, path: str, point: Point) -> Entry | None:
     """The entry of the comment under a cursor."""
     for comment in _comments(text):
         if comment.span.touches(point):
-            return Entry(path, comment.expression, Kind.COMMENT, comment.span)
+            return comment.entry(path)
     return None
 
 
@@ -69,6 +70,11 @@ def problems(text: str, path: str) -> tuple[Failure, ...]:
     """What is wrong with the entry comments of a file, each at its exact place."""
     found: list[Failure] = []
     for comment in _comments(text):
+        if comment.producer is None:
+            message = "nobody makes graphs so; there are fxls[export] and fxls[compile]"
+            place = Place(path, "<module>", comment.span)
+            found.append(Failure(Reason.ENTRY, message, (place,), _ADVICE))
+            continue
         error = _expression(comment.expression)
         if isinstance(error, SyntaxError):
             message = (
@@ -120,20 +126,31 @@ class _Comment:
     expression: str
     span: Span
     """The expression; where it would stand, when the comment has none."""
+    producer: Producer | None
+    """None when the comment asks for one that there is not."""
+
+    def entry(self, path: str) -> Entry:
+        """The entry of a file that has this comment."""
+        producer = self.producer or Producer.ENGINE
+        return Entry(path, self.expression, Kind.COMMENT, self.span, producer)
 
 
-_ENTRY = re.compile(r"#+[ \t]*fxls:[ \t]*(?P<expression>.*?)\s*$")
+_ENTRY = re.compile(
+    r"#+[ \t]*fxls(\[(?P<producer>\w*)\])?:[ \t]*(?P<expression>.*?)\s*$"
+)
+_PRODUCERS = {producer.value: producer for producer in Producer}
 
 
 def _comments(text: str) -> Iterator[_Comment]:
-    if "fxls:" not in text:
+    if "fxls:" not in text and "fxls[" not in text:
         return
     for line, column, comment in _comment_tokens(text):
         match = _ENTRY.match(comment)
         if match:
             start, end = match.span("expression")
             span = Span.of(line, column + start, line, column + end)
-            yield _Comment(match["expression"], span)
+            producer = _PRODUCERS.get(match["producer"] or Producer.ENGINE.value)
+            yield _Comment(match["expression"], span, producer)
 
 
 def _comment_tokens(text: str) -> Iterator[tuple[int, int, str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import CodeType
 
 from fxls.runtime.dynamo import Dynamo
+from fxls.runtime.exported import Exported
 from fxls.runtime.patches import Patches
 from fxls.runtime.torch_fx import TorchFx
 from fxls.store import Store
@@ -27,14 +28,17 @@ class Producers:
         self._patches = Patches()
         self.torch_fx = TorchFx(store, codes, attend, materialized)
         self.dynamo = Dynamo(self.torch_fx.publish)
+        self._exported = Exported()
 
     def put_in(self) -> None:
         """Hook into everybody."""
         self.torch_fx.put_in(self._patches)
         self.dynamo.put_in(self._patches)
+        self._exported.put_in(self._patches)
 
     def take_out(self) -> None:
         """Put every attribute back, and write what is not written yet."""
         self.dynamo.take_out()
+        self._exported.take_out()
         self._patches.undo()
         self.torch_fx.finish()

@@ -44,11 +44,7 @@ class Snapshot:
         """Module and qualified name of what the nodes came from, if any says so."""
         for row, origin in zip(self._rows, self._origins, strict=True):
             stack = row[7].get("nn_module_stack")
-            if (
-                origin is None
-                and isinstance(stack, Mapping)
-                and (found := _root(stack))
-            ):
+            if isinstance(stack, Mapping) and (found := _root(stack)):
                 return found
             trace = row[7].get("stack_trace")
             origin = origin or (origin_of(trace) if trace else None)

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from fxls.engine.origin import RawOrigin
-from fxls.engine.trail import Trail
+from fxls.engine.trail import Trail, is_source
 from fxls.runtime.patches import Patches
 from fxls.runtime.untyped import fx
 
@@ -59,7 +59,9 @@ class Tracing:
         @functools.wraps(original)
         def trace(tracer: Any, root: Any, *args: Any, **kwargs: Any) -> Any:
             trails = self._trails.by_tracer
-            if id(tracer) in trails:  # a tracer that calls super().trace more than once
+            of_make_fx = type(tracer).__module__ == _MAKE_FX
+            if of_make_fx or id(tracer) in trails:
+                # It notes stack traces, or calls super().trace more than once.
                 return original(tracer, root, *args, **kwargs)
             followed = _Followed(tracer, root, original.__code__)
             trails[id(tracer)] = followed
@@ -117,6 +119,10 @@ class Tracing:
         return deepcopy
 
 
+_MAKE_FX = "torch.fx.experimental.proxy_tensor"
+"""Where the tracer is that torch.export and AOTAutograd use."""
+
+
 class _Trails(threading.local):
     """The traces that are under way in this thread, by identity of the tracer."""
 
@@ -136,8 +142,10 @@ class _Followed:
             traced = getattr(kind, getattr(tracer, "traced_func_name", "forward"), None)
         else:
             traced = root
-            if hasattr(root, "__qualname__"):
-                self.name = (root.__module__, root.__qualname__)
+            code = getattr(inspect.unwrap(root), "__code__", None)
+            # Others are wrappers of torch's; make_fx evaluates the text of one.
+            if code and is_source(code) and code.co_filename != "<string>":
+                self.name = (root.__module__ or "", root.__qualname__)
         if callable(traced):
             self._code = getattr(inspect.unwrap(traced), "__code__", None)
         overrides = [

@@ -7,7 +7,7 @@ import random
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TypeVar
@@ -16,7 +16,8 @@ import torch
 
 from fxls.engine import GraphModule, Interpreter, Node, symbolic_trace
 from fxls.engine.node import Argument, Target
-from fxls.listing import Failure, Reason
+from fxls.entry import Producer
+from fxls.listing import Failure, Listing, Reason
 from fxls.runtime import listing_of
 from fxls.runtime.values import note_value
 from fxls.store import Store, StoreError, locate
@@ -27,6 +28,7 @@ from fxls.worker.failures import failure_of, is_ours
 from fxls.worker.guard import Raised, guarded
 from fxls.worker.load import home_of, imported_files, load
 from fxls.worker.places import Territory
+from fxls.worker.produce import listings_by, others_advice
 
 __all__ = ["Attempt"]
 
@@ -84,9 +86,11 @@ class Attempt:
         model = self._step(Reason.ENTRY, lambda: evaluate(self._entry, module, text))
         if isinstance(model, Failure):
             return self._failed(model)
+        if self._entry.producer is not Producer.ENGINE:
+            return self._produced(model, self._entry.producer)
         graph_module = self._step(Reason.TRACE, lambda: _traced(model))
         if isinstance(graph_module, Failure):
-            return self._failed(graph_module)
+            return self._failed(self._with_others(graph_module, model))
         trouble = None if model.inputs is None else self._run(graph_module, model)
         return self._materialized(graph_module, trouble)
 
@@ -115,8 +119,33 @@ class Attempt:
         )
         if isinstance(listing, Failure):
             return self._failed(listing)
+        return self._written((listing,), trouble)
+
+    def _produced(self, model: Model, producer: Producer) -> Traced | Failed:
+        """What one of torch's own producers makes of the model."""
+        found = self._step(
+            Reason.TRACE, lambda: listings_by(producer, model, self._entry)
+        )
+        return (
+            self._failed(found) if isinstance(found, Failure) else self._written(found)
+        )
+
+    def _with_others(self, failure: Failure, model: Model) -> Failure:
+        """The failure, and who of torch's own producers does better."""
+        if failure.reason is not Reason.TRACE:
+            return failure
+        advice = others_advice(model, self._entry)
+        whole = " ".join(filter(None, (failure.advice, advice)))
+        return Failure(failure.reason, failure.message, failure.places, whole or None)
+
+    def _written(
+        self, listings: Sequence[Listing], trouble: Failure | None = None
+    ) -> Traced | Failed:
+        """Materialize them; the answer names the first one."""
+        store = Store(Path(self._request.store))
+        listing = listings[0]
         try:
-            path = Store(Path(self._request.store)).materialize(listing)
+            path, *_ = [store.materialize(one) for one in listings]
         except StoreError as error:
             message = f"{error.path}: {error.problem}"
             return self._failed(Failure(Reason.STORE, message, advice=error.advice))

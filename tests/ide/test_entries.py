@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from fxls.entry import Entry, Kind
+from fxls.entry import Entry, Kind, Producer
 from fxls.ide.entries import Project, entries, problems, project
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Span
@@ -324,3 +324,19 @@ def test_a_wrong_project_entry_is_said(
     advice = failure.advice
     place = Place("/work/pyproject.toml", "<module>", span)
     assert failure == Failure(reason, message, (place,), advice)
+
+
+def test_a_comment_may_choose_who_makes_the_graph() -> None:
+    text = "# fxls: A()(1)\n# fxls[export]: B()(2)\n# fxls[compile]: C()\n# fxls[other]: D()\n"
+    found = entries(text, "/net.py")
+    assert [(entry.expression, entry.producer) for entry in found] == [
+        ("A()(1)", Producer.ENGINE),
+        ("B()(2)", Producer.EXPORT),
+        ("C()", Producer.COMPILE),
+    ]
+    assert [(f.message, f.places[0].span) for f in problems(text, "/net.py")] == [
+        (
+            "nobody makes graphs so; there are fxls[export] and fxls[compile]",
+            Span.of(3, 15, 3, 18),
+        )
+    ]
