@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-__all__ = ["__version__", "install", "set_trace", "uninstall"]
+    from fxls.listing import Listing
+
+__all__ = [
+    "__version__",
+    "install",
+    "listing_of",
+    "set_trace",
+    "show",
+    "uninstall",
+]
 
 
 def install(store: str | os.PathLike[str] | None = None) -> Path:
@@ -32,6 +41,22 @@ def uninstall() -> None:
     from fxls.runtime import uninstall as uninstall_runtime  # noqa: PLC0415 - as above
 
     uninstall_runtime()
+
+
+def listing_of(module: object) -> Listing:
+    """The listing of a graph module of torch.fx, torch.compile or fxls.engine, or of a
+    program of torch.export, as a value (`fxls.listing.Listing`).
+    """
+    from fxls.runtime import listing_of_module  # noqa: PLC0415 - imports torch
+
+    return listing_of_module(module)
+
+
+def show(module: object) -> Path:
+    """Write the listing of a graph module, print where it is, and return that."""
+    from fxls.runtime import show as show_listing  # noqa: PLC0415 - imports torch
+
+    return show_listing(module)
 
 
 def set_trace() -> None:

@@ -24,10 +24,20 @@ from fxls.runtime.listing_of import ListingText
 from fxls.runtime.producers import Producers
 from fxls.runtime.rank import launched_as
 from fxls.runtime.tables import source_digest
+from fxls.runtime.torch_fx import TorchFx
 from fxls.runtime.uncaught import show_text_that_ran
 from fxls.store import Store, StoreError, locate
 
-__all__ = ["attend", "finish", "install", "installed", "publish_captured", "uninstall"]
+__all__ = [
+    "attend",
+    "finish",
+    "install",
+    "installed",
+    "publish_captured",
+    "store_of_program",
+    "torch_fx",
+    "uninstall",
+]
 
 _log = logging.getLogger("fxls")
 
@@ -74,6 +84,17 @@ def finish() -> None:
     installation = _installed
     if installation is not None:
         installation[0].producers.torch_fx.finish()
+
+
+def store_of_program() -> Store:
+    """The store that is installed, or the one that `install()` would take."""
+    return installed() or Store(_root(None, None))
+
+
+def torch_fx() -> TorchFx | None:
+    """What makes listings of torch's graph modules, while it is installed."""
+    installation = _installed
+    return None if installation is None else installation[0].producers.torch_fx
 
 
 def publish_captured(module: Any) -> None:

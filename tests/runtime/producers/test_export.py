@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 import torch
 
+from fxls.listing import Facts, Listing
 from fxls.store import Store
 from tests.runtime.producers.looking import (
     MODULE,
@@ -55,5 +56,5 @@ def test_an_exported_program_is_one_listing_with_its_signature(store: Store) -> 
     assert shapes["sum_1"] == (2,)
 
 
-def nodes(listing: Any) -> list[tuple[int, Any]]:
+def nodes(listing: Listing) -> list[tuple[int, Facts]]:
     return list(enumerate(listing.nodes))

@@ -1,0 +1,48 @@
+"""The listing of a module that the program itself asks for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from fxls.engine.graph_module import GraphModule
+from fxls.listing import Listing
+from fxls.runtime import install
+from fxls.runtime.exported import note_program
+from fxls.runtime.listing_of import listing_of
+from fxls.runtime.torch_fx import TorchFx
+from fxls.runtime.untyped import fx
+from fxls.store import Store
+
+__all__ = ["listing_of_module", "show"]
+
+
+def listing_of_module(module: Any) -> Listing:
+    """The listing of a graph module of any producer, or of an exported program.
+
+    Its graph as it is now; nothing is written.
+    """
+    if isinstance(module, GraphModule):
+        return listing_of(module)
+    if hasattr(module, "graph_signature"):
+        module = note_program(module)
+    if not isinstance(module, fx.GraphModule):
+        raise TypeError(
+            f"{type(module).__qualname__} has no graph: give a GraphModule of torch.fx"
+            " or fxls.engine, or a program of torch.export"
+        )
+    return (install.torch_fx() or _unwritten()).listing(module)
+
+
+def show(module: Any) -> Path:
+    """Write the listing of a module, print where it is, and return that."""
+    listing = listing_of_module(module)
+    path = install.store_of_program().materialize(listing)
+    # In this form a terminal of an editor makes a link of it.
+    sys.stdout.write(f"{path}:{listing.definition + 1}\n")
+    return path
+
+
+def _unwritten() -> TorchFx:
+    return TorchFx(Store(Path()), {}, lambda: None, lambda _: None)
