@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, cast
 
 from fxls.attempt import Raised, attempt
 
-__all__ = ["TensorView"]
+__all__ = ["TensorView", "listeners"]
+
+listeners: set[Callable[[], object]] = set()
+"""Called whenever a value is about to be shown: then a client is connected."""
 
 EXACT = 1 << 17
 """Elements that are looked at. Of a larger tensor every n-th of each dimension is."""
@@ -28,6 +31,7 @@ class TensorView:
 
     def can_provide(self, type_object: Any, type_name: str) -> bool:
         """Whether values of a class are shown by this one."""
+        _tell()
         torch = sys.modules.get("torch")
         tensor: Any = getattr(torch, "Tensor", None)
         return isinstance(tensor, type) and issubclass(type_object, tensor)
@@ -38,6 +42,7 @@ class TensorView:
 
     def get_str_in_context(self, val: Any, context: str) -> str:
         """The line; the whole `repr` where a person asked for the value itself."""
+        _tell()
         return repr(val) if context in ("repl", "clipboard") else _line(val)
 
     def resolve(self, var: Any, attribute: str) -> Any:
@@ -56,6 +61,11 @@ class TensorView:
             (name, part, name if name.startswith("[") else f".{name}")
             for name, part in _parts(obj).items()
         ]
+
+
+def _tell() -> None:
+    for listener in tuple(listeners):
+        listener()
 
 
 def _line(tensor: Any) -> str:

@@ -38,6 +38,8 @@ class Followed:
             debugger.adapt(
                 conditions.judge(self._store.owns, debugger.say), self.changed
             )
+            for path in self._running():
+                self.materialized(path)
         return debugger
 
     def materialized(self, path: Path) -> None:

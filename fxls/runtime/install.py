@@ -15,6 +15,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from fxls import tensor_view
 from fxls.engine import compile as engine_compile
 from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory, pin
 from fxls.engine.graph_module import GraphModule
@@ -29,7 +30,6 @@ from fxls.runtime.uncaught import show_text_that_ran
 from fxls.store import Store, StoreError, locate
 
 __all__ = [
-    "attend",
     "finish",
     "install",
     "installed",
@@ -60,10 +60,13 @@ def install(
         launched_as(os.environ)
         if _installed is not None:
             _installed[0].producers.take_out()
+            tensor_view.listeners.discard(_installed[0].attend)
         compiler.producers.put_in()
         before = engine_compile.set_compiler(compiler, eager=True)
         _installed = (compiler, before if _installed is None else _installed[1])
     compiler.attend()
+    # A debugger may come after the last listing, and shows something then.
+    tensor_view.listeners.add(compiler.attend)
     show_text_that_ran()
     return root
 
@@ -76,6 +79,7 @@ def uninstall() -> None:
             compiler, eager = _installed[1]
             engine_compile.set_compiler(compiler, eager=eager)
             _installed[0].producers.take_out()
+            tensor_view.listeners.discard(_installed[0].attend)
             _installed = None
 
 
@@ -102,13 +106,6 @@ def publish_captured(module: Any) -> None:
     installation = _installed
     if installation is not None:
         installation[0].producers.dynamo.captured_before(module)
-
-
-def attend() -> None:
-    """Make a debugger ready that was connected after the last listing appeared."""
-    installation = _installed
-    if installation is not None:
-        installation[0].attend()
 
 
 def installed() -> Store | None:

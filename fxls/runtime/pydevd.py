@@ -51,18 +51,21 @@ class Debugger:
 
     @property
     def is_new(self) -> bool:
-        """Whether `adapt` was not called for it yet."""
-        return not hasattr(self._pydb, _ADAPTED)
+        """Whether `adapt` was not called yet since this client is connected."""
+        return getattr(self._pydb, _CLIENT, None) is not self._pydb.writer
 
     def adapt(self, judge: Judge, on_request: Callable[[], None]) -> None:
-        """Make it quick, and let it step over fxls; once.
+        """Make it quick, and let it step over fxls; once for each client.
 
         From then on `judge` says whether a condition holds in a frame, and `on_request`
         is called, in a thread of its own, after the client changed its breakpoints.
         """
-        setattr(self._pydb, _ADAPTED, True)
+        is_first = not hasattr(self._pydb, _CLIENT)
+        setattr(self._pydb, _CLIENT, self._pydb.writer)
         with guarded("stops are slow"):
             self._send_at_once()
+        if not is_first:
+            return
         with guarded("a step may go into fxls itself"):
             self._call_fxls_a_library()
         with guarded("tensors are shown as debugpy shows them"):
@@ -297,7 +300,8 @@ def guarded(what_happens: str) -> Generator[None]:
             )
 
 
-_ADAPTED = "_fxls_adapted"
+_CLIENT = "_fxls_client"
+"""Names the connection that was made quick, on the debugger itself."""
 _PATIENCE = 2.0
 _ids = itertools.count(1_000_000)
 """Far above those that pydevd gives."""

@@ -16,9 +16,14 @@ __all__ = ["Debugged"]
 class Debugged:
     """A session with default settings, in a project."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, port: int | None = None) -> None:
+        """With a new adapter, or with the one that listens on a port."""
         self.project = project
-        self.session = Session.spawn(cwd=project.folder)
+        self.session = (
+            Session.spawn(cwd=project.folder)
+            if port is None
+            else Session.connect("127.0.0.1", port)
+        )
 
     def __enter__(self) -> Self:
         self.session.__enter__()

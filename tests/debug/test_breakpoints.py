@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -176,10 +180,50 @@ def test_answers_come_at_once(traced: Project) -> None:
         assert seconds_for_an_answer(debugged) < before / 4
 
 
+def test_a_debugger_may_come_after_the_listings(
+    traced: Project, site_packages: Path
+) -> None:
+    traced.write({"listening.py": LISTENING})
+    path, line = traced.line("Net:relu")
+    with subprocess.Popen(
+        [sys.executable, "listening.py"],
+        cwd=traced.folder,
+        env={**os.environ, "PYTHONPATH": str(site_packages)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout is not None
+        with Debugged(traced, int(program.stdout.readline())) as debugged:
+            debugged.session.attach({path: [line]})
+            assert debugged.stopped() == "Net:relu"
+            slow = seconds_for_an_answer(debugged)
+            shown = debugged.session.locals()
+            assert shown["add"].startswith("float32 (2, 4) cpu grad, ")
+            assert seconds_for_an_answer(debugged) < slow / 4
+            debugged.session.resume()
+            assert program.stdout.readline() == "ran ()\n"
+    assert program.returncode == 0
+
+
+LISTENING = """\
+    import debugpy, torch
+    import fxls
+    from fxls import engine as fx
+    from net import Net
+
+    fxls.install()
+    gm = fx.symbolic_trace(Net())
+    print(debugpy.listen(("127.0.0.1", 0))[1], flush=True)
+    debugpy.wait_for_client()
+    y = gm(torch.ones(2, 4))
+    print("ran", tuple(y.shape))
+    """
+
+
 def seconds_for_an_answer(debugged: Debugged) -> float:
     def ask() -> float:
         start = time.perf_counter()
-        debugged.session.evaluate("1")
+        debugged.session.request("threads")  # shows no value
         return time.perf_counter() - start
 
     return statistics.median(ask() for _ in range(15))

@@ -206,6 +206,13 @@ class Session:
         }
         return self._start("launch", configuration, breakpoints or {}, exceptions)
 
+    def attach(
+        self, breakpoints: Mapping[Path, Sequence[int | Json]] | None = None
+    ) -> dict[Path, tuple[Breakpoint, ...]]:
+        """Joins the program whose adapter this is connected to; as `launch` else."""
+        # An editor sends its whole configuration; without any argument debugpy refuses.
+        return self._start("attach", {"request": "attach"}, breakpoints or {}, ())
+
     def child(
         self, *, breakpoints: Mapping[Path, Sequence[int | Json]] | None = None
     ) -> Session:
