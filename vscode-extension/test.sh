@@ -7,7 +7,7 @@
 # FXLS_TEST_PYTHON  a Python in a virtual environment that has fxls, torch and debugpy
 # FXLS_TEST_CACHE   where VS Code is installed (default: .cache here)
 # FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
-# FXLS_TEST_PARTS   "inside", "workbench" (default: both)
+# FXLS_TEST_PARTS   some of "inside workbench trust" (default: all)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here"
@@ -67,7 +67,15 @@ curl --silent --fail --output /dev/null --retry 100 --retry-connrefused --retry-
 
 export FXLS_TEST_SERVER=http://127.0.0.1:$port FXLS_TEST_PROJECT=$run/project
 failed=0
-for part in ${FXLS_TEST_PARTS:-inside workbench}; do
+for part in ${FXLS_TEST_PARTS:-inside workbench trust}; do
+  if [ "$part" = trust ]; then
+    sed -i 's/\("security.workspace.trust.enabled": \)false/\1true/' "$run/data/User/settings.json"
+    export FXLS_TEST_PROJECT=$run/untrusted
+    mkdir "$FXLS_TEST_PROJECT"
+    cp tests/project/net.py "$FXLS_TEST_PROJECT"
+    touch "$FXLS_TEST_PROJECT/pyproject.toml"
+    ln -s "$environment" "$FXLS_TEST_PROJECT/.venv"
+  fi
   "$node" --disable-warning=ExperimentalWarning "tests/$part.mts" || failed=1
 done
 if [ "${1:-}" = --negative ]; then

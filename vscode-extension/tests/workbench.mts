@@ -71,9 +71,11 @@ await inBrowser(async (page) => {
 
     done('the view Graphs lists what the store holds');
     await command(page, 'Explorer: Focus on Graphs View');
-    const graph = page.locator('.pane', { hasText: 'Graphs' }).locator('.monaco-list-row');
-    await graph.filter({ hasText: 'ResNet18' }).waitFor();
-    assert.match(plain(await graph.first().innerText()), /ResNet18\s*resnet · 71 nodes/);
+    const graph = page
+      .locator('.pane', { hasText: 'Graphs' })
+      .locator('.monaco-list-row', { hasText: 'ResNet18' });
+    await graph.waitFor();
+    assert.match(plain(await graph.innerText()), /^ResNet18\s*resnet · 71 nodes$/);
     await shot(page, 'graphs');
     done('');
   } catch (error) {
