@@ -126,12 +126,12 @@ class Library:
     def found(self, query: str) -> Iterator[Found]:
         """Listings by their names; nodes of those that were read."""
         for store in self._stores.values():
-            newest = (
-                (identity, str(revision.path))
-                for identity in store.identities()
-                if (revision := store.newest(identity)) is not None
-            )
-            yield from found_listings(query, newest)
+            # One look at the folder; asking for each identity is one at each log.
+            lines = store.changes_since(None).revisions
+            newest = {line.identity: str(line.path) for line in lines}
+            for found in found_listings(query, newest.items()):
+                if os.path.exists(found.path):  # noqa: PTH110 - quicker
+                    yield found
         yield from found_nodes(query, list(self._documents.values()))
 
     def news(self) -> tuple[News, ...]:

@@ -59,6 +59,8 @@ class Session:
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = Texts()
+        self._compared: dict[str, tuple[str, str, bool]] = {}
+        """Of open listings: what is shown, what was written, whether that is the same."""
 
     def lines_of(self, path: str) -> LineTable | None:
         """The lines of a file as the user sees it; None when it cannot be read."""
@@ -185,6 +187,7 @@ class Session:
         Returns as `check`.
         """
         about = [key for key in self._said if key[0] == path and key[1] not in kept]
+        self._compared.pop(path, None)
         self.traces.forget(path, kept)
         return tuple(changed for key in about for changed in self._say(key, ()))
 
@@ -219,12 +222,23 @@ class Session:
         document, error = self.library.read(path)
         if document is None:
             return None, error
-        shown = self._open_text(path)
-        if shown is not None and shown.replace("\r\n", "\n") != document.listing.text:
+        if not self._is_as_written(path, document.listing.text):
             problem = "this is not the text that was generated"
             advice = "The file is never read back: close it without saving."
             return None, StoreError(Path(path), problem, advice)
         return document, None
+
+    def _is_as_written(self, path: str, text: str) -> bool:
+        """Whether the editor shows a listing as it was generated."""
+        shown = self._open_text(path)
+        if shown is None:
+            return True
+        known = self._compared.get(path)
+        if known is None or known[0] is not shown or known[1] is not text:
+            # Millions of characters, and asked for with every request.
+            same = shown.replace("\r\n", "\n") == text
+            known = self._compared[path] = (shown, text, same)
+        return known[2]
 
     def _folder_of(self, path: str) -> str | None:
         """The folder that the code of a file runs in."""

@@ -34,13 +34,15 @@ def on_inlay_hint(
     path = path_of(params.text_document.uri)
     if document is not None:
         found, lines = hints(document, first, last), document.lines
+        known = {document.path: document}
     elif path is not None and not ls.session.is_listing(path):
         source = ls.session.source(path)
         found, lines = source_hints(source, first, last), source.lines
+        known = {document.path: document for document in source.documents}
     else:
         return None
     return [
-        actions.hint(ls.client, hint, lines, lambda h: _tip(ls, h.path, h.node))
+        actions.hint(ls.client, hint, lines, lambda h: tip(known[h.path], h.node))
         for hint in found
     ]
 
@@ -50,7 +52,8 @@ def on_resolve_hint(ls: Server, hint: lsp.InlayHint) -> lsp.InlayHint:
     data = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}
     path, node = data.get("path"), data.get("node")
     if isinstance(path, str) and isinstance(node, int):
-        hint.tooltip = _tip(ls, path, node)
+        document = document_of(ls, uri_of(path))
+        hint.tooltip = tip(document, node) if document else None
     return hint
 
 
@@ -127,9 +130,3 @@ def on_code_action(
         for fix in fixes.entry_fixes(text, path, span.start)
     ]
     return found
-
-
-def _tip(ls: Server, path: str, node: int) -> str | None:
-    """What is known of a node, by the path or the URI of its listing."""
-    document = document_of(ls, uri_of(path))
-    return tip(document, node) if document else None

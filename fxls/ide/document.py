@@ -75,6 +75,12 @@ class Document:
         """The nodes by module."""
         return groups(self.listing)
 
+    @cached_property
+    def names(self) -> str:
+        """Name and target of each node, in small letters, one node a line."""
+        nodes = self.listing.nodes
+        return "\n".join([f"{facts.name} {facts.target}" for facts in nodes]).lower()
+
     def touched(self, point: Point) -> Touched | None:
         """The node under a cursor: that of the name, else that of the statement."""
         mark = self.listing.mark_at(point)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from fxls.ide.values import dtype_of, short_form
 from fxls.listing import Facts, Listing, Tensor
@@ -24,7 +25,6 @@ def contradiction(listing: Listing, node: int) -> str | None:
     value = facts.value
     if not isinstance(value, Tensor):
         return None
-    inputs = [_input(pieces, listing.nodes) for pieces in facts.args]
     name = _name(listing, facts)
     # A library may write its dtypes with their module.
     if _DTYPES.get(name, value.dtype) not in (value.dtype, dtype_of(value)):
@@ -33,6 +33,7 @@ def contradiction(listing: Listing, node: int) -> str | None:
     shape = _known(value)
     if rule is None or shape is None or facts.kwargs:
         return None
+    inputs = [_input(pieces, listing.nodes) for pieces in facts.args]
     expected = rule(facts, inputs, shape)
     if expected is None or expected == shape:
         return None
@@ -60,8 +61,10 @@ def _input(pieces: tuple[str | int, ...], nodes: Sequence[Facts]) -> _Input:
 def _known(value: _Input) -> Shape | None:
     if not isinstance(value, Tensor):
         return None
-    sizes = tuple(size for size in value.shape if isinstance(size, int))
-    return sizes if len(sizes) == len(value.shape) else None
+    for size in value.shape:
+        if not isinstance(size, int):
+            return None
+    return cast("Shape", value.shape)
 
 
 def _name(listing: Listing, facts: Facts) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from fxls.ide.classes import class_of_graph, class_of_scope, method_of_scope
 from fxls.ide.document import Destination, Document
 from fxls.ide.entries import entries
@@ -19,7 +21,7 @@ from fxls.ide.lenses import (
     source_lenses,
 )
 from fxls.ide.links import links
-from fxls.ide.search import found_listings, found_nodes, matches
+from fxls.ide.search import found_listings, found_nodes
 from fxls.ide.sheets import RevisionRow, revisions_sheet, table_sheet
 from fxls.ide.source import SourceFile
 from fxls.ide.standing import Standing
@@ -210,10 +212,25 @@ def test_revisions_are_listed_with_links() -> None:
     assert [link.there.path for link in sheet.links] == [row.path for row in rows]
 
 
-def test_a_query_names_what_has_its_letters_in_their_order() -> None:
-    assert matches("rn18", "ResNet18.forward")
-    assert matches("", "anything")
-    assert not matches("81", "ResNet18")
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("rn18", ["ResNet18"]),
+        ("NET", ["ResNet18", "Net"]),
+        ("81", []),
+        ("", ["ResNet18", "Net", "Block"]),
+        ("net .", ["ResNet18", "Net"]),
+    ],
+)
+def test_a_query_names_what_has_its_letters_in_their_order(
+    query: str, found: list[str]
+) -> None:
+    names = ["ResNet18", "Net", "Block"]
+    newest = [(Identity("m", name), "/a") for name in names]
+
+    assert [one.name for one in found_listings(query, newest)] == [
+        f"{name}.forward" for name in found
+    ]
 
 
 def test_listings_and_nodes_are_found_by_their_names() -> None:
@@ -229,3 +246,10 @@ def test_listings_and_nodes_are_found_by_their_names() -> None:
         ("block_fc", "call_module", NET.destination(3))
     ]
     assert list(found_nodes("bl", [NET])) == []
+    for query in ("out", "con", "add", "operator", "ret"):
+        one_by_one = [
+            facts.name
+            for facts in NET_LISTING.nodes
+            if re.search(".*".join(query), f"{facts.name} {facts.target}")
+        ]
+        assert [found.name for found in found_nodes(query, [NET])] == one_by_one
