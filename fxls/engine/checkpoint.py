@@ -100,8 +100,6 @@ def _restore_users(node: Node, users: dict[Node, None] | Node | None) -> None:
     current = node._users
     if type(current) is not dict:
         node._users = users
-        if type(users) is dict:
-            node.users = users
         return
     # `users` was read: whoever has it goes on seeing the truth.
     current.clear()

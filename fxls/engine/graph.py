@@ -19,10 +19,10 @@ from fxls.engine.arguments import (
     map_references,
 )
 from fxls.engine.codegen import CodeGen, PythonCode, TransformCode
+from fxls.engine.copying import append_copies, copy_notes, is_blank
 from fxls.engine.names import Namespace, target_name
 from fxls.engine.node import (
     GAP,
-    NOTHING_NOTED,
     Node,
     Target,
     add_uses,
@@ -188,16 +188,29 @@ class Graph:
         type_expr: Any | None,
     ) -> Node:
         """Make a node of checked parts; args and kwargs are immutable already."""
+        name = self._graph_namespace.create_name(name, None)
+        return self._append(op, target, args, kwargs, name, type_expr)
+
+    def _append(
+        self,
+        op: str,
+        target: Target,
+        args: tuple[Argument, ...],
+        kwargs: Any,
+        name: str,
+        type_expr: Any | None,
+    ) -> Node:
+        """Make a node at the insert point whose name is its own."""
         node = Node.__new__(Node)
         node.graph = self
         node._op = op
         node._target = target
         node._args = args
         node._kwargs = kwargs
-        node._name = self._graph_namespace.create_name(name, None)
+        node._name = name
         node._type = type_expr
         node._erased = False
-        node._users = node._frames = node._scope = None
+        node._users = node._meta = node._frames = node._scope = None
         node._last_user = node._line = None
         add_uses(node)
         place = self._insert_point
@@ -285,7 +298,7 @@ class Graph:
             node._name,
             node._type,
         )
-        _copy_notes(node, new)
+        copy_notes(node, new)
         return new
 
     def graph_copy(
@@ -300,14 +313,20 @@ class Graph:
         asked for); the output itself is not copied.
         """
         with collector.paused():
-            for node in g.nodes:
-                if node in val_map:
-                    continue
-                if node._op == "output":
-                    result = map_arg(node._args[0], val_map.__getitem__)
-                    return (result, node) if return_output_node else result
-                val_map[node] = self.node_copy(node, val_map.__getitem__)
-        return None
+            nodes: list[Node] = ordered(g)
+            ops = [None if node in val_map else node._op for node in nodes]
+            end = ops.index("output") if "output" in ops else len(nodes)
+            if is_blank(self) and not val_map and not g._has_given_names:
+                append_copies(nodes[:end], self, val_map)
+            else:
+                for node in nodes[:end]:
+                    if node not in val_map:
+                        val_map[node] = self.node_copy(node, val_map.__getitem__)
+            if end == len(nodes):
+                return None
+            output = nodes[end]
+            result = map_arg(output._args[0], val_map.__getitem__)
+            return (result, output) if return_output_node else result
 
     def erase_node(self, to_erase: Node) -> None:
         """Remove a node that nobody uses; raises RuntimeError while somebody does."""
@@ -494,7 +513,7 @@ class Graph:
             output = new.create_node(
                 "output", "output", (result,), {}, old_output._name, old_output._type
             )
-            _copy_notes(old_output, output)
+            copy_notes(old_output, output)
             val_map[old_output] = output
         for old, made in val_map.items():
             memo[id(old)] = made
@@ -544,16 +563,6 @@ def _order(node: Node) -> int:
 
 def _nothing(_node: Node) -> None:
     return None
-
-
-def _copy_notes(old: Node, new: Node) -> None:
-    """Give a copied node what is known of the one it was copied from."""
-    new._frames = old._frames
-    new._scope = old._scope
-    if old.noted_all() is not NOTHING_NOTED:
-        new.meta = copy.copy(old.meta)
-        if "is_wrapped" in new.meta:
-            new.graph._may_wrap_torch = True
 
 
 def _reaches(module: Any, path: str) -> bool:

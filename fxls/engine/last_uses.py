@@ -23,10 +23,10 @@ def note_last_users(nodes: Iterable[Node]) -> None:
         users = node._users
         if not users:
             last = node
-        elif type(users) is dict:
-            last: Node = max(users, key=_order)
+        elif isinstance(users, Node):
+            last = users
         else:
-            last = cast("Node", users)
+            last = max(users, key=_order)
         node._last_user = last
         last._line = None
 

@@ -44,8 +44,23 @@ class Namespace:
 
     def create_name(self, candidate: str, obj: Any | None) -> str:
         """A free identifier close to `candidate`; for an object always the same one."""
-        if obj is not None and (known := self._names.get(id(obj))) is not None:
-            return known[0]
+        if obj is not None:
+            known = self._names.get(id(obj))
+            if known is not None:
+                return known[0]
+        elif (at := self._last.get(candidate)) is not None:
+            # A base that is taken, the usual case: what `_free` does with it.
+            name = f"{candidate}_{at + 1}"
+            used = self._used
+            if (
+                candidate in used
+                and name not in used
+                and name not in _BUILTINS
+                and candidate[-1] not in _DIGITS
+            ):
+                self._last[candidate] = at + 1
+                used.add(name)
+                return name
         name = self._free(candidate, obj)
         self._used.add(name)
         if obj is not None:
@@ -58,6 +73,20 @@ class Namespace:
     def associate_name_with_obj(self, name: str, obj: Any) -> None:
         """Remember that `name`, handed out before, stands for `obj`."""
         self._names[id(obj)] = (name, obj)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no name was handed out."""
+        return not self._used
+
+    def take(self, names: Iterable[str]) -> None:
+        """Hand out names that are unique and legal, in this order."""
+        self._used.update(names)
+        for name in names:
+            if name[-1] in _DIGITS:
+                base, number = _split(name)
+                if number is not None:
+                    self._last[base] = number
 
     def has_none_of(self, names: Iterable[str]) -> bool:
         """Whether none of these names was handed out."""
@@ -111,7 +140,6 @@ def target_name(target: Callable[..., Any] | str) -> str:
 
 
 _DIGITS = frozenset("0123456789")
-_SUFFIX = re.compile(r"(.+)_(\d+)\Z", re.ASCII | re.DOTALL)
 _OTHER = re.compile(r"[^0-9a-zA-Z_]+")
 _HUMP = re.compile(r"(?<=[a-z])[A-Z]")
 _KEYWORDS = frozenset(keyword.kwlist)
@@ -130,8 +158,10 @@ def identifier(candidate: str) -> str:
 
 
 def _split(name: str) -> tuple[str, int | None]:
-    found = _SUFFIX.match(name)
-    return (name, None) if found is None else (found[1], int(found[2]))
+    base, _, digits = name.rpartition("_")
+    if base and digits.isascii() and digits.isdecimal():
+        return base, int(digits)
+    return name, None
 
 
 def is_illegal(name: str, obj: Any | None) -> bool:

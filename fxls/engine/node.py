@@ -85,6 +85,7 @@ class Node(Reference):
         "_kwargs",
         "_last_user",
         "_line",
+        "_meta",
         "_name",
         "_next",
         "_op",
@@ -95,15 +96,9 @@ class Node(Reference):
         "_type",
         "_users",
         "graph",
-        "meta",
-        "users",
     )
 
     graph: Graph
-    meta: dict[str, Any]
-    """Whatever passes note about the node. Made when first read."""
-    users: dict[Node, None]
-    """The nodes that have this one in their arguments. Made when first read."""
     _op: str
     _target: Target
     _args: tuple[Argument, ...]
@@ -114,6 +109,8 @@ class Node(Reference):
     _next: Node
     _sort_key: int
     _erased: bool
+    _meta: dict[str, Any] | None
+    """What `meta` is, once it was read: most nodes are never asked for it."""
     _users: dict[Node, None] | Node | None
     """None, the only user, or what `users` is: most nodes have one user, and a dict
     each would be a fifth of a graph's memory."""
@@ -146,27 +143,9 @@ class Node(Reference):
         self._prev = self._next = self
         self._sort_key = 0
         self._erased = False
-        self._users = self._frames = self._scope = None
+        self._users = self._meta = self._frames = self._scope = None
         self._last_user = self._line = None
         set_arguments(self, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        """Make `users` and `meta` when they are first read."""
-        if name == "users":
-            users = self._users
-            made = {} if users is None else {cast("Node", users): None}
-            self._users = self.users = made
-            return made
-        if name == "meta":
-            scope = self._scope
-            meta: dict[str, Any] = (
-                {} if scope is None else {"nn_module_stack": scope.module_stack()}
-            )
-            self.meta = meta
-            return meta
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}"
-        )
 
     op = property(attrgetter("_op"), lambda self, op: _retarget(self, op, self._target))
     """The opcode."""
@@ -199,6 +178,28 @@ class Node(Reference):
         lambda self, value: _set_type(self, value),
         doc="The annotation of the value, or None.",
     )
+
+    @property
+    def users(self) -> dict[Node, None]:
+        """The nodes that have this one in their arguments."""
+        users = self._users
+        if type(users) is not dict:
+            self._users = users = {} if users is None else {cast("Node", users): None}
+        return users
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Whatever passes note about the node."""
+        meta = self._meta
+        if meta is None:
+            scope = self._scope
+            meta = {} if scope is None else {"nn_module_stack": scope.module_stack()}
+            self._meta = meta
+        return meta
+
+    @meta.setter
+    def meta(self, meta: dict[str, Any]) -> None:
+        self._meta = meta
 
     @property
     def next(self) -> Node:
@@ -245,10 +246,8 @@ class Node(Reference):
 
     def noted_all(self) -> Mapping[str, Any]:
         """`meta`, or an empty mapping while nobody read it."""
-        try:
-            return _meta_of(self)
-        except AttributeError:
-            return NOTHING_NOTED
+        meta = self._meta
+        return NOTHING_NOTED if meta is None else meta
 
     def prepend(self, x: Node) -> None:
         """Move `x` directly in front of this node."""
@@ -415,10 +414,6 @@ class _Naming(threading.local):
 naming_in_force = _Naming()
 """Set while a CodeGen writes an output, which it may do as it likes."""
 
-_meta_of: Callable[[Node], dict[str, Any]] = cast("Any", Node.meta).__get__
-"""Reads the slot itself: raises AttributeError while it is empty."""
-
-
 NOTHING_NOTED: Mapping[str, Any] = MappingProxyType({})
 """What `noted_all` gives while there is no `meta`."""
 
@@ -470,7 +465,7 @@ def add_uses(user: Node) -> None:
             elif type(users) is dict:
                 users[user] = None
             elif users is not user:
-                a._users = a.users = {cast("Node", users): None, user: None}
+                a._users = {cast("Node", users): None, user: None}
         elif type(a) not in ATOMS:
             for used in references((a,), EMPTY_KWARGS):
                 add_user(used, user)
@@ -508,7 +503,7 @@ def add_user(used: Node, user: Node) -> None:
     elif type(users) is dict:
         users[user] = None
     elif users is not user:
-        used._users = used.users = {cast("Node", users): None, user: None}
+        used._users = {cast("Node", users): None, user: None}
 
 
 def remove_user(used: Node, user: Node) -> None:
