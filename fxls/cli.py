@@ -107,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_trace(commands)
     _add_run(commands)
     _add_list(commands)
+    _add_prune(commands)
     _add_serve(commands)
     return parser
 
@@ -140,25 +141,12 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
 
 # fxls run
 
-_RUN_EPILOG = """\
-examples:
-  fxls run train.py --epochs 3
-  fxls run -m package.train --epochs 3
-  fxls run -m torch.distributed.run --nproc-per-node 2 train.py
-
-The program runs as it would under Python, and ends as it would. Every graph that it
-makes with torch.fx, torch.compile, torch.export or fxls.engine becomes a listing.
-"""
-
 
 def _add_run(commands: _Commands) -> None:
-    parser = _add_command(
-        commands,
-        "run",
-        "run a program, and write the listings of its graphs",
-        _RUN_EPILOG,
-    )
-    parser.usage = "fxls run [-h] [--store FOLDER] {FILE | -m MODULE} [ARGUMENT ...]"
+    from fxls.launch import EPILOG, SUMMARY, USAGE
+
+    parser = _add_command(commands, "run", SUMMARY, EPILOG)
+    parser.usage = USAGE
     parser.set_defaults(command=run, usage=parser)
     _add_store(parser)
 
@@ -425,6 +413,29 @@ def list_(options: argparse.Namespace) -> int:
 
 
 # fxls serve
+
+
+def _add_prune(commands: _Commands) -> None:
+    parser = _add_command(commands, "prune", "delete listings that nobody wants")
+    parser.set_defaults(command=prune)
+    _add_store(parser)
+    for bound, default, what in (("days", 30, "age"), ("megabytes", 256, "size")):
+        text = f"the {what} up to which they stay (default: {default})"
+        parser.add_argument(f"--{bound}", type=_seconds, default=default, help=text)
+
+
+def prune(options: argparse.Namespace) -> int:
+    """`fxls prune`: delete listings by age, and by size; those of today stay."""
+    from fxls import store
+
+    root = options.store or store.locate(Path.cwd())
+    try:
+        pruned = store.prune(root, days=options.days, megabytes=options.megabytes)
+    except store.StoreError as error:
+        _say(f"fxls: error: {error}")
+        return Code.SYSTEM
+    print(f"{pruned} in {root}")
+    return Code.OK
 
 
 def _add_serve(commands: _Commands) -> None:

@@ -11,7 +11,19 @@ from typing import Any, NoReturn, cast
 
 from fxls.store import locate
 
-__all__ = ["become", "split"]
+__all__ = ["EPILOG", "SUMMARY", "USAGE", "become", "split"]
+
+SUMMARY = "run a program, and write the listings of its graphs"
+USAGE = "fxls run [-h] [--store FOLDER] {FILE | -m MODULE} [ARGUMENT ...]"
+EPILOG = """\
+examples:
+  fxls run train.py --epochs 3
+  fxls run -m package.train --epochs 3
+  fxls run -m torch.distributed.run --nproc-per-node 2 train.py
+
+The program runs as it would under Python, and ends as it would. Every graph that it
+makes with torch.fx, torch.compile, torch.export or fxls.engine becomes a listing.
+"""
 
 
 def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
-from fxls.runtime import install
 from fxls.runtime.exported import note_program
+from fxls.runtime.install import store_of_program, torch_fx
 from fxls.runtime.listing_of import listing_of
 from fxls.runtime.torch_fx import TorchFx
 from fxls.runtime.untyped import fx
@@ -32,13 +32,13 @@ def listing_of_module(module: Any) -> Listing:
             f"{type(module).__qualname__} has no graph: give a GraphModule of torch.fx"
             " or fxls.engine, or a program of torch.export"
         )
-    return (install.torch_fx() or _unwritten()).listing(module)
+    return (torch_fx() or _unwritten()).listing(module)
 
 
 def show(module: Any) -> Path:
     """Write the listing of a module, print where it is, and return that."""
     listing = listing_of_module(module)
-    path = install.store_of_program().materialize(listing)
+    path = store_of_program().materialize(listing)
     # In this form a terminal of an editor makes a link of it.
     sys.stdout.write(f"{path}:{listing.definition + 1}\n")
     return path

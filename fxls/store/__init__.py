@@ -7,12 +7,14 @@ never import torch, the engine or the protocol.
 from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
 from fxls.store.log import Revision
 from fxls.store.names import class_name_of, digest_of, locate, uri_of
+from fxls.store.pruning import Pruned, prune
 from fxls.store.store import Changes, Store, Token
 
 __all__ = [
     "Changes",
     "Damaged",
     "NotAListing",
+    "Pruned",
     "Revision",
     "Store",
     "StoreError",
@@ -22,5 +24,6 @@ __all__ = [
     "class_name_of",
     "digest_of",
     "locate",
+    "prune",
     "uri_of",
 ]

@@ -170,3 +170,10 @@ def test_a_table_counts_wide_characters_twice() -> None:
     assert rows(("a", "b"), [("模型", "1"), ("net", "2")]) == (
         "a     b\n模型  1\nnet   2"
     )
+
+
+def test_a_store_is_pruned(fxls: Command) -> None:
+    assert fxls.run("prune") == Ended(
+        0, "0 deleted, 0.0 MB; 0.0 MB stay in FOLDER/.fxls\n", ""
+    )
+    assert fxls.run("prune", "--days", "0").code == 2
