@@ -7,7 +7,6 @@ which the entry stands, so that stack and stepping are those of a program of the
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(entry, str):
         return _refuse(entry)
     path = Path(entry.path)
-    store = os.environ.get("FXLS_STORE") or locate(path)
+    store = options.store or locate(path)
     torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
     try:
         install(store)
@@ -67,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("target", metavar="FILE:EXPRESSION")
+    parser.add_argument(
+        "--store", metavar="FOLDER", help="the folder of listings (default: .fxls)"
+    )
     parser.add_argument(
         "--stop", action="store_true", help="stop on the first line of the code"
     )

@@ -107,15 +107,20 @@ async function resolved(
   }
   const entry = text(given, 'entry');
   const settings = vscode.workspace.getConfiguration('fxls', folder);
-  const store = settings.get<string>('store', '');
+  const env: Record<string, unknown> = { ...environment(given) };
+  const store = env['FXLS_STORE'] ?? settings.get<string>('store', '');
+  const where = store === '' ? {} : { FXLS_STORE: store };
+  const option = store === '' ? [] : ['--store', store];
   return {
     console: 'internalConsole',
     justMyCode: true,
     rules: RULES,
     ...(folder === undefined ? {} : { cwd: folder.uri.fsPath }),
     ...given,
-    ...(entry === undefined ? {} : { module: 'fxls.debug_entry', args: ['--stop', entry] }),
-    env: { ...(store === '' ? {} : { FXLS_STORE: store }), ...environment(given) },
+    ...(entry === undefined
+      ? {}
+      : { module: 'fxls.debug_entry', args: ['--stop', ...option, entry] }),
+    env: { ...env, ...where },
     python,
   };
 }
