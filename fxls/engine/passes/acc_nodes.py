@@ -31,10 +31,10 @@ class FxNetAccNodesFinder:
         operator_support: OperatorSupportBase,
         allow_non_tensor: bool,  # noqa: FBT001 - FX's signature
     ) -> None:
-        self.module = module
-        self.operator_support = operator_support
-        self.allow_non_tensor = allow_non_tensor
         self.acc_nodes: NodeSet = set()
+        self.module = module
+        self.allow_non_tensor = allow_non_tensor
+        self.operator_support = operator_support
         self.tracker = NodeEventTracker(
             int(node_events.TRACKER_MODE), node_events.DUMP_PREFIX
         )

@@ -66,9 +66,8 @@ def get_size_of_all_nodes(
     """
     if args is not None:
         ShapeProp(fx_module).propagate(*args)
-    for node in fx_module.graph.nodes:
-        if node.op == "output":
-            break
+    computed = (node for node in fx_module.graph.nodes if node.op != "output")
+    for node in computed:
         sized: Any = node
         sized.size_bytes = get_size_of_node(fx_module, node)
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import map_arg
@@ -32,6 +32,12 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
+
+_Exclude: TypeAlias = Callable[[NodeList, int, int], None]
+_Export: TypeAlias = Callable[[Tensors, GraphModule, str], None]
+_Compare: TypeAlias = Callable[
+    [TensorOrTensors, TensorOrTensors, Names], tuple[float, bool]
+]
 
 
 class FxNetMinimizerBadModuleError(Exception):
@@ -77,12 +83,10 @@ class _MinimizerBase:
         self,
         module: GraphModule,
         sample_input: Tensors,
-        compare_fn: Callable[
-            [TensorOrTensors, TensorOrTensors, Names], tuple[float, bool]
-        ],
+        compare_fn: _Compare,
         settings: _MinimizerSettingBase,
-        module_exporter: Callable[[Tensors, GraphModule, str], None] | None = None,
-        exclusion_fn: Callable[[NodeList, int, int], None] | None = None,
+        module_exporter: _Export | None = None,
+        exclusion_fn: _Exclude | None = None,
     ) -> None:
         """Run the module once, to know what its values are.
 
@@ -92,18 +96,18 @@ class _MinimizerBase:
         if not isinstance(module, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
             raise AssertionError(f"a GraphModule can be searched, not {type(module)}")
         self.module = module
+        self.settings = settings
         self.sample_input = sample_input
         self.compare_fn = compare_fn
-        self.module_exporter = module_exporter
-        self.settings = settings
         self.exclusion_fn = exclusion_fn
+        self.module_exporter = module_exporter
+        self.iteration = 0
+        self.reports: list[list[str]] = []
+        self.results: dict[Any, Any] = {}
+        """By the names of what was compared: the number for the report."""
         self.a_outputs: dict[str, Any] = {}
         """By the name of a node: its value as `run_a` computed it."""
         self.b_outputs: dict[str, Any] = {}
-        self.results: dict[Any, Any] = {}
-        """By the names of what was compared: the number for the report."""
-        self.reports: list[list[str]] = []
-        self.iteration: int = 0
         self.run_shape_prop()
         self.fusions = FxNetAccFusionsFinder(module, set(self._calls()))()
         inputs = [node.name for node in module.graph.nodes if node.op == "placeholder"]
@@ -151,7 +155,7 @@ class _MinimizerBase:
         self,
         start: str | None = None,
         end: str | None = None,
-        skip_nodes: list[str] | None = None,
+        skip_nodes: Names | None = None,
         find_last_node: bool | None = None,  # noqa: FBT001 - FX's signature
     ) -> NodeSet:
         """The nodes between two that make the results differ, or a run fail.
@@ -293,26 +297,27 @@ class _MinimizerBase:
         `output_names` are the nodes to compare; none are its own results. Raises
         `FxNetMinimizerRunFuncError` or `FxNetMinimizerResultMismatchError`.
         """
+        inputs = self._get_submod_inputs(split_module, submod_name)
         submodule: GraphModule = getattr(split_module, submod_name)
-        a_input, b_input = self._get_submod_inputs(split_module, submod_name)
         if not self.reports:
-            self.reports.append([])
             self.iteration = 1
-        report = self.reports[report_idx if report_idx >= 0 else self.iteration - 1]
+            self.reports.append([])
+        place = self.iteration - 1 if report_idx < 0 else report_idx
+        report = self.reports[place]
         report.append("Run and compare ...")
         if output_names and not self.settings.all_outputs:
             _give(submodule, output_names)
         key: Any = map_arg(submodule.graph.output_node().args, lambda node: node.name)
         with _Running(submod_name, report):
-            a_result = self.run_a(submodule, a_input, report_idx)
-            b_result = self.run_b(submodule, b_input, report_idx)
+            a_result = self.run_a(submodule, inputs[0], report_idx)
+            b_result = self.run_b(submodule, inputs[1], report_idx)
             self._store_outputs(a_result, b_result, submodule)
         number, is_alike = self.compare_fn(a_result, b_result, output_names)
         self.results[key] = number
         report.append(f"Numerical accuracy = {number}")
         if not is_alike:
             report.append(f"Result mismatch for {key}")
-            self._refuse(submodule, a_input, b_input, key)
+            self._refuse(submodule, *inputs, key)
 
     def _refuse(
         self, submodule: GraphModule, a_input: Tensors, b_input: Tensors, key: Any

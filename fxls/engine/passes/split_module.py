@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import torch
 
@@ -18,24 +19,34 @@ from fxls.engine.passes.symbols import Symbols
 
 __all__ = ["Partition", "split_module", "split_module_simple"]
 
+_Names: TypeAlias = dict[str, None]
+"""Names in their order."""
 
+_NumberOf: TypeAlias = Callable[[Node], int]
+
+_Switch: TypeAlias = bool | None
+"""None is off."""
+
+
+@dataclass(eq=False, repr=False)
 class Partition:
     """One part of a graph while it is made; nodes are known by their names."""
 
-    def __init__(self, name: str) -> None:
-        self.name: str = name
-        self.submod_name = f"submod_{name}"
-        self.node_names: list[str] = []
-        self.inputs: dict[str, None] = {}
-        self.outputs: dict[str, None] = {}
-        self.dependencies: dict[str, None] = {}
-        """The parts that this one uses; emptied while the parts are put in order."""
-        self.dependents: dict[str, None] = {}
-        self.graph: Graph = Graph()
-        self.environment: dict[Node, Node] = {}
-        """Node of the whole graph to node of this one."""
-        self.targets: dict[str, Any] = {}
-        """What the nodes call and read, by path."""
+    name: str
+    graph: Graph = field(init=False, default_factory=Graph)
+    node_names: list[str] = field(init=False, default_factory=list[str])
+    inputs: _Names = field(init=False, default_factory=dict[str, None])
+    outputs: _Names = field(init=False, default_factory=dict[str, None])
+    dependencies: _Names = field(init=False, default_factory=dict[str, None])
+    """The parts that this one uses; emptied while the parts are put in order."""
+    dependents: _Names = field(init=False, default_factory=dict[str, None])
+    environment: dict[Node, Node] = field(init=False, default_factory=dict[Node, Node])
+    """Node of the whole graph to node of this one."""
+    targets: dict[str, Any] = field(init=False, default_factory=dict[str, Any])
+    """What the nodes call and read, by path."""
+
+    def __post_init__(self) -> None:
+        self.submod_name = f"submod_{self.name}"
 
     def __repr__(self) -> str:
         return (
@@ -48,10 +59,10 @@ class Partition:
 def split_module(
     m: GraphModule,
     root_m: torch.nn.Module,
-    split_callback: Callable[[Node], int],
+    split_callback: _NumberOf,
     qualname_map: dict[str, str] | None = None,
-    keep_original_order: bool | None = False,  # noqa: FBT001, FBT002 - FX's signature
-    keep_original_node_name: bool | None = False,  # noqa: FBT001, FBT002 - FX's signature
+    keep_original_order: _Switch = False,  # noqa: FBT002 - FX's signature
+    keep_original_node_name: _Switch = False,  # noqa: FBT002 - FX's signature
     keep_original_input_name: bool = True,  # noqa: FBT001, FBT002 - FX's signature
     *,
     partition_affix: str | None = None,
@@ -96,7 +107,7 @@ class _Splitting:
     def __init__(
         self,
         module: GraphModule,
-        number_of: Callable[[Node], int],
+        number_of: _NumberOf,
         paths: dict[str, str],
         *,
         affix: str | None,

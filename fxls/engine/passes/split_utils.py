@@ -6,7 +6,7 @@ import copy
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -137,7 +137,8 @@ class _Splitting:
         """Copy a node into the part of its tag."""
         if not hasattr(node, "tag"):
             raise AssertionError(f"Node has no tag: {node.format_node()}")
-        part = self._part_of_tag[node.tag]
+        tag = cast("Any", node).tag
+        part = self._part_of_tag[tag]
         for used in node.all_input_nodes:
             earlier = self._part_of.get(used)
             if earlier is not None and earlier.order > part.order:
@@ -147,7 +148,7 @@ class _Splitting:
                 )
         self._part_of[node] = part
         made: Any = part.graph.node_copy(node, lambda used: self._input(part, used))
-        made.tag = node.tag
+        made.tag = tag
         self._copies[node] = made
 
     def _input(self, part: Component, used: Node) -> Node:

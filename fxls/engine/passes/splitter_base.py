@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import torch
 
@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
+
+_Inputs: TypeAlias = Sequence[Any]
 
 
 class FxNetSplitterInternalError(Exception):
@@ -156,7 +158,7 @@ class _SplitterBase:
     def __init__(
         self,
         module: GraphModule,
-        sample_input: Sequence[Any],
+        sample_input: _Inputs,
         operator_support: OperatorSupportBase,
         settings: _SplitterSettingBase,
         non_acc_submodule_name: str = "_run_on_cpu_",
@@ -167,9 +169,9 @@ class _SplitterBase:
             raise AssertionError(f"a GraphModule can be split, not {type(module)}")
         self.module = module
         ShapeProp(module).propagate(*sample_input)
-        self.settings = settings
-        self.operator_support = operator_support
         self.sample_input = sample_input
+        self.operator_support = operator_support
+        self.settings = settings
         self.acc_nodes: NodeSet = (
             nodes_finder
             or FxNetAccNodesFinder(module, operator_support, settings.allow_non_tensor)
@@ -181,10 +183,10 @@ class _SplitterBase:
                 self._merge_overlapping_fusions()
         self.deps: dict[Node, NodeSet] = self.find_deps()
         self.update_deps_for_fusions()
-        self.non_acc_submodule_name = non_acc_submodule_name
-        self._node_submodule_map: dict[str, str] = {}
-        self._return_tuple = return_tuple
         self.tags: list[str] = []
+        self.non_acc_submodule_name = non_acc_submodule_name
+        self._return_tuple = return_tuple
+        self._node_submodule_map: dict[str, str] = {}
 
     def __call__(self) -> GraphModule:
         """Split the module."""

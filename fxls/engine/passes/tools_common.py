@@ -96,10 +96,10 @@ class FxNetAccFusionsFinder:
     """
 
     def __init__(self, module: GraphModule, acc_nodes: NodeSet) -> None:
+        self.acc_nodes = acc_nodes
         self.module = module
         self.nodes = list(module.graph.nodes)
-        self.acc_nodes = acc_nodes
-        self.node_index = {node: i for i, node in enumerate(self.nodes)}
+        self.node_index = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
 
     @dataclass
     class FusionGroup:
@@ -107,22 +107,21 @@ class FxNetAccFusionsFinder:
 
         top_node_idx: int
         """The place of its first node in the graph."""
-        nodes: NodeSet
-        inputs: NodeSet
+        nodes: set[Node]
+        inputs: set[Node]
         """The calls outside that its nodes use."""
-        nodes_need_process: NodeSet
+        nodes_need_process: set[Node]
         """Those whose neighbours were not looked at yet."""
 
         def add_node(self, node: Node) -> None:
             """Add a node, unless it is there already."""
-            if node in self.nodes:
-                return
-            self.nodes.add(node)
-            self.nodes_need_process.add(node)
-            self.inputs.discard(node)
-            for used in node.all_input_nodes:
-                if used.op in CALLABLE_NODE_OPS and used not in self.nodes:
-                    self.inputs.add(used)
+            if node not in self.nodes:
+                self.inputs.discard(node)
+                self.nodes.add(node)
+                self.nodes_need_process.add(node)
+                for used in node.all_input_nodes:
+                    if used.op in CALLABLE_NODE_OPS and used not in self.nodes:
+                        self.inputs.add(used)
 
     def recursive_add_node(
         self,

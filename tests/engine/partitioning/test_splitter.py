@@ -15,7 +15,7 @@ from fxls.engine.passes.operator_support import create_op_support
 from fxls.engine.passes.split_utils import split_by_tags
 from tests.engine.partitioning.systems import OURS, System, alike, refused_alike, shown
 
-X = torch.tensor([[-1.0, 2.0, 3.0, -4.0]])
+X: Any = torch.tensor([[-1.0, 2.0, 3.0, -4.0]])
 
 
 class Net(nn.Module):
@@ -39,14 +39,19 @@ class WithScale(Net):
         return super().forward(x), self.scale
 
 
+def is_named(names: set[str]) -> Any:
+    def is_supported(_modules: Any, node: Any) -> bool:
+        return any(name in str(node.target) for name in names)
+
+    return is_supported
+
+
 class Supports:
     """What a case may ask of a system: its splitter with a rule for the nodes."""
 
     def __init__(self, system: System, names: set[str]) -> None:
         support = system.passes("operator_support")
-        self.rule = support.create_op_support(
-            lambda _, node: any(name in str(node.target) for name in names)
-        )
+        self.rule = support.create_op_support(is_named(names))
         self.base = system.passes("splitter_base")
 
     def splitter(self, gm: Any, inputs: Any, **options: Any) -> Any:
@@ -88,6 +93,7 @@ def test_nodes_with_a_tag_become_a_submodule(is_tuple: bool) -> None:
 def test_the_split_module_computes_the_same() -> None:
     program = WithScale()
     gm = symbolic_trace(program)
+    node: Any
     for node in gm.graph.nodes:
         node.tag = TAGS.get(node.name, "c")
     made: Any = split_by_tags(gm, ["a", "b", "c"])
@@ -273,7 +279,7 @@ def test_inputs_of_submodules_are_taken_while_the_model_runs() -> None:
     class Inplace(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.inner = nn.ReLU(inplace=True)
+            self.inner: Any = nn.ReLU(inplace=True)
 
         def forward(self, x: Any) -> Any:
             return self.inner(x)
@@ -297,7 +303,8 @@ def test_options_of_the_program_go_first(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("sys.argv", given)
 
     def case(system: System) -> Any:
-        return vars(system.passes("splitter_base")._SplitterSettingBase(3))
+        settings: Any = system.passes("splitter_base")._SplitterSettingBase(3)
+        return dict(settings.__dict__)
 
     assert alike(case)["min_acc_module_size"] == 7
 
@@ -333,9 +340,7 @@ def test_a_preview_says_how_the_parts_run(capsys: pytest.CaptureFixture[str]) ->
                 raise RuntimeError("no neg here")
             return mod
 
-    rule = create_op_support(
-        lambda _, node: any(name in str(node.target) for name in ("first", "neg"))
-    )
+    rule = create_op_support(is_named({"first", "neg"}))
     settings = splitter_base._SplitterSettingBase()  # pyright: ignore[reportPrivateUsage]  # FX's name
     gm = symbolic_trace(Net())
     report = Failing(gm, (X,), rule, settings).split_preview()

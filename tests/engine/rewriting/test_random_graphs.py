@@ -150,12 +150,16 @@ def is_well_formed(graph: Any) -> bool:
 
 @pytest.mark.slow
 @given(rewritings(), st.booleans())
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=400,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 def test_random_patterns_are_replaced_alike(
     case: tuple[Spec, Spec, Spec], ignores: bool
 ) -> None:
     program, pattern, replacement = case
-    options = {"ignore_literals": ignores}
+    options: dict[str, Any] = {"ignore_literals": ignores}
     expected = their_result(program, pattern, replacement, options)
     gm = GraphModule(torch.nn.Module(), program.built(Graph))
     before = str(gm.graph)
@@ -179,7 +183,11 @@ def test_random_patterns_are_replaced_alike(
 
 @pytest.mark.slow
 @given(programs(), patterns().filter(Spec.is_alive), st.booleans(), st.booleans())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 def test_random_matches_are_found_alike(
     program: Spec, pattern: Spec, removes: bool, placeholders: bool
 ) -> None:
@@ -204,7 +212,11 @@ def test_random_matches_are_found_alike(
 
 @pytest.mark.slow
 @given(programs(), programs())
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 def test_a_graph_matches_itself_alone(first: Spec, second: Spec) -> None:
     assume(first.is_alive() and second.is_alive())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import Node
@@ -12,6 +13,9 @@ from fxls.engine.passes.utils.fuser_utils import fuse_by_partitions
 from fxls.engine.targets import qualified_name
 
 __all__ = ["CapabilityBasedPartitioner", "Partition"]
+
+_Operations: TypeAlias = Sequence[str]
+"""Functions by their qualified names."""
 
 
 class Partition:
@@ -23,8 +27,8 @@ class Partition:
         nodes: Iterable[Node] | None = None,
         node_orders: Iterable[int] | None = None,
     ) -> None:
-        self.id = id
         self.nodes: dict[Node, int | None] = {}
+        self.id = id
         if nodes is None:
             return
         given = list(nodes)
@@ -70,16 +74,16 @@ class CapabilityBasedPartitioner:
         graph_module: GraphModule,
         operator_support: OperatorSupportBase,
         allows_single_node_partition: bool = False,  # noqa: FBT001, FBT002 - FX's signature
-        non_compute_ops: Sequence[str] | None = None,
-        allowed_single_node_partition_ops: Sequence[str] | None = None,
+        non_compute_ops: _Operations | None = None,
+        allowed_single_node_partition_ops: _Operations | None = None,
         skip_horizontal_fusion: bool = False,  # noqa: FBT001, FBT002 - FX's signature
     ) -> None:
         self.graph_module = graph_module
         self.operator_support = operator_support
-        self.allows_single_node_partition = allows_single_node_partition
-        self.non_compute_ops = non_compute_ops or []
-        self.allowed_single_node_partition_ops = allowed_single_node_partition_ops or []
         self.skip_horizontal_fusion = skip_horizontal_fusion
+        self.allows_single_node_partition = allows_single_node_partition
+        self.allowed_single_node_partition_ops = allowed_single_node_partition_ops or []
+        self.non_compute_ops = non_compute_ops or []
 
     def propose_partitions(self) -> list[Partition]:
         """The parts, each with its nodes in the order of the graph."""

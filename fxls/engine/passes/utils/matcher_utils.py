@@ -81,11 +81,11 @@ class SubgraphMatcher:
         `match_output` and `match_placeholder` compare those nodes too, as for whole
         graphs; `ignore_literals` lets values differ that are no nodes.
         """
-        self.pattern = pattern
-        self.match_output = match_output
-        self.match_placeholder = match_placeholder
-        self.remove_overlapping_matches = remove_overlapping_matches
         self.ignore_literals = ignore_literals
+        self.remove_overlapping_matches = remove_overlapping_matches
+        self.match_placeholder = match_placeholder
+        self.match_output = match_output
+        self.pattern = pattern
         if not len(pattern.nodes):
             raise ValueError("an empty pattern matches nothing: it has no nodes")
         for node in pattern.nodes:
