@@ -28,7 +28,7 @@ MOST_TYPE_IGNORES = 60
 """A ceiling that only goes down: torch's untyped API forces each of them."""
 
 MOST_LINES = 500
-LONGER = {"fxls/engine/graph.py": 650, "fxls/engine/node.py": 560}
+LONGER = {"fxls/engine/graph.py": 600, "fxls/engine/node.py": 570}
 """Files that may be longer: FX's API puts all of a graph, or a node, into one class."""
 
 BANNED = re.compile(

@@ -22,18 +22,17 @@ from fxls.engine.codegen import CodeGen, PythonCode, TransformCode
 from fxls.engine.copying import append_copies, copy_notes, is_blank
 from fxls.engine.names import Namespace, target_name
 from fxls.engine.node import (
-    GAP,
     Node,
     Target,
     add_uses,
     check_op_and_target,
     freeze_kwargs,
-    has_users,
-    link_before,
     map_arg,
     remove_uses,
 )
 from fxls.engine.node_list import NodeList, Order, ordered
+from fxls.engine.order import GAP, link_before
+from fxls.engine.users import has_users
 
 if TYPE_CHECKING:
     from types import TracebackType

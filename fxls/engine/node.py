@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -20,6 +20,8 @@ from fxls.engine.arguments import (
     references,
 )
 from fxls.engine.immutable_collections import immutable_dict
+from fxls.engine.order import link_before, unlink
+from fxls.engine.users import add_user, forget_last_user, remove_user, users_of
 
 if TYPE_CHECKING:
     import torch
@@ -45,9 +47,6 @@ OPCODES = frozenset(
     }
 )
 """What a node can do; ``root`` is the graph's own sentinel and never listed."""
-
-GAP = 1 << 20
-"""The distance between the order labels of nodes that were appended one by one."""
 
 
 def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
@@ -257,7 +256,7 @@ class Node(Reference):
             )
         if x is self:
             return
-        _unlink(x)
+        unlink(x)
         link_before(x, self)
         for used in x.all_input_nodes:
             forget_last_user(used)
@@ -491,93 +490,6 @@ def remove_uses(user: Node) -> None:
     if user._kwargs:
         for used in references((), user._kwargs):
             remove_user(used, user)
-
-
-def add_user(used: Node, user: Node) -> None:
-    """Note that `user` has `used` in its arguments."""
-    if used._last_user is not None:
-        forget_last_user(used)
-    users = used._users
-    if users is None:
-        used._users = user
-    elif type(users) is dict:
-        users[user] = None
-    elif users is not user:
-        used._users = {cast("Node", users): None, user: None}
-
-
-def remove_user(used: Node, user: Node) -> None:
-    """Note that `user` has `used` in its arguments no more."""
-    if used._last_user is not None:
-        forget_last_user(used)
-    users = used._users
-    if users is user:
-        used._users = None
-    elif type(users) is dict:
-        users.pop(user, None)
-
-
-def forget_last_user(used: Node) -> None:
-    """Note that another node may be the last user, which the line of the old one says."""
-    last = used._last_user
-    used._last_user = None
-    if last is not None:
-        last._line = None
-
-
-def has_users(node: Node) -> bool:
-    """Whether any node uses this one, without making `users`."""
-    return bool(node._users)
-
-
-def users_of(node: Node) -> Iterable[Node]:
-    """The users of a node, without making `users`; not while they change."""
-    users = node._users
-    if users is None:
-        return ()
-    return users if type(users) is dict else (cast("Node", users),)
-
-
-def link_before(node: Node, place: Node) -> None:
-    """Put an unlinked node in front of another one of the same graph."""
-    before = place._prev
-    root = node.graph._root
-    if place is root:
-        node._sort_key = before._sort_key + GAP
-    elif before is root:
-        node._sort_key = place._sort_key - GAP
-    else:
-        if place._sort_key - before._sort_key < 2:
-            _make_room(before, root)
-        node._sort_key = (before._sort_key + place._sort_key) >> 1
-    node._prev = before
-    node._next = place
-    before._next = place._prev = node
-
-
-def _unlink(node: Node) -> None:
-    node._prev._next = node._next
-    node._next._prev = node._prev
-
-
-def _make_room(node: Node, root: Node) -> None:
-    """Spread the labels behind `node` over the shortest run that is sparse enough.
-
-    A run of j labels is sparse when it spans more than j squared; relabelling it leaves
-    gaps, so insertions at one place cost O(log n) each (Dietz and Sleator, 1987).
-    """
-    key = node._sort_key
-    count = 1
-    end = node._next
-    while end is not root and end._sort_key - key <= count * count:
-        count += 1
-        end = end._next
-    step = GAP if end is root else (end._sort_key - key) // count
-    at = node._next
-    while at is not end:
-        key += step
-        at._sort_key = key
-        at = at._next
 
 
 def _retarget(node: Node, op: str, target: Target) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fxls.engine.node import users_of
+from fxls.engine.users import users_of
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph

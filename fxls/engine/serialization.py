@@ -24,10 +24,11 @@ from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from fxls.engine import origin
 from fxls.engine.arguments import EMPTY_KWARGS, Reference, map_aggregate, references
 from fxls.engine.names import Namespace
-from fxls.engine.node import Node, add_user, freeze_kwargs
+from fxls.engine.node import Node, freeze_kwargs
 from fxls.engine.origin import Merged, RawOrigin
 from fxls.engine.scope import ScopeSnapshot
 from fxls.engine.targets import qualified_name
+from fxls.engine.users import add_user
 from fxls.listing import Place
 
 if TYPE_CHECKING:

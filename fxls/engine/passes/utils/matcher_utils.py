@@ -13,7 +13,8 @@ from torch._ops import OpOverload
 from fxls.engine import attributes, reach
 from fxls.engine.arguments import Argument
 from fxls.engine.graph import Graph
-from fxls.engine.node import Node, users_of
+from fxls.engine.node import Node
+from fxls.engine.users import users_of
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 

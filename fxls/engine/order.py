@@ -1,0 +1,56 @@
+"""The order of the nodes of a graph: a linked list with labels that compare in O(1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fxls.engine.node import Node
+
+__all__ = ["GAP", "link_before", "unlink"]
+
+GAP = 1 << 20
+"""The distance between the order labels of nodes that were appended one by one."""
+
+
+def link_before(node: Node, place: Node) -> None:
+    """Put an unlinked node in front of another one of the same graph."""
+    before = place._prev
+    root = node.graph._root
+    if place is root:
+        node._sort_key = before._sort_key + GAP
+    elif before is root:
+        node._sort_key = place._sort_key - GAP
+    else:
+        if place._sort_key - before._sort_key < 2:
+            _make_room(before, root)
+        node._sort_key = (before._sort_key + place._sort_key) >> 1
+    node._prev = before
+    node._next = place
+    before._next = place._prev = node
+
+
+def unlink(node: Node) -> None:
+    """Take a node out of the order; it still knows where it was."""
+    node._prev._next = node._next
+    node._next._prev = node._prev
+
+
+def _make_room(node: Node, root: Node) -> None:
+    """Spread the labels behind `node` over the shortest run that is sparse enough.
+
+    A run of j labels is sparse when it spans more than j squared; relabelling it leaves
+    gaps, so insertions at one place cost O(log n) each (Dietz and Sleator, 1987).
+    """
+    key = node._sort_key
+    count = 1
+    end = node._next
+    while end is not root and end._sort_key - key <= count * count:
+        count += 1
+        end = end._next
+    step = GAP if end is root else (end._sort_key - key) // count
+    at = node._next
+    while at is not end:
+        key += step
+        at._sort_key = key
+        at = at._next
