@@ -335,7 +335,9 @@ def _code_after_edit(fx: Fx, model: nn.Module) -> Prepare:
 
 def _edit(graph: Any) -> Callable[[], None]:
     """Changes one node in the middle to and fro."""
-    calls = [node for node in graph.nodes if node.op in ("call_function", "call_module")]
+    calls = [
+        node for node in graph.nodes if node.op in ("call_function", "call_module")
+    ]
     node = calls[len(calls) // 2]
     args = node.args
 
@@ -464,7 +466,7 @@ def _deepcopy_and_run(fx: Fx, model: nn.Module) -> Prepare:
 
 def _pickle(fx: Fx, model: nn.Module) -> Prepare:
     module = fx.symbolic_trace(model)
-    return lambda: lambda: pickle.loads(pickle.dumps(module))  # noqa: S301
+    return lambda: lambda: pickle.loads(pickle.dumps(module))
 
 
 def _interpret(fx: Fx, model: nn.Module) -> Prepare:
@@ -580,8 +582,8 @@ def _find(fx: Fx, count: int) -> Prepare:
 
 def _find_unsorted(fx: Fx, count: int) -> Prepare:
     graph, _ = _nodes(fx, count)
-    return lambda: lambda: graph.find_nodes(
-        op="call_function", target=torch.relu, sort=False
+    return lambda: (
+        lambda: graph.find_nodes(op="call_function", target=torch.relu, sort=False)
     )
 
 

@@ -41,9 +41,7 @@ class Comparison:
     pairs: int
 
 
-def compare(
-    theirs: Prepare, ours: Prepare, *, pairs: int, repeats: bool
-) -> Comparison:
+def compare(theirs: Prepare, ours: Prepare, *, pairs: int, repeats: bool) -> Comparison:
     """Time both in turns; `repeats` says that what is timed may be called again."""
     loops = _loops(theirs, ours) if repeats else 1
     times: list[tuple[float, float]] = []

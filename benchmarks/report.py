@@ -80,12 +80,12 @@ def limits_table(found: Limits) -> str:
     return "\n".join(lines)
 
 
-def write(
-    rows: Sequence[tuple[Case, Comparison]], found: Limits, machine: str
-) -> None:
+def write(rows: Sequence[tuple[Case, Comparison]], found: Limits, machine: str) -> None:
     """Put the tables into docs/performance.md, between its markers."""
     text = PAGE.read_text()
-    inside = "\n\n".join([f"Measured with {machine}.", table(rows), limits_table(found)])
+    inside = "\n\n".join(
+        [f"Measured with {machine}.", table(rows), limits_table(found)]
+    )
     between = re.compile(f"{re.escape(_BEGIN)}.*{re.escape(_END)}", re.DOTALL)
     assert between.search(text), f"{PAGE} has no markers"
     PAGE.write_text(between.sub(lambda _: f"{_BEGIN}\n{inside}\n{_END}", text))
@@ -94,11 +94,15 @@ def write(
 def _time(seconds: float) -> str:
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if seconds * factor >= 1:
-            break
-    else:
-        unit, factor = "ns", 1e9
-    return f"{seconds * factor:.3g} {unit}"
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:.0f}x" if ratio >= 100 else f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.1f}x"
+    return (
+        f"{ratio:.0f}x"
+        if ratio >= 100
+        else f"{ratio:.2g}x"
+        if ratio < 10
+        else f"{ratio:.1f}x"
+    )
