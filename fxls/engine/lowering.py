@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import torch
@@ -102,7 +102,7 @@ def proxies_in(a: object) -> Iterator[Proxy]:
 
 
 def _tuple(tracer: TracerBase, a: tuple[Any, ...]) -> Argument:
-    parts = [tracer.create_arg(x) for x in a]
+    parts = _parts(tracer, a)
     kind = type(a)
     if hasattr(kind, "_fields"):
         return kind(*parts)
@@ -110,7 +110,19 @@ def _tuple(tracer: TracerBase, a: tuple[Any, ...]) -> Argument:
 
 
 def _list(tracer: TracerBase, a: list[Any]) -> Argument:
-    return [tracer.create_arg(x) for x in a]
+    return _parts(tracer, a)
+
+
+def _parts(tracer: TracerBase, a: Sequence[Any]) -> list[Argument]:
+    if tracer._has_own_steps:
+        return [tracer.create_arg(x) for x in a]
+    parts: list[Argument] = []
+    for x in a:
+        if type(x) in ATOMS:
+            parts.append(x)
+        else:
+            parts.append(x.node if isinstance(x, Traced) else tracer.create_arg(x))
+    return parts
 
 
 def _dict(tracer: TracerBase, a: dict[Any, Any]) -> Argument:
@@ -135,7 +147,7 @@ def _key(tracer: TracerBase, key: Any) -> Argument:
 
 
 def _slice(tracer: TracerBase, a: slice) -> Argument:
-    return slice(*[tracer.create_arg(x) for x in (a.start, a.stop, a.step)])
+    return slice(*_parts(tracer, (a.start, a.stop, a.step)))
 
 
 def _range(tracer: TracerBase, a: range) -> Argument:

@@ -130,13 +130,15 @@ def snake_case(name: str) -> str:
 
 def target_name(target: Callable[..., Any] | str) -> str:
     """What a node is called after its target, before it is made unique."""
-    if isinstance(target, str):
+    if not isinstance(target, str):
+        return snake_case(target.__name__)
+    known = _named.get(target)
+    if known is None:
         name = target
         if name.startswith("__") and name.endswith("__"):
             name = name[2:-2]
-    else:
-        name = target.__name__
-    return snake_case(name)
+        known = _named[target] = snake_case(name)
+    return known
 
 
 _DIGITS = frozenset("0123456789")
@@ -145,6 +147,7 @@ _HUMP = re.compile(r"(?<=[a-z])[A-Z]")
 _KEYWORDS = frozenset(keyword.kwlist)
 _BUILTINS = vars(builtins)
 _snake_cased: dict[str, str] = {}
+_named: dict[str, str] = {}
 
 
 def _parted(found: re.Match[str]) -> str:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxls.engine import active
+from fxls.engine.proxy import SIMPLE, Args, Kwargs
+from fxls.engine.scope import ScopeSnapshot
 from fxls.engine.wrap import recorder_of, wrapped_globals
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class Session:
         *,
         has_own_call: bool,
         has_own_getattr: bool,
+        has_own_leaves: bool,
     ) -> None:
         self.tracer = tracer
         self.parameter_proxies: dict[str, Proxy] = {}
@@ -48,9 +51,24 @@ class Session:
         """Whether the tracer overrides `call_module`."""
         self.has_own_getattr = has_own_getattr
         """Whether the tracer overrides `getattr`."""
+        self._has_own_leaves = has_own_leaves
+        """Whether the tracer overrides `is_leaf_module`, or a step of making a node."""
+        self._leaves: dict[type, bool] = {}
         self._autowrapped = autowrapped
         self._seen: set[int] = set()
         self._seen_classes: set[type] = set()
+
+    def is_plain_leaf(
+        self, module: torch.nn.Module, path: str, args: Args, kwargs: Kwargs
+    ) -> bool:
+        """Whether a call is one node, of which every step is the engine's own."""
+        if self._has_own_leaves or kwargs or not SIMPLE.issuperset(map(type, args)):
+            return False
+        kind = type(module)
+        known = self._leaves.get(kind)
+        if known is None:
+            known = self._leaves[kind] = self.tracer.is_leaf_module(module, path)
+        return known
 
     def autowrap(self, namespace: dict[str, Any]) -> None:
         """Replace the autowrapped functions that a namespace holds; once for each."""
@@ -113,12 +131,8 @@ class ModuleCall:
     __slots__ = ("_outer", "_tracer")
 
     def __init__(self, tracer: Tracer, module: torch.nn.Module, path: str) -> None:
-        calls = tracer.num_calls
-        count = calls.get(path, 0)
-        calls[path] = count + 1
         kind = type(module)
-        stack = tracer.module_stack
-        stack[f"{path}@{count}" if count else path] = (path, kind)
+        tracer.module_stack[_key(tracer, path)] = (path, kind)
         scope = tracer.scope
         self._tracer = tracer
         self._outer = (scope.module_path, scope.module_type)
@@ -132,6 +146,14 @@ class ModuleCall:
         self._tracer.module_stack.popitem()
         scope = self._tracer.scope
         scope.module_path, scope.module_type = self._outer
+
+
+def _key(tracer: Tracer, path: str) -> str:
+    """Under which name a call stands in the module stack."""
+    calls = tracer.num_calls
+    count = calls.get(path, 0)
+    calls[path] = count + 1
+    return f"{path}@{count}" if count else path
 
 
 def call_module(module: torch.nn.Module, /, *args: Any, **kwargs: Any) -> Any:
@@ -155,6 +177,13 @@ def call_module(module: torch.nn.Module, /, *args: Any, **kwargs: Any) -> Any:
         # What Tracer.call_module does, without its frames: they would end the
         # recursion at two thirds of the depth.
         path = tracer.path_of_module(module)
+        if session.is_plain_leaf(module, path, args, kwargs):
+            # Nobody could see the scope and the stack change, which takes half of the
+            # time that such a call costs.
+            outer = tracer.module_stack.snapshot  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]  # a ModuleStack, as no step is overridden
+            entry = (path, type(module))
+            scope = ScopeSnapshot(outer, _key(tracer, path), entry)  # pyright: ignore[reportUnknownArgumentType]  # the same
+            return tracer.record_leaf(path, args, scope, trail.caller)
         with ModuleCall(tracer, module, path):
             if tracer.is_leaf_module(module, path):
                 return tracer.create_proxy("call_module", path, args, kwargs)

@@ -22,7 +22,13 @@ from fxls.engine.names import target_name
 from fxls.engine.node import Node, Target, check_op_and_target, freeze, freeze_kwargs
 from fxls.engine.operator_schemas import check_for_mutable_operation
 from fxls.engine.origin import RawOrigin
-from fxls.engine.scope import ModuleStack, Scope, ScopeContextManager, snapshot_of
+from fxls.engine.scope import (
+    ModuleStack,
+    Scope,
+    ScopeContextManager,
+    ScopeSnapshot,
+    snapshot_of,
+)
 from fxls.engine.targets import OPERATORS
 from fxls.engine.trail import Trail, innermost, source_frame
 
@@ -143,22 +149,7 @@ class TracerBase:
 
         # The same steps without the calls of methods that nobody overrides.
         check_op_and_target(kind, target)
-        nodes = tuple(
-            [
-                a.node
-                if type(a) is Proxy
-                else (a if type(a) in _ATOMS else self.create_arg(a))
-                for a in args
-            ]
-        )
-        node = self.graph._add(
-            kind,
-            target,
-            freeze(nodes),
-            freeze_kwargs(self.create_arg(kwargs)) if kwargs else EMPTY_KWARGS,
-            target_name(target) if name is None else name,
-            type_expr,
-        )
+        node = self._append(kind, target, args, kwargs, name, type_expr)
         node._scope = self.module_stack.snapshot  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a ModuleStack, or _has_own_steps
         trail = self._trail
         if trail is not None:
@@ -170,7 +161,50 @@ class TracerBase:
             node._frames = trail.here(frame)
         if traceback.is_preserving():
             traceback.annotate_node(node)
-        return Proxy(node, self) if proxy_factory_fn is None else proxy_factory_fn(node)
+        if proxy_factory_fn is not None:
+            return proxy_factory_fn(node)
+        return _proxy(node, self)
+
+    def record_leaf(
+        self, path: str, args: Args, scope: ScopeSnapshot, frames: RawOrigin | None
+    ) -> Proxy:
+        """What `create_proxy` does for the call of a module, when nobody overrides it.
+
+        All of `args` are `SIMPLE`.
+        """
+        node = self._append("call_module", path, args, {})
+        node._scope = scope
+        node._frames = frames
+        if traceback.is_preserving():
+            traceback.annotate_node(node)
+        return _proxy(node, self)
+
+    def _append(
+        self,
+        op: str,
+        target: Target,
+        args: Args,
+        kwargs: Kwargs,
+        name: str | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """Append a node by the steps as they are here."""
+        nodes: list[Argument] = []
+        for a in args:
+            if type(a) is Proxy:
+                nodes.append(a.node)
+            elif type(a) in _ATOMS:
+                nodes.append(a)
+            else:
+                nodes.append(freeze(self.create_arg(a)))
+        return self.graph._add(
+            op,
+            target,
+            tuple(nodes),
+            freeze_kwargs(self.create_arg(kwargs)) if kwargs else EMPTY_KWARGS,
+            target_name(target) if name is None else name,
+            type_expr,
+        )
 
     def create_arg(self, a: Any) -> Argument:
         """What stands in a node for a value of the program; may append nodes.
@@ -409,7 +443,17 @@ def assert_fn(x: object) -> None:
         raise AssertionError("Assertion failed")
 
 
+def _proxy(node: Node, tracer: TracerBase) -> Proxy:
+    """What ``Proxy(node, tracer)`` gives, in half of the time: without `__init__`."""
+    proxy = object.__new__(Proxy)
+    proxy.tracer = tracer
+    proxy.node = node
+    return proxy
+
+
 _ATOMS = lowering.ATOMS
+SIMPLE = frozenset({*_ATOMS, Proxy})
+"""Exact types of values that become arguments of a node without a node of their own."""
 _PROXYLESS = frozenset({*_ATOMS, torch.Tensor, torch.nn.Parameter})
 """Exact types in which no proxy can stand."""
 

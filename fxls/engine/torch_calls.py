@@ -24,7 +24,7 @@ class TorchCall(NamedTuple):
     op: str
     target: Any
     name: str | None = None
-    """What the node is called; None for the name that its target gives."""
+    """What the node of a call_function is called; its target gives other names."""
     owner: Any = None
     """The first argument to add: the object whose method it is."""
     takes_functions: bool = False
@@ -71,11 +71,10 @@ def _call(function: Any) -> TorchCall:
         return TorchCall("call_method", function.name, owner=function.owner)
     if cast("Any", torch.overrides).is_tensor_method_or_property(function):
         return TorchCall("call_method", function.__name__)
-    # A name with dunders loses them in a node's name, which a function's would not.
-    name = target_name(function.__name__)
     return TorchCall(
         "call_function",
         function,
-        name if name != target_name(function) else None,
+        # As a text it loses its dunders, which it would not as that of a function.
+        target_name(function.__name__),
         takes_functions=isinstance(function, HigherOrderOperator),
     )

@@ -117,6 +117,7 @@ class Tracer(TracerBase):
             frozenset(map(id, self._autowrap_functions)),
             has_own_call=self._is_own("call_module"),
             has_own_getattr=self._is_own("getattr"),
+            has_own_leaves=any(map(self._is_own, ("is_leaf_module", *_STEPS))),
         )
         reads_attributes = (
             session.has_own_getattr
@@ -356,7 +357,10 @@ _BOUNDARIES = (
 
 _STEPS = ("create_arg", "create_node", "create_proxy", "proxy")
 
-_STOCK = {name: getattr(Tracer, name) for name in (*_STEPS, "call_module", "getattr")}
+_STOCK = {
+    name: getattr(Tracer, name)
+    for name in (*_STEPS, "call_module", "getattr", "is_leaf_module")
+}
 
 _CONTAINERS = frozenset({tuple, list, dict, slice})
 

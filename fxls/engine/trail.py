@@ -52,10 +52,13 @@ class Trail:
     def here(self, frame: FrameType | None) -> RawOrigin | None:
         """The origin of what `frame` is doing at this moment."""
         function = self.function
+        if frame is function and frame is not None:
+            # The usual node, made directly in the function.
+            return (frame.f_code, frame.f_lasti, self.caller)
         own: list[FrameType] = []
         while frame is not None:
             if frame is function:
-                if not own:  # the usual node, made directly in the function
+                if not own:
                     return (frame.f_code, frame.f_lasti, self.caller)
                 own.append(frame)
                 break
