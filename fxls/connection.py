@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol, cast
 
 from lsprotocol import types as lsp
 from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from fxls import __version__
 from fxls.entry import Entry
@@ -26,6 +25,7 @@ from fxls.ide.sheets import Sheet
 from fxls.library import virtual_uri
 from fxls.listing import Failure, Reason
 from fxls.lsp import custom, from_lsp
+from fxls.lsp.protocol import ListingProtocol
 from fxls.lsp.settings import Settings
 from fxls.lsp.to_lsp import Client
 from fxls.lsp.uris import SCHEME, path_of, uri_of
@@ -66,26 +66,6 @@ class Asked(NamedTuple):
     """The listing, when the place is in one; else it is in a source."""
 
 
-class _Protocol(LanguageServerProtocol):
-    """The protocol of pygls, with what that leaves out."""
-
-    @lsp_method(lsp.INITIALIZE)
-    def lsp_initialize(
-        self, params: lsp.InitializeParams
-    ) -> Generator[Any, Any, lsp.InitializeResult]:
-        result = yield from super().lsp_initialize(params)
-        workspace = result.capabilities.workspace
-        assert workspace is not None
-        # pygls 2.1 answers the request, and does not say so.
-        workspace.text_document_content = lsp.TextDocumentContentOptions([SCHEME])
-        return result
-
-    def _handle_cancel_notification(self, msg_id: str | int) -> None:
-        super()._handle_cancel_notification(msg_id)
-        assert isinstance(self._server, Server)
-        self._server.cancel(msg_id)
-
-
 class Server(LanguageServer):
     """The connection to one client."""
 
@@ -96,8 +76,10 @@ class Server(LanguageServer):
             "fxls",
             __version__,
             lsp.TextDocumentSyncKind.Full,
-            protocol_cls=_Protocol,
+            protocol_cls=ListingProtocol,
         )
+        assert isinstance(self.protocol, ListingProtocol)
+        self.protocol.on_cancel = self.cancel
         traces = Traces(self._on_printed, self._on_health)
         self.session = Session(settings, self._open_text, traces)
         self.client = Client()

@@ -18,6 +18,7 @@ from fxls.connection import Server
 from fxls.faults import guarded, guarded_task
 from fxls.handlers import actions, documents, life, questions, structure
 from fxls.lsp import custom
+from fxls.lsp.protocol import quietly
 from fxls.lsp.settings import Settings
 from fxls.lsp.structure import LEGEND
 
@@ -104,7 +105,7 @@ def make_server(settings: Settings) -> Server:
 
 def serve_stdio(*, store: str | None = None) -> None:
     """Serve the client at the other end of standard input and output."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    _log_to_stderr()
     answers = os.fdopen(os.dup(1), "wb")
     # Whatever prints, a library or a child, must not reach the protocol.
     os.dup2(2, 1)
@@ -114,7 +115,12 @@ def serve_stdio(*, store: str | None = None) -> None:
 
 def serve_tcp(host: str, port: int, *, store: str | None = None) -> None:
     """Serve the first client that connects."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    _log_to_stderr()
     # It says which port it got when it was asked for any.
     logging.getLogger("pygls.server").setLevel(logging.INFO)
     make_server(Settings(store=store)).start_tcp(host, port)
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(quietly)

@@ -56,8 +56,14 @@ class LspClient:
         self._messages: queue.Queue[Json] = queue.Queue()
         self._kept: list[Json] = []
         self._ids = 0
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
+        self._errors = b""
+        self._readers = [
+            threading.Thread(target=self._read),
+            # A server whose standard error nobody reads stops when the pipe is full.
+            threading.Thread(target=self._read_errors),
+        ]
+        for reader in self._readers:
+            reader.start()
 
     def initialize(
         self,
@@ -140,12 +146,12 @@ class LspClient:
         """Shut the server down; returns what it wrote to standard error."""
         self.request("shutdown", None)
         self.notify("exit", None)
-        stderr = self.process.stderr
-        assert stderr is not None
         self._writing.close()
-        errors = stderr.read().decode()
-        assert self.process.wait(_PATIENCE) == 0, errors
-        self._reader.join(_PATIENCE)
+        code = self.process.wait(_PATIENCE)
+        for reader in self._readers:
+            reader.join(_PATIENCE)
+        errors = self._errors.decode()
+        assert code == 0, errors
         while not self._messages.empty():
             self._kept.append(self._messages.get())
         left = [message for message in self._kept if message is not None]
@@ -156,10 +162,17 @@ class LspClient:
         """Free what the process holds, also when the test failed."""
         self.process.kill()
         self.process.wait()
-        self._reader.join()
+        for reader in self._readers:
+            reader.join()
         assert self.process.stderr is not None
         for stream in (self._reading, self._writing, self.process.stderr):
             stream.close()
+
+    def unread(self) -> list[Json]:
+        """Take all that came, for a test that does not say what comes."""
+        self.request("workspace/symbol", {"query": "nothing has this name"})
+        kept, self._kept = self._kept, []
+        return kept
 
     def _take(self, wanted: Callable[[Json], bool]) -> Json:
         for kept in self._kept:
@@ -177,6 +190,11 @@ class LspClient:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         self._writing.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         self._writing.flush()
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self._errors += line
 
     def _read(self) -> None:
         stream = self._reading

@@ -1,0 +1,80 @@
+"""The protocol of pygls, and what version 2.1 of that leaves out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+from fxls.lsp.uris import SCHEME
+
+__all__ = ["ListingProtocol", "quietly"]
+
+_log = logging.getLogger(__name__)
+
+_Number = int | str
+
+_NOT_INITIALIZED = lsp.ResponseError(
+    lsp.ErrorCodes.ServerNotInitialized.value, "the server is not initialized"
+)
+
+
+def quietly(record: logging.LogRecord) -> bool:
+    """Whether a record of pygls is worth a line of the log.
+
+    It logs the traceback of each message that it cannot read.
+    """
+    return not record.getMessage().startswith("Unable to deserialize message")
+
+
+class ListingProtocol(LanguageServerProtocol):
+    """The protocol of one connection.
+
+    - It says that it has virtual documents, which pygls serves and keeps to itself.
+    - A request that cannot be read, or comes before `initialize`, is answered with an
+      error; pygls leaves the client waiting.
+    - `on_cancel` hears of each request that the client gave up.
+    """
+
+    on_cancel: Callable[[_Number], None] | None = None
+
+    @lsp_method(lsp.INITIALIZE)
+    def lsp_initialize(
+        self, params: lsp.InitializeParams
+    ) -> Generator[Any, Any, lsp.InitializeResult]:
+        result = yield from super().lsp_initialize(params)
+        workspace = result.capabilities.workspace
+        assert workspace is not None
+        workspace.text_document_content = lsp.TextDocumentContentOptions([SCHEME])
+        return result
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            number = data.get("id")
+            if "method" not in data or not isinstance(number, _Number):
+                raise
+            _log.warning("%s %r cannot be read", data["method"], number)
+            self._send_response(number, error=error.to_response_error())
+            return None
+
+    def handle_message(self, message: Any) -> None:
+        # None is a request that was answered when it could not be read.
+        if message is not None:
+            super().handle_message(message)
+
+    def _handle_request(self, msg_id: _Number, method_name: str, params: Any) -> None:
+        if self._workspace is None and method_name != lsp.INITIALIZE:
+            self._send_response(msg_id, error=_NOT_INITIALIZED)
+        else:
+            super()._handle_request(msg_id, method_name, params)
+
+    def _handle_cancel_notification(self, msg_id: _Number) -> None:
+        super()._handle_cancel_notification(msg_id)
+        if self.on_cancel is not None:
+            self.on_cancel(msg_id)
