@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch.utils._dtype_abbrs import dtype_abbrs
 
-from fxls.engine.arguments import Argument, Reference
+from fxls.engine.arguments import ATOMS, Argument, Reference
 from fxls.engine.targets import pretty_target
 
 if TYPE_CHECKING:
@@ -19,10 +19,7 @@ __all__ = ["format_arg", "format_graph", "format_node", "pretty_target", "type_t
 
 def format_graph(nodes: Iterable[Node]) -> str:
     """The lines of `str(graph)`."""
-    lines = ["graph():"]
-    for node in nodes:
-        lines.append("    " + _line(node))
-    return "\n".join(lines)
+    return "\n    ".join(["graph():", *map(_line, nodes)])
 
 
 def format_node(
@@ -49,15 +46,27 @@ def format_arg(arg: Argument) -> str:
     if isinstance(arg, str):
         return arg
     if isinstance(arg, list):
-        return "[" + ", ".join(map(format_arg, cast("list[Any]", arg))) + "]"
+        return f"[{', '.join(_formatted(cast('list[Any]', arg)))}]"
     if isinstance(arg, tuple):
-        items = list(map(format_arg, cast("tuple[Any, ...]", arg)))
-        return f"({items[0]},)" if len(items) == 1 else "(" + ", ".join(items) + ")"
+        items = _formatted(cast("tuple[Any, ...]", arg))
+        return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
     if isinstance(arg, dict):
         pairs = cast("dict[Any, Any]", arg).items()
-        return "{" + ", ".join(f"{k}: {format_arg(v)}" for k, v in pairs) + "}"
+        return "{" + ", ".join([f"{k}: {format_arg(v)}" for k, v in pairs]) + "}"
     custom = getattr(arg, "_custom_fx_repr_fn", None)
     return str(arg) if custom is None else custom()
+
+
+def _formatted(args: Iterable[Any]) -> list[str]:
+    formatted: list[str] = []
+    for arg in args:
+        if isinstance(arg, Reference):
+            formatted.append(f"%{arg._name}")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a Node
+        elif type(arg) in ATOMS:
+            formatted.append(str(arg))
+        else:
+            formatted.append(format_arg(arg))
+    return formatted
 
 
 def type_text(annotation: Any) -> str:
@@ -73,21 +82,30 @@ def type_text(annotation: Any) -> str:
 
 def _line(node: Node, known: str = "") -> str:
     """The line; what is `known` of the value stands in place of its type."""
-    op = node.op
+    op = node._op
     if op == "output":
-        return f"return {node.args[0]}"
-    annotation = f"{type_text(node.type)} " if node.type else ""
-    if op.startswith("call_"):
-        annotation = known or annotation
-    head = (
-        f"%{node.name} : {annotation}[num_users={len(node.users)}] ="
-        f" {op}[target={pretty_target(node.target)}]"
-    )
+        return f"return {node._args[0]}"
+    annotation = "" if node._type is None else _annotation(node)
+    if known and op.startswith("call_"):
+        annotation = known
+    users = node._users
+    count = len(users) if type(users) is dict else 0 if users is None else 1
+    target = node._target
+    if type(target) is not str:
+        target = pretty_target(target)
+    head = f"%{node._name} : {annotation}[num_users={count}] = {op}[target={target}]"
     if op == "placeholder":
-        return f"{head}(default={node.args[0]})" if node.args else head
+        return f"{head}(default={node._args[0]})" if node._args else head
     if op == "get_attr":
         return head
-    return f"{head}(args = {format_arg(node.args)}, kwargs = {format_arg(node.kwargs)})"
+    args = _formatted(node._args)
+    listed = f"{args[0]}," if len(args) == 1 else ", ".join(args)
+    kwargs = format_arg(node._kwargs) if node._kwargs else "{}"
+    return f"{head}(args = ({listed}), kwargs = {kwargs})"
+
+
+def _annotation(node: Node) -> str:
+    return f"{type_text(node._type)} " if node._type else ""
 
 
 def _tensor_text(node: Node) -> str:

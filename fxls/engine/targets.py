@@ -77,6 +77,9 @@ def pretty_target(target: object) -> str:
     """A target as `str(graph)` writes it."""
     if isinstance(target, str):
         return target
+    known = _qualified.get(id(target))
+    if known is not None and not known[1].startswith("_operator."):
+        return known[1]
     module = getattr(target, "__module__", None)
     if module == "builtins":
         return f"builtins.{_name(target)}"
