@@ -364,7 +364,11 @@ def _recompile_and_run(fx: Fx, model: nn.Module) -> Prepare:
     node = next(node for node in module.graph.nodes if node.op == "placeholder")
     with module.graph.inserting_after(node):
         extra = module.graph.call_function(_same, (node, 0))
-    node.replace_all_uses_with(extra, lambda user: user is not extra)
+
+    def is_other(user: Any) -> bool:
+        return user is not extra
+
+    node.replace_all_uses_with(extra, is_other)
 
     def run() -> Any:
         extra.args = (node, *next(args))

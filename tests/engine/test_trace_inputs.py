@@ -97,7 +97,8 @@ def test_what_a_placeholder_says_goes_to_the_node() -> None:
 
     graph = Tracer().trace(f, {"x": PHWithMeta("key")})
 
-    assert next(iter(graph.nodes)).ph_key == "key"
+    placeholder: Any = next(iter(graph.nodes))
+    assert placeholder.ph_key == "key"
 
 
 def test_a_value_that_cannot_be_checked_is_warned_of() -> None:
