@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fxls.engine import origin
 from fxls.engine.codegen import PythonCode, marked_code
+from fxls.engine.node_list import ordered
 
 if TYPE_CHECKING:
     from fxls.engine.codegen import MarkedCode
@@ -82,7 +83,7 @@ class ForwardCode(PythonCode):
         self.globals = code.globals
         self._lineno_map = code._lineno_map
         self._prologue_start = code._prologue_start
-        self.nodes = tuple(self.graph.nodes)
+        self.nodes = tuple(ordered(self.graph))
 
 
 class Compiler(Protocol):
@@ -121,10 +122,11 @@ def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
     # A code object of its own, because origins are noted by code object, and modules
     # whose nodes come from different places may share the text.
     function.__code__ = own = function.__code__.replace()
-    lines: list[Any] = [None] * (own.co_firstlineno - 1)
-    for line in range(max(code._lineno_map, default=-1) + 1):
-        place = code._lineno_map.get(line)
-        lines.append(None if place is None else code.nodes[place]._frames)
+    first, nodes = own.co_firstlineno - 1, code.nodes
+    lines: list[Any] = [None] * (first + max(code._lineno_map, default=-1) + 1)
+    for line, place in code._lineno_map.items():
+        if place is not None:
+            lines[first + line] = nodes[place]._frames
     parameters = {
         str(node._target).lstrip("*"): node._frames
         for node in code.nodes

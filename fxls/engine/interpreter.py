@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from torch.nn import Module
 
-from fxls.engine import attributes, traceback
+from fxls.engine import attributes, collector, traceback
 from fxls.engine.arguments import Argument, map_aggregate, map_references
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
@@ -200,13 +200,22 @@ class Interpreter:
     @property
     def _is_plain(self) -> bool:
         """Whether nobody changed what a step does."""
+        return self._has_steps_of(Interpreter)
+
+    def _has_steps_of(self, owner: type[Interpreter]) -> bool:
         kind = type(self)
-        known = _plain.get(kind)
+        known = _same_steps.get((kind, owner))
         if known is None:
-            own = Interpreter.__dict__
-            known = all(getattr(kind, name) is own[name] for name in _STEPS)
-            _plain[kind] = known
+            known = all(getattr(kind, name) is getattr(owner, name) for name in _STEPS)
+            _same_steps[kind, owner] = known
         return known and self.__dict__.keys().isdisjoint(_STEPS)
+
+    def _observe(self, node: Node, value: Any) -> None:
+        """Called with every value of a program, where a subclass has more to do."""
+
+    def _refusal(self, node: Node, error: Exception) -> Exception:
+        """What a program raises for an error of a node."""
+        return error
 
     def _run_program(self) -> tuple[bool, Any]:
         """Run the steps; returns whether an output ended them, and the last value."""
@@ -214,16 +223,24 @@ class Interpreter:
         registers = start.copy()
         registers[OWNER] = self
         collects = self.garbage_collect_values
+        is_plain = type(self)._observe is Interpreter._observe
+        observe = None if is_plain else self._observe
         node = value = None
         try:
-            for node, run, register, frees in steps:  # noqa: B007 - an error names it
+            for node, run, register, frees in steps:
                 registers[register] = value = run(registers)
+                if observe is not None:
+                    observe(node, value)
                 if collects:
                     for freed in frees:
                         registers[freed] = None
         except Exception as error:
-            self._explain(cast("Node", node), error)
-            raise
+            failed = cast("Node", node)
+            refusal = self._refusal(failed, error)
+            self._explain(failed, refusal)
+            if refusal is error:
+                raise
+            raise refusal from error
         finally:
             if not collects:
                 self.env.update((step.node, registers[step.register]) for step in steps)
@@ -274,7 +291,7 @@ _STEPS = (
     "placeholder",
     "run_node",
 )
-_plain: dict[type, bool] = {}
+_same_steps: dict[tuple[type, type], bool] = {}
 
 
 class Transformer(Interpreter):
@@ -292,7 +309,7 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """The module of the transformed graph."""
-        with traceback.preserve_node_meta():
+        with traceback.preserve_node_meta(), collector.paused():
             result = super().run(enable_io_processing=False)
         if result is not None:
             old = self.graph.output_node()

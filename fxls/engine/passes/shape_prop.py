@@ -64,12 +64,22 @@ class ShapeProp(Interpreter):
         try:
             value = super().run_node(n) if self.fake_mode is None else self._run_fake(n)
         except Exception as error:
-            traceback.print_exc()
-            raise RuntimeError(
-                f"ShapeProp error for: node={n.format_node()} with meta={n.meta}"
-            ) from error
+            raise self._refusal(n, error) from error
         note(n, value)
         return value
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.fake_mode is None and self._has_steps_of(ShapeProp)
+
+    def _observe(self, node: Node, value: Any) -> None:
+        note(node, value)
+
+    def _refusal(self, node: Node, error: Exception) -> Exception:
+        traceback.print_exc()
+        return RuntimeError(
+            f"ShapeProp error for: node={node.format_node()} with meta={node.meta}"
+        )
 
     def _run_fake(self, n: Node) -> Any:
         from torch._dispatch.python import enable_python_dispatcher  # noqa: PLC0415 - 50 ms that few need
@@ -85,9 +95,10 @@ class ShapeProp(Interpreter):
 
 def note(node: Node, value: Any) -> None:
     """Note in a node's meta what its value is."""
+    meta = node.meta
     if isinstance(value, torch.Tensor):
-        node.meta["tensor_meta"] = metadata_of(value)
-    else:
+        meta["tensor_meta"] = metadata_of(value)
+    elif not isinstance(value, _NUMBERS):
         found = False
 
         def described(part: Any) -> Any:
@@ -97,23 +108,27 @@ def note(node: Node, value: Any) -> None:
                 return metadata_of(part)
             return part
 
-        meta = map_aggregate(value, described)
+        described_value = map_aggregate(value, described)
         if found:
-            node.meta["tensor_meta"] = meta
-    node.meta["type"] = type(value)
+            meta["tensor_meta"] = described_value
+    meta["type"] = type(value)
+
+
+_NUMBERS = (int, float)
 
 
 def metadata_of(tensor: torch.Tensor) -> TensorMetadata:
     """What is known of a tensor."""
     is_sparse = tensor.layout is not torch.strided
+    is_quantized = tensor.is_quantized
     return TensorMetadata(
         tensor.shape,
         tensor.dtype,
         tensor.requires_grad,
         () if is_sparse else tensor.stride(),
         None if is_sparse else _memory_format(tensor),
-        tensor.is_quantized,
-        _quantization(tensor) if tensor.is_quantized else {},
+        is_quantized,
+        _quantization(tensor) if is_quantized else {},
     )
 
 
