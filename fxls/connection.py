@@ -199,7 +199,7 @@ class Server(LanguageServer):
         return self.workspace.get_text_document(uri).source if uri else None
 
     def _on_printed(self, entry: Entry | None, text: str) -> None:
-        name = entry.expression if entry else "worker"
+        name = entry.name if entry else "worker"
         for line in text.splitlines():
             if line.strip():
                 self.log(lsp.MessageType.Log, f"{name}: {line}")
@@ -282,14 +282,14 @@ async def _trace(ls: Server, entry: Entry) -> custom.TracedItem:
             raise
         # Somebody pressed the button of the progress.
         stopped = Failure(Reason.STOPPED, "it was cancelled")
-        return custom.TracedItem.failed(entry.expression, stopped)
+        return custom.TracedItem.failed(entry.name, stopped)
     ls.publish(*ls.session.settle(entry, outcome))
     ls.tell_news()
     if isinstance(outcome, Failed):
-        return custom.TracedItem.failed(entry.expression, outcome.failure)
-    message = f"{entry.expression}: {outcome.path} ({outcome.seconds:.2f} s)"
+        return custom.TracedItem.failed(entry.name, outcome.failure)
+    message = f"{entry.name}: {outcome.path} ({outcome.seconds:.2f} s)"
     ls.log(lsp.MessageType.Info, message)
-    return custom.TracedItem.traced(entry.expression, outcome.path, outcome.trouble)
+    return custom.TracedItem.traced(entry.name, outcome.path, outcome.trouble)
 
 
 async def _show(ls: Server, entry: Entry, task: asyncio.Task[Any]) -> None:
@@ -299,9 +299,7 @@ async def _show(ls: Server, entry: Entry, task: asyncio.Task[Any]) -> None:
     await progress.create_async(token)
     if task.done():
         return
-    begin = lsp.WorkDoneProgressBegin(
-        "Tracing", cancellable=True, message=entry.expression
-    )
+    begin = lsp.WorkDoneProgressBegin("Tracing", cancellable=True, message=entry.name)
     progress.begin(token, begin)
     stop: Future[object] = progress.tokens[token]
     stop.add_done_callback(lambda _: task.cancel())

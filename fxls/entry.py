@@ -55,3 +55,10 @@ class Entry(msgspec.Struct, frozen=True):
     span: Span | None = None
     """Where the expression stands in the file, for messages about it."""
     producer: Producer = Producer.ENGINE
+
+    @property
+    def name(self) -> str:
+        """What tells it from the other entries of its file, for a person to read."""
+        if self.producer is Producer.ENGINE:
+            return self.expression
+        return f"[{self.producer.value}] {self.expression}"

@@ -147,7 +147,7 @@ class Host:
         """Give up the traces of this entry: each is answered at once."""
         for ask in self._asks.values():
             asked = ask.request.entry
-            if (asked.path, asked.expression) == (entry.path, entry.expression):
+            if (asked.path, asked.name) == (entry.path, entry.name):
                 self._give_up(ask, why)
 
     async def close(self) -> None:

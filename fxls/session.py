@@ -157,7 +157,7 @@ class Session:
         if not self.settings.trusted:
             # A trace says it better.
             said += _doubtful(doubts(text, path))
-        kept = {"", *(entry.expression for entry in self.entries(path))}
+        kept = {"", *(entry.name for entry in self.entries(path))}
         return (*self._say((path, ""), said), *self.forget(path, kept))
 
     async def trace(self, entry: Entry) -> Traced | Failed:
@@ -179,7 +179,7 @@ class Session:
         if failure is not None and failure.reason is Reason.STOPPED:
             return ()
         said = diagnostics(failure, entry, self._is_own(entry.path)) if failure else ()
-        return self._say((entry.path, entry.expression), said)
+        return self._say((entry.path, entry.name), said)
 
     def forget(self, path: str, kept: Iterable[str] = ()) -> tuple[str, ...]:
         """Drop what was said about the entries of a source, except those kept.

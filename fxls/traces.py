@@ -69,7 +69,7 @@ class Traces:
         finally:
             self._count(-1)
         if outcome.sources:
-            key = (entry.path, entry.expression)
+            key = (entry.path, entry.name)
             self._imported[key] = (entry, frozenset(outcome.sources))
         return outcome
 

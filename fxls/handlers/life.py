@@ -96,9 +96,9 @@ async def on_trace(ls: Server, uri: str = "", *expressions: str) -> list[object]
         return []
     found = ls.session.entries(path)
     if expressions:
-        known = {entry.expression: entry for entry in found}
+        known = {entry.name: entry for entry in found}
         asked = (Entry(path, text, Kind.COMMAND) for text in expressions)
-        found = tuple(known.get(entry.expression, entry) for entry in asked)
+        found = tuple(known.get(entry.name, entry) for entry in asked)
     return [custom.plainly(item) for item in await traced(ls, found)]
 
 

@@ -166,7 +166,7 @@ def _called(head: str) -> str:
 
 def _names(tree: ast.Module) -> set[str]:
     """What the top level of a file defines, also under an ``if`` or in a loop."""
-    found = {"torch"}
+    found = {"torch", "fxls"}
     below: list[ast.AST] = list(tree.body)
     while below:
         node = below.pop()

@@ -62,7 +62,7 @@ def entry_fixes(text: str, path: str, point: Point) -> tuple[Fix, ...]:
 
 def _wrapping(failure: Failure, path: str, text: str) -> Iterator[Fix]:
     """Make one node of a function that looks at values."""
-    if failure.reason is not Reason.TRACE:
+    if failure.reason not in (Reason.TRACE, Reason.ENTRY):
         return
     match = re.search(r"\bwrap\('(\w+)'\)", failure.advice or "")
     here = [place for place in failure.places if place.path == path]
@@ -153,6 +153,20 @@ def _on_entry(failure: Failure, entry: Entry, text: str) -> Iterator[Fix]:
         name = missing[1] or missing[2]
         yield from _missing(entry, span, tree, name, text)
     yield from _bound(failure, entry, span, tree, text)
+    other = re.search(r"`# fxls\[(\w+)\]:", failure.advice or "")
+    if other is not None:
+        yield from _produced(entry, span, other[1], text)
+
+
+def _produced(entry: Entry, span: Span, producer: str, text: str) -> Iterator[Fix]:
+    """Let another tool capture the model."""
+    before = LineTable(text).line(span.start.line)[: span.start.column]
+    colon = before.rfind(":")
+    start = before.rfind("fxls", 0, colon) + len("fxls")
+    if colon > 0:
+        line = span.start.line
+        edit = Edit(Span.of(line, start, line, colon), f"[{producer}]")
+        yield Fix(f"Capture it with torch.{producer}", entry.path, (edit,))
 
 
 def _missing(

@@ -10,7 +10,7 @@ from fxls.ide.classes import SourceText, class_of_graph
 from fxls.ide.document import Destination, Document
 from fxls.ide.hover import counted, place_link
 from fxls.ide.modules import modules
-from fxls.ide.source import SourceFile, listings_of, title
+from fxls.ide.source import SourceFile, listings_from, listings_of, title
 from fxls.ide.standing import Standing
 from fxls.listing import Role
 from fxls.text import Span
@@ -118,7 +118,7 @@ def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Le
     for entry in entries:
         if entry.span is None:
             continue
-        found = [d for d in source.documents if d.listing.entry == entry.expression]
+        found = listings_from(source, entry)
         yield from _entry_lenses(entry, entry.span, found)
     shown = {entry.span for entry in entries}
     for module in modules(source.lines.text):
@@ -132,14 +132,12 @@ def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Le
 def _entry_lenses(
     entry: Entry, span: Span, documents: list[Document]
 ) -> Iterator[Lens]:
-    name = "Trace" if entry.kind is Kind.COMMENT else f"Trace {entry.expression}"
-    yield Lens(span, name, Trace(entry.path, entry.expression))
+    name = "Trace" if entry.kind is Kind.COMMENT else f"Trace {entry.name}"
+    yield Lens(span, name, Trace(entry.path, entry.name))
     for document in documents[:1]:
         yield Lens(span, "Show generated code", Open(document.start))
     listing = documents[0].path if documents else None
-    yield Lens(
-        span, "Debug generated code", Debug(entry.path, entry.expression, listing)
-    )
+    yield Lens(span, "Debug generated code", Debug(entry.path, entry.name, listing))
     for document in documents[:1]:
         nodes = counted(len(document.listing.nodes), "node")
         yield Lens(span, f"Table ({nodes})", Table(document.path))

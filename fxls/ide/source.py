@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from fxls.entry import Entry, Producer
 from fxls.ide.card import Block, Field, Hover, Inline, Line, Link
 from fxls.ide.document import Document, Jump
 from fxls.ide.entries import comment_at
@@ -19,6 +20,7 @@ __all__ = [
     "definition",
     "hover",
     "implementation",
+    "listings_from",
     "listings_of",
     "made_at",
     "title",
@@ -126,6 +128,23 @@ def definition(source: SourceFile, point: Point) -> Jump | None:
     return implementation(source, point)
 
 
+def listings_from(source: SourceFile, entry: Entry) -> list[Document]:
+    """The listings that an entry made."""
+    return [
+        document
+        for document in source.documents
+        if document.listing.entry == entry.expression
+        and _makes(entry.producer, document.listing.identity.producer)
+    ]
+
+
+def _makes(producer: Producer, name: str) -> bool:
+    """Whether listings of a producer have this name; torch.compile has several."""
+    if producer is Producer.COMPILE:
+        return name not in (Producer.ENGINE.value, Producer.EXPORT.value)
+    return name == producer.value
+
+
 def listings_of(source: SourceFile, name: str) -> list[Document]:
     """The listings of a class of the file."""
     return [d for d in source.documents if d.listing.identity.class_name == name]
@@ -168,7 +187,7 @@ def _named(
     entry = comment_at(source.lines.text, source.path, point)
     if entry is not None and entry.span is not None:
         span = entry.span
-        found = [d for d in source.documents if d.listing.entry == entry.expression]
+        found = listings_from(source, entry)
     else:
         named = class_at(source.lines, point)
         if named is None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import torch
 
+import fxls
 from fxls.entry import Entry
 from fxls.listing import Failure, Place, Reason
 from fxls.text import LineTable, Point, Span
@@ -82,6 +83,10 @@ def evaluate(entry: Entry, module: ModuleType, text: str) -> Model:
     )
 
 
+_NAMES: dict[str, Any] = {"torch": torch, "fxls": fxls}
+"""What an entry may use where its file does not import it."""
+
+
 class _Expression:
     """The parsed entry; every position in it leads to where the entry stands."""
 
@@ -89,7 +94,7 @@ class _Expression:
         self._entry = entry
         self._lines = LineTable(text)
         self._filename = "<entry>" if entry.span is None else entry.path
-        self._names: dict[str, Any] = {"torch": torch, **vars(module)}
+        self._names: dict[str, Any] = {**_NAMES, **vars(module)}
         try:
             self.tree = ast.parse(entry.expression, mode="eval")
         except SyntaxError as error:

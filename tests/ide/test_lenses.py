@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from fxls.ide.classes import class_of_graph, class_of_scope, method_of_scope
 from fxls.ide.document import Destination, Document
@@ -106,6 +107,21 @@ def test_an_entry_is_traced_shown_debugged_and_tabulated() -> None:
         ("Table (8 nodes)", Table(LISTING_PATH)),
         ("generated code of Net", Open(NET.start)),
     ]
+
+
+def test_an_entry_leads_to_the_listing_of_its_own_producer() -> None:
+    text = SOURCE.replace("# fxls:", f"# fxls[export]: {ENTRY}\n# fxls:")
+    listing = replace(NET_LISTING, identity=Identity("net", "Net", "export"))
+    exported = Document("/work/.fxls/Net_eeeeeeeeeeee.py", listing)
+    asked = source(SOURCE_PATH, text, NET, exported)
+
+    found = source_lenses(asked, entries(text, SOURCE_PATH))
+
+    shown = [lens.act for lens in found if lens.title == "Show generated code"]
+    assert shown == [Open(exported.start), Open(NET.start)]
+    found = source_lenses(asked, entries(text, SOURCE_PATH))
+    traces = [lens.act for lens in found if isinstance(lens.act, Trace)]
+    assert [act.expression for act in traces] == [f"[export] {ENTRY}", ENTRY]
 
 
 def test_a_class_that_was_not_traced_offers_to_trace_it() -> None:

@@ -159,7 +159,8 @@ def test_inside_an_entry_the_names_of_the_file_are_offered(
 ) -> None:
     found = offered(comment)
 
-    assert [one for one in found if one != ("torch", "")] == texts
+    everywhere = {("torch", ""), ("fxls", "")}
+    assert [one for one in found if one not in everywhere] == texts
 
 
 def doubted(comment: str) -> str:
@@ -247,12 +248,15 @@ def place(text: str, expression: str, function: str) -> Place:
     return Place(PATH, function, span_of(text, expression))
 
 
-def test_a_function_that_looks_at_values_is_recorded_as_one_node() -> None:
+@pytest.mark.parametrize("reason", [Reason.TRACE, Reason.ENTRY])
+def test_a_function_that_looks_at_values_is_recorded_as_one_node(
+    reason: Reason,
+) -> None:
     places = (
         place(GATED, "x.sum() > 0", "gate"),
         place(GATED, "gate(x)\n", "Net.forward"),
     )
-    failure = Failure(Reason.TRACE, "a branch", places)
+    failure = Failure(reason, "a branch", places)
 
     made = repaired(failure, GATED)
 
@@ -290,6 +294,15 @@ def test_an_argument_that_a_branch_asks_about_is_bound() -> None:
         "Trace it with flag=True": GATED.replace(
             "Net()(torch", 'fxls.engine.symbolic_trace(Net(), {"flag": True})(torch'
         )
+    }
+
+
+def test_another_tool_captures_what_cannot_be_traced() -> None:
+    advice = "torch.export captures it: write `# fxls[export]: Net()(torch.randn(2))`."
+    failure = Failure(Reason.TRACE, "a branch", (), advice)
+
+    assert repaired(failure, GATED) == {
+        "Capture it with torch.export": GATED.replace("# fxls:", "# fxls[export]:")
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fxls.text import LineTable, Point
 from tests.support.lsp_client import LspClient, started
 from tests.support.projects import EDITOR
 
@@ -263,3 +264,73 @@ def test_each_folder_of_a_workspace_has_a_worker_of_its_own(tmp_path: Path) -> N
 
     for folder, text in zip(folders, found, strict=True):
         assert f"x + {len(str(folder))}" in text
+
+
+def test_repairs_lead_to_a_listing(project: Path) -> None:
+    net = project / "net.py"
+    text = """\
+import torch
+
+
+def gate(x):
+    return x if x.sum() > 0 else -x
+
+
+# fxls: Net()(torch.randn(2), True)
+class Net(torch.nn.Module):
+    def forward(self, x, flag):
+        if flag:
+            x = x + 1
+        return gate(x)
+"""
+    net.write_text(text)
+    asked = {"textDocument": {"uri": net.as_uri()}}
+    with started() as client:
+        client.initialize(project)
+
+        def traced() -> Json:
+            client.open(net)
+            (item,) = client.command("fxls.trace", net.as_uri())
+            return item
+
+        def repaired(title: str) -> None:
+            """Choose a repair of what is said of the file, and save the file."""
+            (said, *_) = client.diagnostics(net)
+            context = {"diagnostics": [said]}
+            actions = client.request(
+                "textDocument/codeAction",
+                {**asked, "range": said["range"], "context": context},
+            )
+            (action,) = [a for a in actions if a["title"] == title]
+            (edits,) = action["edit"]["changes"].values()
+            net.write_text(edited(net.read_text(), edits))
+            client.notify("textDocument/didClose", asked)
+            assert client.diagnostics(net) == []
+
+        first = traced()
+        repaired("Trace it with flag=True")
+        second = traced()
+        repaired('Record gate as one node: fx.wrap("gate")')
+        third = traced()
+        # What it printed on the way is told in the log.
+        log = [m["params"]["message"] for m in client.unread()]
+        client.end()
+
+    assert (first["reason"], second["reason"]) == ("trace", "entry")
+    assert set(third) == {"expression", "uri", "path"}
+    assert "net_gate(" in Path(third["path"]).read_text()
+    assert log[-1].startswith(third["expression"])
+
+
+def edited(text: str, edits: list[Json]) -> str:
+    """A text after the edits of an action."""
+    lines = LineTable(text)
+
+    def offset(at: Json) -> int:
+        return lines.offset(Point(at["line"], at["character"]))
+
+    ordered = sorted(edits, key=lambda e: offset(e["range"]["start"]), reverse=True)
+    for edit in ordered:
+        start, end = (offset(edit["range"][side]) for side in ("start", "end"))
+        text = text[:start] + edit["newText"] + text[end:]
+    return text
