@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import tracemalloc
 from collections.abc import Sequence
@@ -39,10 +41,19 @@ def import_seconds(runs: int) -> float:
         "print(time.process_time() - began)"
     )
     command = [sys.executable, "-c", program]
-    return statistics.median(
-        float(subprocess.run(command, capture_output=True, check=True).stdout)
-        for _ in range(runs + 1)
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        # Compiled files as an installed package has them, wherever this one lies.
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        took = [
+            float(
+                subprocess.run(
+                    command, capture_output=True, check=True, env=environment
+                ).stdout
+            )
+            for _ in range(runs + 1)
+        ]
+    return statistics.median(took[1:])
 
 
 def deepest(fx: Fx) -> int:

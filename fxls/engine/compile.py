@@ -14,7 +14,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fxls.engine import origin
-from fxls.engine.codegen import PythonCode, marked_code
+from fxls.engine.codegen import CodeGen, PythonCode, marked_code
 from fxls.engine.node_list import ordered
 
 if TYPE_CHECKING:
@@ -40,14 +40,17 @@ class ForwardCode(PythonCode):
     - What is written is the graph as it is at that moment, and never changes again.
     """
 
-    __slots__ = ("__weakref__", "graph", "nodes")
+    __slots__ = ("__weakref__", "_state", "graph", "nodes")
 
     graph: Graph
     nodes: tuple[Node, ...]
     """The nodes of the graph, in order, as the code was written."""
+    _state: tuple[int, int] | None
+    """The state of the graph when it was written; None before."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self._state = None
 
     def __getattr__(self, name: str) -> Any:
         """Write the code, when it is not written yet."""
@@ -84,6 +87,23 @@ class ForwardCode(PythonCode):
         self._lineno_map = code._lineno_map
         self._prologue_start = code._prologue_start
         self.nodes = tuple(ordered(self.graph))
+        self._state = self.graph.state
+
+    def share(self, other: ForwardCode) -> None:
+        """Be the code of another graph, of which this one's is a copy as it is.
+
+        Nothing, unless that code is written, is that of its graph as it is, and would
+        be written for this one in the same way.
+        """
+        graph, codegen = other.graph, other.graph._codegen
+        if (
+            self._state is None
+            and other._state == graph.state
+            and not graph._has_given_names
+            and type(codegen) is CodeGen
+            and codegen._body_transformer is None
+        ):
+            self.take(other)
 
 
 class Compiler(Protocol):

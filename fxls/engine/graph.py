@@ -98,6 +98,11 @@ class Graph:
             self._owners += 1
 
     @property
+    def state(self) -> tuple[int, int]:
+        """Another one after every change of what the nodes do and of their order."""
+        return (self._edits, self._len)
+
+    @property
     def nodes(self) -> NodeList:
         """The nodes in order: a live view that can be iterated while nodes go."""
         return NodeList(self)

@@ -14,6 +14,7 @@ from torch.nn import Module
 from fxls.engine import attributes, forward_error
 from fxls.engine.compile import ForwardCode, forward_of, is_eager
 from fxls.engine.graph import Graph
+from fxls.engine.module_copy import deep_copy
 
 if TYPE_CHECKING:
     from fxls.engine.codegen import PythonCode
@@ -215,8 +216,9 @@ class GraphModule(Module):
         memo[id(self)] = new
         state = {key: self.__dict__[key] for key in self.__dict__ if key != "_code"}
         for key, value in state.items():
-            new.__dict__[key] = copy.deepcopy(value, memo)
+            new.__dict__[key] = deep_copy(value, memo)
         new.graph = new._graph
+        new._code.share(self._code)
         for hook in new._deepcopy_hooks:
             hook(new)
         return new

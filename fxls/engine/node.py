@@ -513,6 +513,7 @@ def _set_name(node: Node, name: str) -> None:
 def _set_type(node: Node, value: Any) -> None:
     node._type = value
     node._line = None
+    node.graph._edits += 1
 
 
 def _replace_input(user: Node, old: Node, new: Node) -> None:

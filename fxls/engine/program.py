@@ -49,7 +49,7 @@ class Program(NamedTuple):
 
 def program_of(graph: Graph) -> Program:
     """The program of a graph as it is now."""
-    state = (graph._edits, graph._len)
+    state = graph.state
     known = _programs.get(graph)
     if known is None or known[0] != state:
         known = _programs[graph] = (state, _program(graph))
