@@ -18,7 +18,9 @@ MAY_CATCH_EVERYTHING = {"fxls/faults.py", "fxls/worker/guard.py", "fxls/attempt.
 inside the debugger."""
 
 MAY_READ_THE_ENVIRONMENT = {
-    "fxls/cli.py",
+    "fxls/cli/command.py",
+    "fxls/cli/run_command.py",
+    "fxls/cli/serve_command.py",
     "fxls/worker/__main__.py",
     # `install()` takes its default store from FXLS_STORE, which editors pass.
     "fxls/runtime/install.py",

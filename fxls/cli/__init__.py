@@ -1,0 +1,87 @@
+"""The command line: `fxls trace`, `fxls run`, `fxls serve`, `fxls list`, `fxls prune`.
+
+One module for each subcommand; each loads only what it needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from fxls import __version__
+from fxls.cli import (
+    list_command,
+    prune_command,
+    run_command,
+    serve_command,
+    trace_command,
+)
+from fxls.cli.command import Code
+
+__all__ = ["main"]
+
+
+_DESCRIPTION = "PyTorch's generated code as source: see it, hover it, break in it."
+
+_EPILOG = """\
+examples:
+  fxls trace net.py                                   every entry of the file
+  fxls trace 'net.py:Net(3)(torch.randn(1, 3))'       this model, with these inputs
+  fxls trace net.py --json | jq '.results[].listing'  for programs
+  fxls run train.py --epochs 3                        your program, and its graphs
+  fxls list                                           what the store holds
+  fxls serve                                          the server that editors start
+
+An entry builds a model and calls it with example inputs. Write it into the file as a
+comment and the file needs no expression on the command line:
+
+  # fxls: Net(hidden=64)(torch.randn(1, 3))
+
+exit codes:
+  0  all is well
+  1  the code could not be imported, traced or run: the message says where
+  2  the command line is wrong
+  3  the store cannot be read or written, or the worker cannot be started
+
+environment:
+  FXLS_STORE  the folder of listings; else .fxls beside pyproject.toml or .git
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns what the process should end with."""
+    parser = _parser()
+    from fxls.launch import split
+
+    own, program = split(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(own, argparse.Namespace(program=program))
+    try:
+        code = options.command(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return Code.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of the output has enough; Python would complain at its own exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Code.OK
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fxls",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"fxls {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    trace_command.add(commands)
+    run_command.add(commands)
+    list_command.add(commands)
+    prune_command.add(commands)
+    serve_command.add(commands)
+    return parser

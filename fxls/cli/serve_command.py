@@ -1,0 +1,56 @@
+"""`fxls serve`: the language server, as editors start it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from fxls.cli.command import Code, Commands, add_command, say
+
+__all__ = ["add", "serve"]
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand and its options."""
+    parser = add_command(
+        commands,
+        "serve",
+        "run the language server; editors start it so",
+        "It speaks LSP on standard input and output unless --tcp says otherwise.",
+    )
+    parser.set_defaults(command=serve)
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument(
+        "--stdio", action="store_true", help="standard input and output (the default)"
+    )
+    way.add_argument(
+        "--tcp", metavar="HOST:PORT", type=_address, help="wait for a client there"
+    )
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def serve(options: argparse.Namespace) -> int:
+    """`fxls serve`: the language server."""
+    from fxls.lsp.start import quick_imports
+
+    with quick_imports():
+        from fxls.server import serve_stdio, serve_tcp
+    store = os.environ.get("FXLS_STORE") or None
+    if options.tcp is None:
+        serve_stdio(store=store)
+        return Code.OK
+    try:
+        serve_tcp(*options.tcp, store=store)
+    except OSError as error:
+        host, port = options.tcp
+        # What asyncio makes of `strerror` says the address once more.
+        problem = os.strerror(error.errno) if error.errno else str(error)
+        say(f"fxls: error: cannot listen on {host}:{port}: {problem}")
+        return Code.SYSTEM
+    return Code.OK
