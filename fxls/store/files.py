@@ -18,6 +18,7 @@ from fxls.store.errors import Unreadable, Unwritable
 __all__ = [
     "Signature",
     "append_line",
+    "delete",
     "is_there",
     "last_line",
     "names_in",
@@ -117,6 +118,14 @@ def append_line(path: Path, line: bytes) -> None:
                 data = data[file.write(data) :]
 
     _making_folders(path, (path.parent,), append)
+
+
+def delete(path: Path) -> None:
+    """Delete a file, unless it is gone."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise Unwritable.because(path, error) from error
 
 
 def last_line(path: Path) -> bytes:

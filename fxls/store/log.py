@@ -41,6 +41,8 @@ class Revision:
     sources: tuple[str, ...]
     """The source files that origins point into."""
     entry: str | None
+    nodes: int | None = None
+    """How many nodes the listing has; None when the writer did not say."""
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -52,6 +54,7 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     pid: int
     sources: tuple[str, ...] = ()
     entry: str | None = None
+    nodes: int | None = None
 
 
 _encoder = msgspec.json.Encoder()
@@ -94,8 +97,13 @@ class Logs:
             revision.pid,
             revision.sources,
             revision.entry,
+            revision.nodes,
         )
         files.append_line(path, _encoder.encode(line))
+
+    def delete(self, slug: str) -> None:
+        """Forget an identity; raises `Unwritable`."""
+        files.delete(self._folder / (slug + _SUFFIX))
 
     def of(self, slug: str) -> Log | None:
         """The log of an identity; None when it says nothing."""
@@ -158,4 +166,5 @@ class Logs:
             line.pid,
             line.sources,
             line.entry,
+            line.nodes,
         )

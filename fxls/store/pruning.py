@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fxls.store import files
-from fxls.store.errors import Unwritable
 from fxls.store.names import is_file_name
 
-__all__ = ["Pruned", "prune"]
+__all__ = ["Pruned", "delete_listing", "prune"]
 
 DAYS = 30.0
 """How long a listing stays that nobody wants."""
@@ -70,11 +69,25 @@ def prune(
         age = now - one.wanted
         if age < _DAY or (age < days * _DAY and left <= megabytes * 1e6):
             continue
-        _delete(root, one.name)
+        delete_listing(root, one.name)
         deleted.append(one.name)
         left -= one.size
     _delete_torn(root, now)
     return Pruned(tuple(deleted), total - left, left)
+
+
+def delete_listing(root: Path, name: str) -> None:
+    """Delete the text of this name and its facts; raises `Unwritable`.
+
+    The text goes first, so that there is never a text without facts.
+    """
+    folder = _facts(root, name)
+    files.delete(root / name)
+    for facts in files.names_in(folder):
+        files.delete(folder / facts)
+    # Somebody may have written facts again in between: then they stay.
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _listings(root: Path) -> list[_Listing]:
@@ -86,20 +99,6 @@ def _listings(root: Path) -> list[_Listing]:
             size = text.size + sum(one.size for one in facts)
             found.append(_Listing(name, wanted, size))
     return found
-
-
-def _delete(root: Path, name: str) -> None:
-    """The text goes first, so that there is never a text without facts."""
-    folder = _facts(root, name)
-    try:
-        (root / name).unlink(missing_ok=True)
-        for facts in files.names_in(folder):
-            (folder / facts).unlink(missing_ok=True)
-        # Somebody may have written facts again in between: then they stay.
-        with contextlib.suppress(OSError):
-            folder.rmdir()
-    except OSError as error:
-        raise Unwritable.because(root / name, error) from error
 
 
 def _delete_torn(root: Path, now: float) -> None:

@@ -34,6 +34,7 @@ from fxls.store.names import (
     slug_in,
     slug_of,
 )
+from fxls.store.pruning import delete_listing
 
 __all__ = ["Changes", "Store", "Token"]
 
@@ -116,6 +117,7 @@ class Store:
                 pid=os.getpid(),
                 sources=tuple(source.path for source in listing.sources),
                 entry=listing.entry,
+                nodes=len(listing.nodes),
             )
         )
         return path
@@ -176,6 +178,31 @@ class Store:
         """The last of `revisions`; None when there is none."""
         log = self._logs.of(slug_of(identity))
         return _newest(log) if log else None
+
+    def delete(self, path: Path) -> None:
+        """Delete a listing, of whichever identities it is a revision.
+
+        Raises `NotAListing` or `Unwritable`.
+        """
+        delete_listing(self.root, self._own(path).name)
+
+    def forget(self, identity: Identity) -> tuple[Path, ...]:
+        """Delete an identity, and those of its listings that are no other's.
+
+        Returns the paths of these, oldest first. Raises `Unwritable`.
+        """
+        logs = dict(self._logs.all())
+        own = logs.pop(slug_of(identity), None)
+        others = {line.path for log in logs.values() for line in log.lines}
+        found = dict.fromkeys(line.path for line in own.lines) if own else {}
+        # First, so that nobody is told of a listing that is gone.
+        self._logs.delete(slug_of(identity))
+        gone = tuple(
+            path for path in found if path not in others and files.is_there(path)
+        )
+        for path in gone:
+            delete_listing(self.root, path.name)
+        return gone
 
     def about(self, source: Path) -> tuple[Listing, ...]:
         """The newest listing of each identity that has origins in this file, by name.

@@ -29,6 +29,7 @@ def revision_of(listing: Listing, store: Store, at: float) -> Revision:
         pid=os.getpid(),
         sources=("/models/net.py",),
         entry=listing.entry,
+        nodes=len(listing.nodes),
     )
 
 
