@@ -19,11 +19,12 @@ from typing import Any, TypeAlias
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from benchmarks import models
 from benchmarks.measure import Prepare
 
-__all__ = ["OURS", "THEIRS", "Case", "cases", "growing"]
+__all__ = ["OURS", "THEIRS", "Case", "cases", "forget_models", "growing"]
 
 Fx: TypeAlias = Any
 """``torch.fx`` or ``fxls.engine``."""
@@ -98,9 +99,9 @@ def _tracing() -> Iterator[Case]:
     yield trace("chain 10k", 8, lambda: _model(models.Chain, 10_000), 2)
     yield trace("chain 100k", 5, lambda: _model(models.Chain, 100_000), 6)
     for (name, make), target in zip(models.MODELS.items(), (4, 6, 8, 12), strict=True):
-        yield trace(name, target, cache(make))
+        yield trace(name, target, make)
     yield trace("1,000 parameters", 50, lambda: _model(models.Parameters, 1000), 3)
-    yield trace("300 unpackings", 100, _unpackings, 6)
+    yield trace("300 unpackings", 100, models.Unpackings, 6)
     yield trace("modules 200 deep", 3, lambda: _model(models.Nested, 200))
     yield trace("10,000 submodules", 4, lambda: _model(models.Submodules, 10_000), 2)
     yield trace("fan-out 10k", 8, lambda: _model(models.WideFanOut, 10_000), 2)
@@ -496,7 +497,13 @@ def _fake_tensor_prop(fx: Fx, model: nn.Module) -> Prepare:
     module = fx.symbolic_trace(model).eval()
     inputs = models.example(model)
     prop = _pass_of(fx, "fake_tensor_prop").FakeTensorProp
-    return lambda: lambda: prop(module).propagate(*inputs)
+
+    def run() -> Any:
+        # Without this, torch.fx refuses a module whose parameters are real.
+        mode = FakeTensorMode(allow_non_fake_inputs=True)
+        return prop(module, mode).propagate(*inputs)
+
+    return lambda: run
 
 
 def _pass_of(fx: ModuleType, name: str) -> Any:
@@ -717,9 +724,10 @@ def _named(name: str) -> nn.Module:
     return models.MODELS[name]()
 
 
-@cache
-def _unpackings() -> nn.Module:
-    return models.Unpackings()
+def forget_models() -> None:
+    """Let models go, which every full collection would walk."""
+    _model.cache_clear()
+    _named.cache_clear()
 
 
 def _models_and_chain() -> Iterator[tuple[str, Callable[[], nn.Module]]]:

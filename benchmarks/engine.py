@@ -17,17 +17,17 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
 from benchmarks import limits, report
-from benchmarks.cases import OURS, THEIRS, Case, cases
+from benchmarks.cases import OURS, THEIRS, Case, cases, forget_models
 from benchmarks.measure import Comparison, compare
 
-__all__ = ["Row", "main", "run"]
+__all__ = ["Row", "compared", "main"]
 
 PAIRS = 15
 QUICK_PAIRS = 5
@@ -54,14 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     pairs = chosen.pairs or (QUICK_PAIRS if chosen.quick else PAIRS)
     began = time.process_time()
-    ready()
+    asked = [
+        case
+        for case in cases()
+        if chosen.only in f"{case.operation}: {case.on}"
+        and (case.is_quick or not chosen.quick)
+    ]
     rows: list[Row] = []
-    for case in cases():
-        if chosen.only in f"{case.operation}: {case.on}" and (
-            case.is_quick or not chosen.quick
-        ):
-            rows.append(run(case, pairs))
-            print(report.line(rows[-1].case, rows[-1].result), flush=True)
+    for row in compared(asked, pairs):
+        rows.append(row)
+        print(report.line(row.case, row.result), flush=True)
     found = None if chosen.only else measured_limits(is_quick=chosen.quick)
     if found is not None:
         print(report.limits_table(found))
@@ -83,8 +85,15 @@ def ready() -> None:
     gc.freeze()
 
 
-def run(case: Case, pairs: int) -> Row:
-    """Measure one case."""
+def compared(chosen: Iterable[Case], pairs: int) -> Iterator[Row]:
+    """Measure cases, each when the row of the one before it was taken."""
+    ready()
+    for case in chosen:
+        yield _row(case, pairs)
+
+
+def _row(case: Case, pairs: int) -> Row:
+    forget_models()
     return Row(
         case,
         compare(

@@ -1,0 +1,91 @@
+"""Whether the engine is still about as much faster than ``torch.fx`` as it was.
+
+Ratios of two times taken in turns, because a machine that is busy slows both down. Each
+bound is about half of what is measured on an idle machine: what falls below it is a
+mistake, and not the weather. A row that falls below is measured once more.
+
+    python -m benchmarks.guard
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from benchmarks import report
+from benchmarks.cases import Case, cases
+from benchmarks.engine import Row, compared
+
+__all__ = ["LEAST", "main"]
+
+PAIRS = 3
+PAIRS_AGAIN = 9
+
+LEAST = {
+    ("Tracer().trace", "chain 1k"): 4,
+    ("Tracer().trace", "ResNet-50"): 1.6,
+    ("Tracer().trace", "GPT-2, 12 layers"): 3,
+    ("symbolic_trace", "one node"): 1.6,
+    ("graph.python_code", "GPT-2, 12 layers"): 2.5,
+    ("python_code after one edit", "GPT-2, 48 layers"): 15,
+    ("recompile", "GPT-2, 48 layers"): 1000,
+    ("str(graph)", "chain 10k"): 2,
+    ("lint", "GPT-2, 12 layers"): 1.8,
+    ("eliminate_dead_code", "GPT-2, 12 layers"): 3.5,
+    ("Graph.call_function", "10k calls"): 2,
+    ("graph_copy", "GPT-2, 48 layers"): 1.5,
+    ("deepcopy(graph module)", "GPT-2, 48 layers"): 2.5,
+    ("Interpreter.run", "10k additions of ints"): 4.5,
+    ("Transformer.transform", "ResNet-50"): 2.2,
+    ("ShapeProp", "GPT-2, 48 layers"): 1.5,
+    ("replace_pattern", "1k nodes, n/4 matches"): 1.6,
+    ("iterate over nodes", "chain 10k"): 0.5,
+    ("insert", "chain 10k"): 1.4,
+    ("erase", "chain 10k"): 1.2,
+    ("replace_all_uses_with, n users", "chain 10k"): 0.9,
+}
+"""The least ratio of each guarded row: torch.fx's time divided by ours."""
+
+
+def main() -> int:
+    """Print the rows; 1 when one of them is below its bound."""
+    began = time.process_time()
+    slow: list[Case] = []
+    for row in compared(_guarded(), PAIRS):
+        if _is_slow(row):
+            slow.append(row.case)
+        _say(row)
+    still: list[Case] = []
+    if slow:
+        print("once more, with more pairs:")
+        for row in compared(slow, PAIRS_AGAIN):
+            if _is_slow(row):
+                still.append(row.case)
+            _say(row)
+    print(f"{time.process_time() - began:.0f} s of CPU time")
+    for case in still:
+        print(f"slower than it was: {case.operation}, {case.on}")
+    return 1 if still else 0
+
+
+def _guarded() -> list[Case]:
+    found = {(case.operation, case.on): case for case in cases()}
+    return [found[row] for row in LEAST]
+
+
+def _bound(case: Case) -> float:
+    return LEAST[case.operation, case.on]
+
+
+def _is_slow(row: Row) -> bool:
+    return row.result.ratio < _bound(row.case)
+
+
+def _say(row: Row) -> None:
+    print(
+        f"{report.line(row.case, row.result)}, bound {_bound(row.case):g}", flush=True
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
