@@ -5,6 +5,7 @@ Importing this package imports neither torch nor a protocol.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fxls._version import __version__
@@ -12,12 +13,19 @@ from fxls._version import __version__
 if TYPE_CHECKING:
     import os
     from pathlib import Path
+    from types import ModuleType
 
     from fxls.listing import Listing
+
+    def listing(module: object) -> Listing:
+        """The same as `listing_of`; at run time the module `fxls.listing`, called."""
+        ...
+
 
 __all__ = [
     "__version__",
     "install",
+    "listing",
     "listing_of",
     "set_trace",
     "show",
@@ -68,3 +76,10 @@ def set_trace() -> None:
     from fxls.pdb import stop_in_caller  # noqa: PLC0415 - as above
 
     stop_in_caller()
+
+
+def __getattr__(name: str) -> ModuleType:
+    """``fxls.listing``, imported when it is first used: a module that can be called."""
+    if name != "listing":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("fxls.listing")

@@ -52,8 +52,8 @@ class Globals:
         """The name by which the code can say `value`; `hint` is what to call it."""
         if value is not torch.device and is_torchs(value):
             return qualified_name(value)
-        if hint.startswith("__main__."):
-            hint = self.main + hint[len("__main__") :]
+        if self.main != "__main__" and hint.startswith(_MAIN):
+            hint = self.main + hint[hint.index(".") :]
         name = identifier(hint)
         if name in self.values and self.values[name] is value:
             self.needed[name] = value
@@ -359,3 +359,7 @@ def _annotation_hint(annotation: Any) -> str:
     if annotation is ...:
         return "..."
     return repr(annotation)
+
+
+_MAIN = ("__main__.", "__mp_main__.")
+"""What names of the program begin with, also in a process that it spawned."""

@@ -21,15 +21,20 @@ def name_of_file(path: str) -> str:
 
 
 def importable_name(module: str) -> str:
-    """`module`, unless it is ``__main__``: then what importing its file would call it.
+    """`module`, unless it is the program: then what importing its file would call it.
 
-    A run of ``net.py`` and a trace that imports it then give the same listing.
+    A run of ``net.py``, a trace that imports it, and a process that either spawns then
+    give the same listing.
     """
-    if module != "__main__":
+    if module not in _MAIN:
         return module
     main: ModuleType | None = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
-    if spec is not None and spec.name != "__main__":
+    if spec is not None and spec.name not in _MAIN:
         return spec.name.removesuffix(".__main__")  # python -m package.module
     path = getattr(main, "__file__", None)
     return name_of_file(str(Path(path).absolute())) if path else module
+
+
+_MAIN = ("__main__", "__mp_main__")
+"""What the program is called, and what a process calls it that `multiprocessing` spawned."""

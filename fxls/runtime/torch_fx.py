@@ -158,13 +158,17 @@ class TorchFx:
                 self._store.materialize(listing)
 
     def _holds_more(self, path: Path, listing: Listing) -> bool:
-        """Whether the store knows of values that this graph does not know of."""
+        """Whether the store knows what this graph does not know of: values, or, of one
+        that was unpickled, everything but the text.
+        """
         if any(facts.value is not None for facts in listing.nodes):
             return False
         try:
             known = self._store.read(path)
         except StoreError:
             return False
+        if listing.identity.module == fx.graph_module.__name__ and not listing.sources:
+            return known.identity.producer == listing.identity.producer
         fresh = all(source_digest(s.path) == s.digest for s in known.sources)
         has_values = any(facts.value is not None for facts in known.nodes)
         return fresh and has_values and known.identity == listing.identity

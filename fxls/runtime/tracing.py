@@ -60,8 +60,10 @@ class Tracing:
         def trace(tracer: Any, root: Any, *args: Any, **kwargs: Any) -> Any:
             trails = self._trails.by_tracer
             of_make_fx = type(tracer).__module__ == _MAKE_FX
-            if of_make_fx or id(tracer) in trails:
-                # It notes stack traces, or calls super().trace more than once.
+            unpickled = isinstance(root, fx.graph_module._CodeOnlyModule)
+            if of_make_fx or unpickled or id(tracer) in trails:
+                # It notes stack traces, or traces generated code that is in no file, or
+                # calls super().trace more than once.
                 return original(tracer, root, *args, **kwargs)
             followed = _Followed(tracer, root, original.__code__)
             trails[id(tracer)] = followed

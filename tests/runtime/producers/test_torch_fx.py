@@ -88,6 +88,10 @@ def test_what_is_unpickled_runs_from_a_file_of_the_store(store: Store) -> None:
     again = pickle.loads(pickle.dumps(module))
     assert path_of(again).parent == store.root
     assert torch.equal(again(torch.ones(2, 4)), module(torch.ones(2, 4)))
+    mine, first = listing_in(store, again), listing_in(store, module)
+    assert mine.text.splitlines()[1:] == first.text.splitlines()[1:]
+    # torch writes no origins into a pickle, and the code in it is in no file.
+    assert origins(mine) == {}
 
 
 def test_stack_traces_that_a_tracer_notes_are_origins(store: Store) -> None:
