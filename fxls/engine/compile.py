@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import linecache
 import weakref
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -76,12 +77,15 @@ class ForwardCode(PythonCode):
         return marked
 
     def node_at(self, function: CodeType, line: int) -> Node | None:
-        """The node whose statement is on a line of the file of a compiled function."""
+        """The node whose statement is on a line of the file of the compiled forward."""
         place = self._lineno_map.get(line - function.co_firstlineno)
         return None if place is None else self.nodes[place]
 
     def take(self, code: PythonCode) -> None:
-        """Be this code, which the graph as it is was written as."""
+        """Be this code, which the graph as it is was written as.
+
+        A compiler that moves lines gives it with a map of the lines that it compiles.
+        """
         self.src = code.src
         self.globals = code.globals
         self._lineno_map = code._lineno_map
@@ -141,7 +145,7 @@ def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
     function = _current[0](module, code)
     # A code object of its own, because origins are noted by code object, and modules
     # whose nodes come from different places may share the text.
-    function.__code__ = own = function.__code__.replace()
+    function.__code__ = own = _copied(function.__code__)
     first, nodes = own.co_firstlineno - 1, code.nodes
     lines: list[Any] = [None] * (first + max(code._lineno_map, default=-1) + 1)
     for line, place in code._lineno_map.items():
@@ -153,7 +157,25 @@ def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
         if node._op == "placeholder"
     }
     origin.note_generated(own, lines, parameters)
+    for inner in _inner(own):
+        origin.note_generated(inner, lines, {})
     return function
+
+
+def _copied(code: CodeType) -> CodeType:
+    if not any(_inner(code)):
+        return code.replace()
+    constants = code.co_consts
+    return code.replace(
+        co_consts=tuple(
+            [one.replace() if isinstance(one, CodeType) else one for one in constants]
+        )
+    )
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    """The functions in a function, in which a compiler may have put its lines."""
+    return (one for one in code.co_consts if isinstance(one, CodeType))
 
 
 def compile_in_memory(module: GraphModule, code: ForwardCode, /) -> FunctionType:

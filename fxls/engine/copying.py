@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from types import CodeType
 from typing import TYPE_CHECKING
 
 from fxls.engine.arguments import ATOMS, Argument, map_references
@@ -16,7 +17,7 @@ __all__ = ["append_copies", "copy_notes", "is_blank"]
 
 def copy_notes(old: Node, new: Node) -> None:
     """Give a copied node what is known of the one it was copied from."""
-    new._frames = old._frames
+    new._origin = old._frames
     new._scope = old._scope
     if old._meta is not None:
         new._meta = copy.copy(old._meta)
@@ -58,7 +59,10 @@ def append_copies(source: list[Node], graph: Graph, val_map: dict[Node, Node]) -
             old._name,
             old._type,
         )
-        new._frames = old._frames
+        new._origin = origin = old._origin
+        if type(origin) is CodeType:
+            new._offset = old._offset
+            new._caller = old._caller
         new._scope = old._scope
         if old._meta is not None:
             copy_notes(old, new)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fxls.engine.node import Node
     from fxls.listing import Place
 
-__all__ = ["report"]
+__all__ = ["quoted", "report"]
 
 _PLACES = 4
 """Frames of the source that are shown, the innermost ones."""
@@ -45,7 +45,10 @@ def report(
         tb = tb.tb_next
     if tb is None:
         return
-    node = code.node_at(tb.tb_frame.f_code, tb.tb_lineno)
+    function = tb.tb_frame.f_code
+    if tb.tb_next is not None and tb.tb_next.tb_frame.f_code in function.co_consts:
+        tb = tb.tb_next  # a part of the forward that is a function of its own
+    node = code.node_at(function, tb.tb_lineno)
     # What cannot be traced says where it is in the source itself.
     if node is not None and not isinstance(error, TraceError):
         error.add_note("\n".join(_note(node, name, tb)))
@@ -63,11 +66,11 @@ def _note(node: Node, name: str, tb: TracebackType) -> Iterator[str]:
     found = node.origin
     if found is not None:
         for place in reversed(found.places[:_PLACES]):
-            yield from _source(place)
+            yield from quoted(place)
     yield from list(_inputs(node, tb.tb_frame))[:_INPUTS]
 
 
-def _source(place: Place) -> Iterator[str]:
+def quoted(place: Place) -> Iterator[str]:
     """A place as Python's tracebacks write it, with carets under the expression."""
     start, end = place.span.start, place.span.end
     yield f'  File "{place.path}", line {start.line + 1}, in {place.function}'

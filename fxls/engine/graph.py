@@ -214,7 +214,7 @@ class Graph:
         node._name = name
         node._type = type_expr
         node._erased = False
-        node._users = node._meta = node._frames = node._scope = None
+        node._users = node._meta = node._origin = node._scope = None
         node._last_user = node._line = None
         add_uses(node)
         place = self._insert_point

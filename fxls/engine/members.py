@@ -35,7 +35,7 @@ class Members:
         self.paths: dict[torch.nn.Module, str] = {}
         self.constants: dict[Any, str] = {}
         self._entries: dict[str, dict[int, tuple[dict[str, Any], str, str]]] = {}
-        for path, module in _walk(root, "", set()):
+        for path, module in _walk(root, "", set(), []):
             self.paths.setdefault(module, path)
             own = module.__dict__
             if _USUAL.issuperset(map(type, own.values())):
@@ -81,17 +81,24 @@ _USUAL = frozenset(
 
 
 def _walk(
-    module: torch.nn.Module, path: str, outside: set[int]
-) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Every path to every submodule, outermost first; `outside` ends cycles."""
-    yield path, module
-    outside.add(id(module))
-    seen: set[int] = set()
-    for name, child in module._modules.items():
-        if child is not None and id(child) not in seen and id(child) not in outside:
-            seen.add(id(child))
-            yield from _walk(child, f"{path}.{name}" if path else name, outside)
-    outside.discard(id(module))
+    module: torch.nn.Module,
+    path: str,
+    outside: set[int],
+    found: list[tuple[str, torch.nn.Module]],
+) -> list[tuple[str, torch.nn.Module]]:
+    """Add every path to every submodule, outermost first; `outside` ends cycles."""
+    found.append((path, module))
+    children: dict[str, Any] = module._modules
+    if children:
+        outside.add(id(module))
+        seen: set[int] = set()
+        for name, child in children.items():
+            at = id(child)
+            if child is not None and at not in seen and at not in outside:
+                seen.add(at)
+                _walk(child, f"{path}.{name}" if path else name, outside, found)
+        outside.discard(id(module))
+    return found
 
 
 def _named(root: torch.nn.Module, kind: str) -> Iterator[tuple[str, torch.Tensor]]:

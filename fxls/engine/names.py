@@ -14,6 +14,7 @@ __all__ = [
     "identifier",
     "is_illegal",
     "snake_case",
+    "stem",
     "target_name",
 ]
 
@@ -141,6 +142,16 @@ def target_name(target: Callable[..., Any] | str) -> str:
     return known
 
 
+def stem(target: Callable[..., Any] | str) -> str:
+    """`target_name` as an identifier, which `create_name` makes it anyway."""
+    known = _stems.get(target)
+    if known is None:
+        known = identifier(target_name(target))
+        if isinstance(target, str):  # a function would live for as long as its entry
+            _stems[target] = known
+    return known
+
+
 _DIGITS = frozenset("0123456789")
 _OTHER = re.compile(r"[^0-9a-zA-Z_]+")
 _HUMP = re.compile(r"(?<=[a-z])[A-Z]")
@@ -148,6 +159,7 @@ _KEYWORDS = frozenset(keyword.kwlist)
 _BUILTINS = vars(builtins)
 _snake_cased: dict[str, str] = {}
 _named: dict[str, str] = {}
+_stems: dict[Any, str] = {}
 
 
 def _parted(found: re.Match[str]) -> str:

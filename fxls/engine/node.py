@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from fxls.engine import node_text, origin
@@ -79,15 +79,17 @@ class Node(Reference):
         "__dict__",
         "__weakref__",
         "_args",
+        "_caller",
         "_erased",
-        "_frames",
         "_kwargs",
         "_last_user",
         "_line",
         "_meta",
         "_name",
         "_next",
+        "_offset",
         "_op",
+        "_origin",
         "_prev",
         "_scope",
         "_sort_key",
@@ -113,7 +115,12 @@ class Node(Reference):
     _users: dict[Node, None] | Node | None
     """None, the only user, or what `users` is: most nodes have one user, and a dict
     each would be a fifth of a graph's memory."""
-    _frames: RawOrigin | None
+    _origin: RawOrigin | CodeType | None
+    """What `_frames` gives; or its code object alone, as a trace notes it."""
+    _offset: int
+    _caller: RawOrigin | None
+    """Set, and read, with a code object only: the rest of the origin. A tuple each would
+    be a tenth of a graph's memory, and a third of what the collector walks."""
     _scope: ScopeSnapshot | None
     _last_user: Node | None
     """The user behind all others, or the node itself when it has none; None while it is
@@ -142,7 +149,7 @@ class Node(Reference):
         self._prev = self._next = self
         self._sort_key = 0
         self._erased = False
-        self._users = self._meta = self._frames = self._scope = None
+        self._users = self._meta = self._origin = self._scope = None
         self._last_user = self._line = None
         set_arguments(self, args, kwargs)
 
@@ -218,6 +225,18 @@ class Node(Reference):
     @property
     def _input_nodes(self) -> dict[Node, None]:
         return dict.fromkeys(references(self._args, self._kwargs))
+
+    @property
+    def _frames(self) -> RawOrigin | None:
+        """The origin as a few pointers; the same object each time."""
+        frames = self._origin
+        if type(frames) is CodeType:
+            self._origin = frames = (frames, self._offset, self._caller)
+        return cast("RawOrigin | None", frames)
+
+    @_frames.setter
+    def _frames(self, frames: RawOrigin | None) -> None:
+        self._origin = frames
 
     @property
     def origin(self) -> Origin | None:

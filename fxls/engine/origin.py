@@ -31,6 +31,7 @@ __all__ = [
     "innermost_place",
     "narrow",
     "note_generated",
+    "note_same",
     "resolve",
     "resolve_all",
     "source_line",
@@ -90,6 +91,12 @@ def note_generated(
     """
     tables = _tables(code)
     tables.generated, tables.parameters = lines, parameters
+
+
+def note_same(code: CodeType, other: CodeType) -> None:
+    """Say that generated code stands for what another code of the same lines does."""
+    tables = _tables(other)
+    note_generated(code, tables.generated, tables.parameters)
 
 
 def resolve(frames: RawOrigin | None) -> Origin | None:

@@ -17,8 +17,9 @@ from fxls.engine import bytecode, errors, lowering, origin, torch_calls, traceba
 from fxls.engine.arguments import EMPTY_KWARGS, Argument
 from fxls.engine.errors import TraceError
 from fxls.engine.graph import Graph
+from fxls.engine.immutable_collections import immutable_dict
 from fxls.engine.lowering import Traced
-from fxls.engine.names import target_name
+from fxls.engine.names import stem
 from fxls.engine.node import Node, Target, check_op_and_target, freeze, freeze_kwargs
 from fxls.engine.operator_schemas import check_for_mutable_operation
 from fxls.engine.origin import RawOrigin
@@ -149,46 +150,6 @@ class TracerBase:
 
         # The same steps without the calls of methods that nobody overrides.
         check_op_and_target(kind, target)
-        node = self._append(kind, target, args, kwargs, name, type_expr)
-        node._scope = self.module_stack.snapshot  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a ModuleStack, or _has_own_steps
-        trail = self._trail
-        if trail is not None:
-            # The caller is a method of a proxy, and outside of it is, as a rule, the
-            # function. Asking for that frame alone spares making the caller's object.
-            frame = sys._getframe(2)
-            if frame is not trail.function:
-                frame = sys._getframe(1)
-            node._frames = trail.here(frame)
-        if traceback.is_preserving():
-            traceback.annotate_node(node)
-        if proxy_factory_fn is not None:
-            return proxy_factory_fn(node)
-        return _proxy(node, self)
-
-    def record_leaf(
-        self, path: str, args: Args, scope: ScopeSnapshot, frames: RawOrigin | None
-    ) -> Proxy:
-        """What `create_proxy` does for the call of a module, when nobody overrides it.
-
-        All of `args` are `SIMPLE`.
-        """
-        node = self._append("call_module", path, args, {})
-        node._scope = scope
-        node._frames = frames
-        if traceback.is_preserving():
-            traceback.annotate_node(node)
-        return _proxy(node, self)
-
-    def _append(
-        self,
-        op: str,
-        target: Target,
-        args: Args,
-        kwargs: Kwargs,
-        name: str | None = None,
-        type_expr: Any | None = None,
-    ) -> Node:
-        """Append a node by the steps as they are here."""
         nodes: list[Argument] = []
         for a in args:
             if type(a) is Proxy:
@@ -196,15 +157,70 @@ class TracerBase:
             elif type(a) in _ATOMS:
                 nodes.append(a)
             else:
-                nodes.append(freeze(self.create_arg(a)))
-        return self.graph._add(
-            op,
+                nodes.append(self._lowered(a))
+        graph = self.graph
+        node = graph._append(
+            kind,
             target,
             tuple(nodes),
-            freeze_kwargs(self.create_arg(kwargs)) if kwargs else EMPTY_KWARGS,
-            target_name(target) if name is None else name,
+            self._lowered_keywords(kwargs) if kwargs else EMPTY_KWARGS,
+            graph._graph_namespace.create_name(name or stem(target), None),
             type_expr,
         )
+        node._scope = self.module_stack.snapshot  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a ModuleStack, or _has_own_steps
+        trail = self._trail
+        if trail is not None:
+            # The caller is a method of a proxy, and outside of it is, as a rule, the
+            # function. Asking for that frame alone spares making the caller's object.
+            frame = sys._getframe(2)
+            if frame is trail.function:
+                node._origin = frame.f_code
+                node._offset = frame.f_lasti
+                node._caller = trail.caller
+            else:
+                node._origin = trail.here(sys._getframe(1))
+        if traceback._current.preserves:
+            traceback.annotate_node(node)
+        if proxy_factory_fn is not None:
+            return proxy_factory_fn(node)
+        return _proxy(node, self)
+
+    def record_leaf(
+        self, path: str, args: Args, scope: ScopeSnapshot, frame: FrameType
+    ) -> Proxy:
+        """What `create_proxy` does for the call of a module, when nobody overrides it.
+
+        All of `args` are `SIMPLE`; `frame` is where the module is called.
+        """
+        graph = self.graph
+        node = graph._append(
+            "call_module",
+            path,
+            tuple([a.node if type(a) is Proxy else a for a in args]),
+            EMPTY_KWARGS,
+            graph._graph_namespace.create_name(stem(path), None),
+            None,
+        )
+        node._scope = scope
+        trail = self._trail
+        if trail is not None:
+            node._origin = trail.here(frame)
+        if traceback._current.preserves:
+            traceback.annotate_node(node)
+        return _proxy(node, self)
+
+    def _lowered(self, a: Any) -> Argument:
+        """`create_arg` for a value that is neither a proxy nor an atom, made immutable."""
+        if type(a) is tuple and SIMPLE.issuperset(map(type, cast("Args", a))):
+            return tuple([x.node if type(x) is Proxy else x for x in cast("Args", a)])
+        return freeze(self.create_arg(a))
+
+    def _lowered_keywords(self, kwargs: Kwargs) -> immutable_dict[str, Argument]:
+        if SIMPLE.issuperset(map(type, kwargs.values())):
+            return immutable_dict(
+                [(k, v.node if type(v) is Proxy else v) for k, v in kwargs.items()]
+            )
+        return freeze_kwargs(self.create_arg(kwargs))
 
     def create_arg(self, a: Any) -> Argument:
         """What stands in a node for a value of the program; may append nodes.
@@ -270,7 +286,15 @@ class Proxy(Traced):
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, k: str) -> Attribute:
-        return Attribute(self, k)
+        # What ``Attribute(self, k)`` gives, in two thirds of the time.
+        attribute = object.__new__(Attribute)
+        attribute.root = self
+        attribute.attr = k
+        attribute.tracer = tracer = self.tracer
+        attribute._node = None
+        trail = tracer._trail
+        attribute._frames = None if trail is None else trail.here(sys._getframe(1))
+        return attribute
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__
@@ -475,7 +499,9 @@ def _tracer_of(
         elif type(a) not in _PROXYLESS:
             break
     else:
-        if tracer is not None and not kwargs:
+        if tracer is not None and (
+            not kwargs or _PROXYLESS.issuperset(map(type, kwargs.values()))
+        ):
             return tracer
     found = {
         id(proxy.tracer): proxy.tracer

@@ -45,12 +45,13 @@ class ScopeSnapshot:
     __slots__ = ("caller", "key", "path", "type")
 
     def __init__(
-        self, caller: ScopeSnapshot | None, key: str, entry: tuple[str, Any]
+        self, caller: ScopeSnapshot | None, key: str, path: str, kind: Any
     ) -> None:
         self.caller = caller
         self.key = key
         """The path, with ``@n`` behind it from the second call of the module on."""
-        self.path, self.type = entry
+        self.path = path
+        self.type = kind
 
     def module_stack(self) -> OrderedDict[str, tuple[str, Any]]:
         """The stack as FX keeps it in ``meta["nn_module_stack"]``, outermost first."""
@@ -81,7 +82,7 @@ class ModuleStack(OrderedDict[str, tuple[str, Any]]):
         is_push = key not in self
         _set(self, key, value)
         if is_push:
-            self.snapshot = ScopeSnapshot(self.snapshot, key, value)
+            self.snapshot = ScopeSnapshot(self.snapshot, key, *value)
         else:
             self._retake()
 
@@ -121,5 +122,5 @@ def snapshot_of(stack: OrderedDict[str, tuple[str, Any]]) -> ScopeSnapshot | Non
     """A snapshot of any module stack; None for an empty one."""
     snapshot = None
     for key, entry in stack.items():
-        snapshot = ScopeSnapshot(snapshot, key, entry)
+        snapshot = ScopeSnapshot(snapshot, key, *entry)
     return snapshot

@@ -302,7 +302,7 @@ def _scopes_of(tables: _Tables) -> list[ScopeSnapshot]:
     made: list[ScopeSnapshot] = []
     for caller, key, path, kind in tables.scopes:
         outer = None if caller is None else made[caller]
-        made.append(ScopeSnapshot(outer, key, (path, kind)))
+        made.append(ScopeSnapshot(outer, key, path, kind))
     return made
 
 

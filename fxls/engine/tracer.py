@@ -117,7 +117,7 @@ class Tracer(TracerBase):
             frozenset(map(id, self._autowrap_functions)),
             has_own_call=self._is_own("call_module"),
             has_own_getattr=self._is_own("getattr"),
-            has_own_leaves=any(map(self._is_own, ("is_leaf_module", *_STEPS))),
+            has_own_leaves=any(map(self._is_own, _LEAF_STEPS)),
         )
         reads_attributes = (
             session.has_own_getattr
@@ -357,10 +357,9 @@ _BOUNDARIES = (
 
 _STEPS = ("create_arg", "create_node", "create_proxy", "proxy")
 
-_STOCK = {
-    name: getattr(Tracer, name)
-    for name in (*_STEPS, "call_module", "getattr", "is_leaf_module")
-}
+_LEAF_STEPS = (*_STEPS, "call_module", "is_leaf_module", "path_of_module")
+
+_STOCK = {name: getattr(Tracer, name) for name in (*_LEAF_STEPS, "getattr")}
 
 _CONTAINERS = frozenset({tuple, list, dict, slice})
 

@@ -52,6 +52,22 @@ class Snapshot:
                 return _outermost(origin)
         return None
 
+    def paths(self) -> dict[str, str]:
+        """The modules that nodes were made in, by the names of the nodes."""
+        known: dict[str, str] = {}
+        found: dict[str, str] = {}
+        for row in self._rows:
+            stack = row[7].get("nn_module_stack")
+            entries = list(stack.values()) if isinstance(stack, Mapping) else []
+            match entries[-1:]:
+                case [(str(path), _)]:
+                    if path not in known:
+                        known[path] = module_path(path)
+                    found[row[1]] = known[path]
+                case _:
+                    pass
+        return found
+
     def graph(self) -> Graph:
         """The same graph, with origins and module stacks from the notes of torch."""
         graph: Any = Graph()
@@ -144,6 +160,6 @@ class _Scopes:
                 continue  # the root, which is no submodule
             row = (id(at), str(key), path)
             if row not in self._made:
-                self._made[row] = ScopeSnapshot(at, str(key), (path, kind))
+                self._made[row] = ScopeSnapshot(at, str(key), path, kind)
             at = self._made[row]
         return at

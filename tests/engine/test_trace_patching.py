@@ -48,6 +48,8 @@ def _patchable() -> list[Any]:
     return [
         nn.Module.__dict__["__call__"],
         nn.Module.__dict__["__getattr__"],
+        nn.Module.__getattr__.__code__,
+        nn.Module.__getattr__.__defaults__,
         *(value for name, value in sorted(vars(math).items()) if name[0] != "_"),
         globals()["floor"],
         gc.isenabled(),
