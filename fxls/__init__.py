@@ -61,7 +61,10 @@ def listing_of(module: object) -> Listing:
 
 
 def show(module: object) -> Path:
-    """Write the listing of a graph module, print where it is, and return that."""
+    """Write the listing of a graph module, print where it is, and return that.
+
+    An editor in which fxls runs opens it.
+    """
     from fxls.runtime import show as show_listing  # noqa: PLC0415 - imports torch
 
     return show_listing(module)

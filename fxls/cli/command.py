@@ -6,6 +6,7 @@ import argparse
 import enum
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ __all__ = [
     "Commands",
     "add_command",
     "add_store",
+    "add_store_to_read",
     "say",
     "seconds",
     "sources_here",
@@ -54,14 +56,69 @@ def add_command(
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    """The option `--store`, whose default is FXLS_STORE."""
-    parser.add_argument(
-        "--store",
-        type=Path,
-        metavar="FOLDER",
-        default=os.environ.get("FXLS_STORE") or None,
-        help="the folder of listings (default: FXLS_STORE, or .fxls in the project)",
+    """The option `--store`, whose default is FXLS_STORE: a folder to write to."""
+    chosen = os.environ.get("FXLS_STORE") or None
+    _add_store(
+        parser,
+        _folder,
+        "FOLDER",
+        # What the editor reads on another machine; what is written here lies here.
+        None if chosen and _is_url(chosen) else chosen,
+        "the folder of listings (default: FXLS_STORE, or .fxls in the project)",
     )
+
+
+def add_store_to_read(parser: argparse.ArgumentParser) -> None:
+    """The option `--store`, which may name a store on another machine as well."""
+    _add_store(
+        parser,
+        _folder_or_copy,
+        "FOLDER|URL",
+        os.environ.get("FXLS_STORE") or None,
+        "the folder of listings, or the URL of one on another machine, as "
+        "ssh://host/folder/.fxls (default: FXLS_STORE, or .fxls in the project)",
+    )
+
+
+def _add_store(
+    parser: argparse.ArgumentParser,
+    kind: Callable[[str], Path],
+    metavar: str,
+    default: str | None,
+    text: str,
+) -> None:
+    parser.add_argument(
+        "--store", type=kind, metavar=metavar, default=default, help=text
+    )
+
+
+def _folder(text: str) -> Path:
+    if _is_url(text):
+        raise argparse.ArgumentTypeError(
+            f"{text} is on another machine, and listings can only be read there"
+        )
+    return Path(text)
+
+
+def _folder_or_copy(text: str) -> Path:
+    """The folder; of a URL, that of a copy, which is made as new as the original."""
+    if not _is_url(text):
+        return Path(text)
+    from fxls.store import StoreError
+    from fxls.store.remote import Mirror, Unreachable, copies
+
+    mirror = Mirror(text, copies())
+    try:
+        mirror.pull()
+    except (StoreError, Unreachable) as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return mirror.root
+
+
+def _is_url(text: str) -> bool:
+    from fxls.store import is_url
+
+    return is_url(text)
 
 
 def seconds(text: str) -> float:

@@ -12,7 +12,7 @@ from fxls.cli.command import (
     Code,
     Commands,
     add_command,
-    add_store,
+    add_store_to_read,
     say,
     sources_here,
     warn,
@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
         commands, "list", "say what the store holds: the newest listing of each model"
     )
     parser.set_defaults(command=list_)
-    add_store(parser)
+    add_store_to_read(parser)
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 

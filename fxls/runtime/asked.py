@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from fxls.runtime.install import store_of_program, torch_fx
 from fxls.runtime.listing_of import listing_of
 from fxls.runtime.torch_fx import TorchFx
 from fxls.runtime.untyped import fx
-from fxls.store import Store
+from fxls.store import Store, StoreError
+from fxls.store.shown import ask_to_show
 
 __all__ = ["listing_of_module", "show"]
 
@@ -36,9 +38,14 @@ def listing_of_module(module: Any) -> Listing:
 
 
 def show(module: Any) -> Path:
-    """Write the listing of a module, print where it is, and return that."""
+    """Write the listing of a module, print where it is, and return that.
+
+    An editor that has the store open shows it.
+    """
     listing = listing_of_module(module)
     path = store_of_program().materialize(listing)
+    with contextlib.suppress(StoreError):  # it is printed below
+        ask_to_show(path, listing.definition)
     # In this form a terminal of an editor makes a link of it.
     sys.stdout.write(f"{path}:{listing.definition + 1}\n")
     return path

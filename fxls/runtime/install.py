@@ -27,7 +27,8 @@ from fxls.runtime.rank import launched_as
 from fxls.runtime.tables import source_digest
 from fxls.runtime.torch_fx import TorchFx
 from fxls.runtime.uncaught import show_text_that_ran
-from fxls.store import Store, StoreError, locate
+from fxls.runtime.watching import Watching
+from fxls.store import Store, StoreError, is_url, locate
 
 __all__ = [
     "finish",
@@ -201,10 +202,17 @@ def _says_less(listing: Listing, text: ListingText) -> bool:
 
 def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
     given = store if store is not None else os.environ.get("FXLS_STORE")
-    if given:
+    if given and not is_url(os.fspath(given)):
         return Path(os.path.abspath(given))  # noqa: PTH100  # resolve() follows links
     main = program or getattr(sys.modules.get("__main__"), "__file__", None)
-    return locate(Path(main) if main else Path.cwd())
+    root = locate(Path(main) if main else Path.cwd())
+    if given and given not in _said:
+        _said.add(given)
+        _log.warning(
+            "fxls only reads stores on other machines, as %s; it writes to %s",
+            *(given, root),
+        )
+    return root
 
 
 _KEPT = "__fxls_code__"
@@ -212,3 +220,6 @@ _KEPT = "__fxls_code__"
 
 _lock = threading.Lock()
 _installed: tuple[_Materializer, tuple[Compiler, bool]] | None = None
+_said: set[str | os.PathLike[str]] = set()
+"""The URLs of which it was said that nothing is written there."""
+

@@ -6,7 +6,7 @@ never import torch, the engine or the protocol.
 
 from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
 from fxls.store.log import Revision
-from fxls.store.names import class_name_of, digest_of, locate, uri_of
+from fxls.store.names import class_name_of, digest_of, is_url, locate, uri_of
 from fxls.store.pruning import Pruned, prune
 from fxls.store.store import Changes, Store, Token
 
@@ -23,6 +23,7 @@ __all__ = [
     "Unwritable",
     "class_name_of",
     "digest_of",
+    "is_url",
     "locate",
     "prune",
     "uri_of",

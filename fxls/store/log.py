@@ -20,10 +20,10 @@ from fxls.store import files
 from fxls.store.errors import StoreError
 from fxls.store.names import is_file_name, slug_of
 
-__all__ = ["Log", "Logs", "Revision"]
+__all__ = ["SUFFIX", "Log", "Logs", "Revision", "revisions_in"]
 
 _FORMAT = 1
-_SUFFIX = ".jsonl"
+SUFFIX = ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,15 @@ class Logs:
             revision.entry,
             revision.nodes,
         )
-        files.append_line(path, _encoder.encode(line))
+        files.append_line(self._path(revision), _encoder.encode(line))
 
     def delete(self, slug: str) -> None:
         """Forget an identity; raises `Unwritable`."""
-        files.delete(self._folder / (slug + _SUFFIX))
+        files.delete(self._folder / (slug + SUFFIX))
 
     def of(self, slug: str) -> Log | None:
         """The log of an identity; None when it says nothing."""
-        path = self._folder / (slug + _SUFFIX)
+        path = self._folder / (slug + SUFFIX)
         try:
             signature = files.sign(path)
             return self._load(slug, signature) if signature else None
@@ -124,7 +124,7 @@ class Logs:
             return {}
         found: dict[str, Log] = {}
         for name, signature in signatures.items():
-            slug = name.removesuffix(_SUFFIX)
+            slug = name.removesuffix(SUFFIX)
             if slug != name:
                 try:
                     log = self._load(slug, signature)
@@ -138,33 +138,44 @@ class Logs:
     def _load(self, slug: str, signature: files.Signature) -> Log | None:
         kept = self._kept.get(slug)
         if kept is None or kept[0] != signature:
-            lines = tuple(self._read(self._folder / (slug + _SUFFIX), slug))
+            lines = tuple(self._read(self._folder / (slug + SUFFIX), slug))
             sources = frozenset(path for line in lines for path in line.sources)
+    def _path(self, revision: Revision) -> Path:
+        return self._folder / (slug_of(revision.identity) + SUFFIX)
+
             kept = (signature, Log(lines, sources) if lines else None)
             self._kept[slug] = kept
         return kept[1]
 
     def _read(self, path: Path, slug: str) -> Iterator[Revision]:
-        # The part behind the last line end is a line that is still being written.
-        for line in (files.read(path) or b"").split(b"\n")[:-1]:
-            revision = self._decode(line)
-            if revision is not None and slug_of(revision.identity) == slug:
+        for revision in revisions_in(self._root, files.read(path) or b""):
+            if slug_of(revision.identity) == slug:
                 yield revision
 
-    def _decode(self, data: bytes) -> Revision | None:
-        try:
-            line = _decoder.decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return None
-        if line.format != _FORMAT or not is_file_name(line.text):
-            return None
-        return Revision(
-            line.identity,
-            self._root / line.text,
-            line.facts,
-            line.time,
-            line.pid,
-            line.sources,
-            line.entry,
-            line.nodes,
-        )
+
+def revisions_in(root: Path, log: bytes) -> Iterator[Revision]:
+    """The lines of a log of the store at `root`, oldest first."""
+    # The part behind the last line end is a line that is still being written.
+    for line in log.split(b"\n")[:-1]:
+        revision = _decode(root, line)
+        if revision is not None:
+            yield revision
+
+
+def _decode(root: Path, data: bytes) -> Revision | None:
+    try:
+        line = _decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    if line.format != _FORMAT or not is_file_name(line.text):
+        return None
+    return Revision(
+        line.identity,
+        root / line.text,
+        line.facts,
+        line.time,
+        line.pid,
+        line.sources,
+        line.entry,
+        line.nodes,
+    )

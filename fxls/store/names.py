@@ -19,6 +19,7 @@ __all__ = [
     "digest_of",
     "file_name",
     "is_file_name",
+    "is_url",
     "locate",
     "slug_in",
     "slug_of",
@@ -34,6 +35,11 @@ _LONGEST = 80
 
 _FILE_NAME = re.compile(rf"([A-Za-z0-9_]+)_([0-9a-f]{{{_DIGITS}}})\.py")
 _URI = re.compile(r"fxls:/+([A-Za-z0-9._-]+)/forward\.py")
+
+
+def is_url(store: str) -> bool:
+    """Whether a store is named by a URL, as ``ssh://host/folder/.fxls``."""
+    return "://" in store
 
 
 def locate(start: Path) -> Path:

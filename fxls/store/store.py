@@ -35,6 +35,7 @@ from fxls.store.names import (
     slug_of,
 )
 from fxls.store.pruning import delete_listing
+from fxls.store.shown import NAME as SHOWN
 
 __all__ = ["Changes", "Store", "Token"]
 
@@ -259,7 +260,7 @@ class Store:
         path = self.root / ".gitignore"
         if files.is_there(path):
             return
-        ours = ("facts", "log", files.TEMPORARY)
+        ours = ("facts", "log", SHOWN, files.TEMPORARY)
         # What keeps this from being written keeps the listing from it too, and that
         # is what the user needs to hear of.
         with contextlib.suppress(StoreError):

@@ -1,0 +1,69 @@
+"""What programs ask to be shown: lines in one file of the store, which a server follows."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from fxls.store import files
+from fxls.store.errors import StoreError
+from fxls.store.names import is_file_name
+
+__all__ = ["NAME", "Asked", "Shown", "ask_to_show"]
+
+NAME = "shown.jsonl"
+
+_LATEST = 8
+"""So many are shown at once, of a program that asks in a loop."""
+
+
+class Asked(NamedTuple):
+    """A listing that somebody wants to see, at a line."""
+
+    path: Path
+    line: int
+
+
+class _Line(msgspec.Struct, frozen=True):
+    text: str
+    line: int
+
+
+def ask_to_show(path: Path, line: int) -> None:
+    """Let an editor that has the store open show a listing; raises `Unwritable`."""
+    encoded = msgspec.json.encode(_Line(path.name, line))
+    files.append_line(path.parent / NAME, encoded)
+
+
+class Shown:
+    """What is asked for in one store from now on."""
+
+    def __init__(self, root: Path) -> None:
+        self._path = root / NAME
+        self._signature: files.Signature | None = None
+        self._read = 0
+        with contextlib.suppress(StoreError):  # `asked` says so
+            self._signature = files.sign(self._path)
+            self._read = len(files.read(self._path) or b"")
+
+    def asked(self) -> tuple[Asked, ...]:
+        """What was asked for since the last time, each once; raises `Unreadable`."""
+        signature = files.sign(self._path)
+        if signature == self._signature:
+            return ()
+        content = files.read(self._path) or b""
+        start = self._read if len(content) >= self._read else 0
+        end = content.rfind(b"\n") + 1
+        self._signature, self._read = signature, max(start, end)
+        found: dict[Asked, None] = {}
+        for data in content[start:end].splitlines():
+            try:
+                line = msgspec.json.decode(data, type=_Line)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                continue
+            if is_file_name(line.text):
+                found[Asked(self._path.parent / line.text, line.line)] = None
+        return tuple(found)[-_LATEST:]
