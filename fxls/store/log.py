@@ -84,8 +84,8 @@ class Logs:
 
         Raises `Unwritable`.
         """
-        path = self._folder / (slug_of(revision.identity) + _SUFFIX)
-        last = self._decode(files.last_line(path))
+        path = self._folder / (slug_of(revision.identity) + SUFFIX)
+        last = _decode(self._root, files.last_line(path))
         if last and (last.path, last.facts) == (revision.path, revision.facts):
             return
         line = _Line(
@@ -99,7 +99,7 @@ class Logs:
             revision.entry,
             revision.nodes,
         )
-        files.append_line(self._path(revision), _encoder.encode(line))
+        files.append_line(path, _encoder.encode(line))
 
     def delete(self, slug: str) -> None:
         """Forget an identity; raises `Unwritable`."""
