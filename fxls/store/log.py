@@ -140,9 +140,6 @@ class Logs:
         if kept is None or kept[0] != signature:
             lines = tuple(self._read(self._folder / (slug + SUFFIX), slug))
             sources = frozenset(path for line in lines for path in line.sources)
-    def _path(self, revision: Revision) -> Path:
-        return self._folder / (slug_of(revision.identity) + SUFFIX)
-
             kept = (signature, Log(lines, sources) if lines else None)
             self._kept[slug] = kept
         return kept[1]
