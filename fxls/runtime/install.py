@@ -27,7 +27,6 @@ from fxls.runtime.rank import launched_as
 from fxls.runtime.tables import source_digest
 from fxls.runtime.torch_fx import TorchFx
 from fxls.runtime.uncaught import show_text_that_ran
-from fxls.runtime.watching import Watching
 from fxls.store import Store, StoreError, is_url, locate
 
 __all__ = [
@@ -218,8 +217,8 @@ def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
 _KEPT = "__fxls_code__"
 """Keeps the compiled text alive as long as a function of it."""
 
-_lock = threading.Lock()
-_installed: tuple[_Materializer, tuple[Compiler, bool]] | None = None
 _said: set[str | os.PathLike[str]] = set()
 """The URLs of which it was said that nothing is written there."""
 
+_lock = threading.Lock()
+_installed: tuple[_Materializer, tuple[Compiler, bool]] | None = None
