@@ -1,0 +1,292 @@
+"""A real Neovim with the configuration of docs/editors.md, as it is there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.editors.story import MODEL, ROOT, write_project
+from tests.support.neovim import Neovim, neovim
+
+pytestmark = pytest.mark.slow
+
+LISTING = """\
+# The code of Net's graph, written by fxls. To change it, change the model.
+import torch
+
+
+def forward(self, x: f32[2, 4] : torch.Tensor) -> torch.Tensor: 5 nodes | from Net
+    linear: f32[2, 4] = self.linear(x)
+    relu: f32[2, 4] = torch.relu(linear);  linear = None
+    add: f32[2, 4] = x + relu;  x = relu = None
+    return add
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return write_project(tmp_path / "project")
+
+
+@pytest.fixture
+def editor(tmp_path: Path, project: Path) -> Generator[Neovim]:
+    """Neovim with the model open, of which the server has made a listing."""
+    config = tmp_path / "home/config/nvim"
+    shutil.copytree(ROOT / "docs/editors/nvim", config / "lua/fxls")
+    (config / "init.lua").write_text("require('fxls')\n")
+    with neovim(tmp_path / "home", project, "net.py") as editor:
+        editor.until("#vim.lsp.inlay_hint.get({ bufnr = 0 }) > 0")
+        editor.until("#vim.lsp.codelens.get(0) == 5")
+        yield editor
+
+
+def lens(editor: Neovim, title: str) -> None:
+    """Choose a lens above the entry, by its number in the list that Neovim shows."""
+    editor.type(":buffer net.py<CR>")
+    titles: list[str] = editor.lua(
+        "return vim.tbl_map(function(lens) return lens.command.title end,"
+        " vim.lsp.codelens.get(0))"
+    )
+    editor.at("# fxls")
+    editor.type(f"\\l{titles.index(title) + 1}<CR>")
+
+
+def open_listing(editor: Neovim) -> None:
+    lens(editor, "Show generated code")
+    editor.until("vim.fn.expand('%:t'):match('^Net_%x+%.py$') ~= nil")
+    editor.until("#vim.lsp.inlay_hint.get({ bufnr = 0 }) == 4")
+    editor.until("#vim.lsp.codelens.get(0) == 2")
+
+
+def lines(editor: Neovim) -> list[str]:
+    """The window as it is drawn, up to the end of the buffer."""
+    rows = editor.screen()
+    return rows[: rows.index("~")]
+
+
+def test_the_model_has_shapes_and_lenses(editor: Neovim) -> None:
+    *shown, entry = lines(editor)
+    comment, *titles = re.split(r" (?=Trace|Debug|Show|Table)", entry)
+
+    assert shown == [
+        *MODEL.splitlines()[:4],
+        "class Net(nn.Module): generated code of Net",
+        *MODEL.splitlines()[5:10],
+        "        y: f32[2, 4] = torch.relu(self.linear(x))",
+        "        return x + y: f32[2, 4]",
+        "",
+        "",
+    ]
+    assert comment == "# fxls: Net(4)(torch.randn(2, 4))"
+    assert {title.removesuffix(" |") for title in titles} == {
+        "Trace",
+        "Show generated code",
+        "Debug generated code",
+        "Table (5 nodes)",
+    }
+
+
+def test_a_lens_opens_the_listing_which_is_not_edited(editor: Neovim) -> None:
+    open_listing(editor)
+
+    assert lines(editor) == LISTING.splitlines()
+    assert editor.lua("return { vim.bo.modifiable, vim.bo.readonly }") == [False, True]
+
+
+def test_a_hover_says_what_a_node_is(editor: Neovim) -> None:
+    open_listing(editor)
+    editor.at("relu(linear)")
+    editor.type("K")
+    shown = editor.float()
+    drawn = [line.strip() for line in editor.screen()]
+
+    assert [re.sub(r"\((?:file|https):[^)]*\)", "", line) for line in shown] == [
+        "`relu`: call_function `torch.relu` → `f32[2, 4]`",
+        "",
+        "- **calls**: `torch.relu` [documentation]",
+        "- **args**: [`linear`]",
+        "- **kwargs**: —",
+        "- **users**: 1: [`add`]",
+        "- **value**: `float32 (2, 4), stride (4, 1), cpu, 32 B, requires grad`",
+        "",
+        "from [`net.py:11`] in `Net.forward`",
+        "",
+        "```python",
+        "y = torch.relu(self.linear(x))",
+        "```",
+    ]
+    # The marks of Markdown are not drawn.
+    assert "- args: linear" in drawn
+
+
+def test_definition_leads_to_the_model_and_implementation_back(editor: Neovim) -> None:
+    open_listing(editor)
+    listing = editor.place()[0]
+    editor.at("linear);  linear")
+    editor.type("<C-]>")
+    binding = editor.place()
+    editor.type("<C-]>")
+    source = editor.place()
+    editor.type("gri")
+    editor.until("vim.fn.expand('%:t') ~= 'net.py'")
+    back = editor.place()
+
+    assert binding == (listing, 6, "linear = self.linear(x)")
+    assert source == ("net.py", 11, "self.linear(x))")
+    assert back == binding
+
+
+def test_references_and_outline_are_lists_to_walk_through(editor: Neovim) -> None:
+    open_listing(editor)
+    editor.at("linear = self")
+    editor.type("grr")
+    editor.until("vim.fn.getqflist({ size = 0 }).size == 2")
+    references = editor.lua(
+        "return vim.tbl_map(function(item) return { item.lnum, item.text } end,"
+        " vim.fn.getqflist())"
+    )
+    editor.type("<C-w>q")
+    editor.type("gO")
+    editor.until("vim.fn.getloclist(0, { size = 0 }).size > 0")
+    outline = editor.lua(
+        "return vim.tbl_map(function(item) return { item.lnum, item.text } end,"
+        " vim.fn.getloclist(0))"
+    )
+
+    assert references == [
+        [6, "    linear = self.linear(x)"],
+        [7, "    relu = torch.relu(linear);  linear = None"],
+    ]
+    assert outline == [
+        [5, "[Function] Net.forward"],
+        [5, "[Variable] x"],
+        [6, "[Object] linear"],
+        [7, "[Function] relu"],
+        [8, "[Function] add"],
+        [9, "[Event] output"],
+    ]
+
+
+def test_what_cannot_be_traced_is_said_on_its_expression(
+    editor: Neovim, project: Path
+) -> None:
+    bad = MODEL.replace("return x + y", "return x if y.sum() > 0 else y")
+    (project / "bad.py").write_text(bad)
+    editor.edit(project / "bad.py")
+    editor.until("#vim.diagnostic.get(0) == 1")
+    (found,) = editor.lua("return vim.diagnostic.get(0)")
+    line = bad.splitlines()[int(found["lnum"])]
+    editor.at("y.sum()")
+    editor.type("<C-w>d")
+
+    assert line[found["col"] : found["end_col"]] == "y.sum() > 0"
+    assert found["message"].splitlines()[0] == (
+        "symbolically traced variables cannot be used as inputs to control flow"
+    )
+    assert editor.float()[:2] == [
+        "Diagnostics:",
+        "1. symbolically traced variables cannot be used as inputs to control flow",
+    ]
+
+
+def test_a_save_moves_the_window_and_the_breakpoint_to_the_new_listing(
+    editor: Neovim, project: Path
+) -> None:
+    open_listing(editor)
+    old = editor.place()[0]
+    editor.at("add =")
+    editor.type("<F9>")
+    editor.type(":split net.py<CR>")
+    editor.at("return x + y")
+    editor.type("Oy = y * 2<Esc>:w<CR>")
+    editor.until("vim.fn.bufname(vim.fn.winbufnr(2)) ~= value", f".fxls/{old}")
+    editor.type("<C-w>j")
+    editor.until("#vim.lsp.inlay_hint.get({ bufnr = 0 }) == 5")
+    after = editor.place()
+    placed = editor.lua(
+        "return vim.iter(vim.fn.getbufinfo()):map(function(buffer)"
+        "  local there = vim.fn.sign_getplaced(buffer.bufnr, { group = 'fxls' })[1]"
+        "  return there.signs[1] and { vim.fs.basename(buffer.name), there.signs[1].lnum }"
+        " end):totable()"
+    )
+
+    assert after[0] != old
+    assert after[1:] == (9, "add = x + mul;  x = mul = None")
+    assert placed == [[after[0], 9]]
+
+
+def test_the_lens_debug_stops_at_a_breakpoint_in_the_listing(editor: Neovim) -> None:
+    open_listing(editor)
+    editor.at("add =")
+    editor.type("<F9>")
+    lens(editor, "Debug generated code")
+    stopped(editor, 8)
+    shown = editor.screen()[:9]
+    say(editor, "p relu.shape")
+    editor.until("vim.fn.search('torch.Size(.2, 4.)', 'nw') > 0")
+    say(editor, "next")
+    stopped(editor, 9)
+    say(editor, "continue")
+    editor.until("vim.fn.search('Process exited 0', 'nw') > 0")
+
+    assert shown == [
+        *("  " + line if line else "" for line in LISTING.splitlines()[:7]),
+        "→     add: f32[2, 4] = x + relu;  x = relu = None",
+        "      return add",
+    ]
+    assert signs(editor) == [[8, "fxls-breakpoint"]]
+
+
+def test_without_a_breakpoint_it_stops_on_the_first_line(editor: Neovim) -> None:
+    lens(editor, "Debug generated code")
+    stopped(editor, 6)
+    say(editor, "quit")
+
+    assert editor.screen()[5] == "→     linear: f32[2, 4] = self.linear(x)"
+
+
+def test_a_program_of_ones_own_stops_in_its_listing(
+    editor: Neovim, project: Path
+) -> None:
+    (project / "run.py").write_text(
+        "import torch\nfrom fxls import engine as fx\nfrom net import Net\n"
+        "fx.symbolic_trace(Net(4))(torch.ones(2, 4))\n"
+    )
+    open_listing(editor)
+    editor.at("relu =")
+    editor.type("<F9>")
+    editor.edit(project / "run.py")
+    editor.type("<F5>")
+    stopped(editor, 7)
+    say(editor, "quit")
+
+    assert editor.screen()[6] == (
+        "→     relu: f32[2, 4] = torch.relu(linear);  linear = None"
+    )
+
+
+def stopped(editor: Neovim, line: int) -> None:
+    """Wait until the line of the upper window is the one where pdb stopped."""
+    editor.until(
+        "vim.iter(vim.fn.sign_getplaced(vim.fn.winbufnr(1), { group = '*' })[1].signs)"
+        ":any(function(s) return s.lnum == value and s.name == 'fxls-stopped' end)",
+        line,
+    )
+
+
+def signs(editor: Neovim) -> list[list[object]]:
+    """Line and name of the signs in the upper window."""
+    found: list[list[object]] = editor.lua(
+        "return vim.tbl_map(function(sign) return { sign.lnum, sign.name } end,"
+        " vim.fn.sign_getplaced(vim.fn.winbufnr(1), { group = '*' })[1].signs)"
+    )
+    return found
+
+
+def say(editor: Neovim, command: str) -> None:
+    """Give pdb a command in its terminal, which is the current window."""
+    editor.lua("vim.fn.chansend(vim.b.terminal_job_id, ... .. '\\n')", command)

@@ -1,0 +1,26 @@
+"""Programs of others that some tests drive."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+__all__ = ["program"]
+
+
+def program(name: str, advice: str) -> Path:
+    """Where a program is; without it the test is skipped, and says what to install.
+
+    Where `FXLS_TEST_ALL` is set, as in continuous integration, it fails.
+    """
+    places = os.pathsep.join([f"{sys.prefix}/bin", os.environ.get("PATH", "")])
+    found = shutil.which(name, path=places)
+    if found is None and os.environ.get("FXLS_TEST_ALL"):
+        pytest.fail(f"there is no {name}: {advice}")
+    if found is None:
+        pytest.skip(f"there is no {name}: {advice}")
+    return Path(found)
