@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from types import CodeType
@@ -10,7 +12,8 @@ from fxls.runtime.dynamo import Dynamo
 from fxls.runtime.exported import Exported
 from fxls.runtime.patches import Patches
 from fxls.runtime.torch_fx import TorchFx
-from fxls.store import Store
+from fxls.runtime.watching import Watching
+from fxls.store import Store, StoreError, prune_seldom
 
 __all__ = ["Producers"]
 
@@ -25,6 +28,7 @@ class Producers:
         attend: Callable[[], object],
         materialized: Callable[[Path], None],
     ) -> None:
+        self._store = store
         self._patches = Patches()
         self.torch_fx = TorchFx(store, codes, attend, materialized)
         self.dynamo = Dynamo(self.torch_fx.publish)
@@ -32,13 +36,21 @@ class Producers:
 
     def put_in(self) -> None:
         """Hook into everybody."""
+        atexit.register(self._prune)
         self.torch_fx.put_in(self._patches)
         self.dynamo.put_in(self._patches)
         self._exported.put_in(self._patches)
 
     def take_out(self) -> None:
         """Put every attribute back, and write what is not written yet."""
+        atexit.unregister(self._prune)
         self.dynamo.take_out()
         self._exported.take_out()
         self._patches.undo()
         self.torch_fx.finish()
+
+    def _prune(self) -> None:
+        """Keep the store small; when the program ends, which then waits for nothing."""
+        # What keeps it from being pruned keeps it from being written, and that was said.
+        with contextlib.suppress(StoreError):
+            prune_seldom(self._store.root)

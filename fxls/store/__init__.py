@@ -7,7 +7,7 @@ never import torch, the engine or the protocol.
 from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
 from fxls.store.log import Revision
 from fxls.store.names import class_name_of, digest_of, is_url, locate, uri_of
-from fxls.store.pruning import Pruned, prune
+from fxls.store.pruning import Pruned, prune, prune_seldom
 from fxls.store.store import Changes, Store, Token
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "is_url",
     "locate",
     "prune",
+    "prune_seldom",
     "uri_of",
 ]

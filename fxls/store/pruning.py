@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fxls.store import files
+from fxls.store.log import revisions_in
 from fxls.store.names import is_file_name
 
-__all__ = ["Pruned", "delete_listing", "prune"]
+__all__ = ["Pruned", "delete_listing", "prune", "prune_seldom"]
 
 DAYS = 30.0
 """How long a listing stays that nobody wants."""
@@ -22,6 +23,9 @@ MEGABYTES = 256.0
 """How large a store may be, as far as deleting listings of another day can help."""
 
 _DAY = 86400.0
+
+_STAMP = "pruned"
+"""The file whose date says when a store was last pruned without being asked to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,24 @@ def prune(
         deleted.append(one.name)
         left -= one.size
     _delete_torn(root, now)
+    _delete_empty(root, now - days * _DAY)
     return Pruned(tuple(deleted), total - left, left)
+
+
+def prune_seldom(root: Path) -> Pruned | None:
+    """`prune`, unless the store is not there, or somebody did it within the last day.
+
+    Where it is not to be done, that costs one look at a file. Raises as `prune` does.
+    """
+    stamp = root / files.TEMPORARY / _STAMP
+    last = files.sign(stamp)
+    # Not when the date is in the future either: the clock was set back since.
+    if last is not None and 0 <= time.time() - last.modified / 1e9 < _DAY:
+        return None
+    if not files.is_there(root):
+        return None
+    files.write(root, stamp, b"")
+    return prune(root)
 
 
 def delete_listing(root: Path, name: str) -> None:
@@ -108,6 +129,17 @@ def _delete_torn(root: Path, now: float) -> None:
         if now - one.modified / 1e9 > _DAY:
             with contextlib.suppress(OSError):
                 (folder / name).unlink()
+
+
+def _delete_empty(root: Path, before: float) -> None:
+    """Logs that were last written before some time, and all of whose texts are gone."""
+    texts = set(files.names_in(root))
+    for name, one in files.signatures_in(root / "log").items():
+        if one.modified / 1e9 < before:
+            path = root / "log" / name
+            log = files.read(path) or b""
+            if not any(line.path.name in texts for line in revisions_in(root, log)):
+                files.delete(path)
 
 
 def _facts(root: Path, name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ from textwrap import dedent
 import pytest
 
 from fxls.engine import symbolic_trace
+from fxls.runtime import listing_of
 from fxls.store import Store
 from tests.runtime import nets
 from tests.runtime.test_install import path_of
@@ -138,3 +140,17 @@ def test_threads_materialize_at_the_same_time(store: Store) -> None:
     assert len(paths) == 8
     assert {store.read(path).identity.qualname for path in paths} == {"Net", "Block"}
     assert len(set(paths)) == 2
+
+
+@pytest.mark.slow
+def test_the_end_of_a_program_keeps_the_store_small(folder: Path) -> None:
+    (path,) = map(Path, said(start(folder, "package/net.py")))
+    store = Store(path.parent)
+    old = store.materialize(listing_of(symbolic_trace(nets.Block())))
+    for file in (old, *(store.root / "facts" / old.stem).iterdir()):
+        os.utime(file, (0, 0))
+    assert said(start(folder, "package/net.py")) == [str(path)]
+    assert old.exists()  # it was done today
+    (store.root / "tmp" / "pruned").unlink()
+    assert said(start(folder, "package/net.py")) == [str(path)]
+    assert [file.name for file in store.root.glob("*.py")] == [path.name]

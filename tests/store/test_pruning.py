@@ -6,7 +6,8 @@ import os
 import time
 from pathlib import Path
 
-from fxls.store import Pruned, Store, prune
+from fxls.listing import Identity
+from fxls.store import Pruned, Store, prune, prune_seldom
 from tests.store.made import NET, made
 
 DAY = 86400
@@ -82,6 +83,43 @@ def test_files_that_are_not_the_stores_stay(tmp_path: Path) -> None:
     assert not torn.exists()
 
 
+def test_a_log_goes_when_it_is_old_and_nothing_is_left_of_it(tmp_path: Path) -> None:
+    store = Store(tmp_path / ".fxls")
+    kept = Identity("net", "Kept")
+    recent = Identity("net", "Recent")
+    aged(store, "relu", 40)
+    store.materialize(made("tanh", identity=kept))
+    gone = store.materialize(made("gelu", identity=recent))
+    old = time.time() - 40 * DAY
+    for log in (store.root / "log").iterdir():
+        if "Recent" not in log.name:
+            os.utime(log, (old, old))
+    gone.unlink()
+    prune(store.root)
+    names = [path.name.partition("-")[0] for path in (store.root / "log").iterdir()]
+    assert sorted(names) == ["net.Kept", "net.Recent"]
+
+
+def test_without_being_asked_it_is_done_once_a_day(tmp_path: Path) -> None:
+    store = Store(tmp_path / ".fxls")
+    first = aged(store, "relu", 40)
+    pruned = prune_seldom(store.root)
+    assert pruned is not None
+    assert pruned.deleted == (first.name,)
+    second = aged(store, "tanh", 40)
+    assert prune_seldom(store.root) is None
+    stamp = store.root / "tmp" / "pruned"
+    for days in (-1, 1):  # the clock was set back since, or a day went by
+        at = time.time() - days * DAY
+        os.utime(stamp, (at, at))
+        pruned = prune_seldom(store.root)
+        assert pruned is not None
+        assert pruned.deleted == (second.name,)
+        assert prune_seldom(store.root) is None
+        second = aged(store, "tanh", 40)
+
+
 def test_there_may_be_no_store(tmp_path: Path) -> None:
     assert prune(tmp_path / "none") == Pruned((), 0, 0)
+    assert prune_seldom(tmp_path / "none") is None
     assert list(tmp_path.iterdir()) == []
