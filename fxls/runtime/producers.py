@@ -12,7 +12,6 @@ from fxls.runtime.dynamo import Dynamo
 from fxls.runtime.exported import Exported
 from fxls.runtime.patches import Patches
 from fxls.runtime.torch_fx import TorchFx
-from fxls.runtime.watching import Watching
 from fxls.store import Store, StoreError, prune_seldom
 
 __all__ = ["Producers"]
