@@ -6,12 +6,18 @@ it reads is found out when the program is made, once for each state of the graph
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
-from fxls.engine.arguments import Argument, Reference, map_references, references
+from fxls.engine.arguments import (
+    EMPTY_KWARGS,
+    Argument,
+    Reference,
+    map_references,
+    references,
+)
 from fxls.engine.last_uses import last_uses
 from fxls.engine.node_list import ordered
 
@@ -92,40 +98,30 @@ class _Writer:
         op = node._op
         target = cast("Any", node._target)
         if op == "call_function":
-            return self._call(target, node)
+            return self._call_function(target, node)
         if op == "call_method":
-            return self._call(_method(target), node)
+            return self._call_method(target, node)
         if op == "call_module":
-            call = self._arguments(node)
-
-            def call_module(r: Registers) -> Any:
-                args, kwargs = call(r)
-                return r[OWNER].fetch_attr(target)(*args, **kwargs)
-
-            return call_module
+            return self._call_module(target, node)
         if op == "get_attr":
             return lambda r: r[OWNER].fetch_attr(target)
         if op == "placeholder":
             args = node._args
             return lambda r: r[OWNER].placeholder(target, args, {})
         assert op == "output", f"{node}: cannot run opcode {op!r}"
-        call = self._arguments(node)
-        return lambda r: call(r)[0][0]
+        (result,) = self._arguments(node)
+        return result
 
-    def _call(
+    # For one and two arguments a call is written out: to gather them in a tuple first
+    # takes as long as the step itself.
+
+    def _call_function(
         self, function: Callable[..., Any], node: Node
     ) -> Callable[[Registers], Any]:
-        """A call of a function, the quickest way that its arguments allow."""
-        args = node._args
-        if node._kwargs or not args or not all(map(_is_flat, args)):
-            call = self._arguments(node)
-
-            def call_with_any(r: Registers) -> Any:
-                args, kwargs = call(r)
-                return function(*args, **kwargs)
-
-            return call_with_any
-        at = [self._flat(a, node) for a in args]
+        at = self._registers(node)
+        if at is None:
+            args, kwargs = self._gathered(node)
+            return lambda r: function(*args(r), **kwargs(r))
         if len(at) == 1:
             (a,) = at
             return lambda r: function(r[a])
@@ -135,23 +131,75 @@ class _Writer:
         get = itemgetter(*at)
         return lambda r: function(*get(r))
 
+    def _call_method(self, name: str, node: Node) -> Callable[[Registers], Any]:
+        at = self._registers(node)
+        if at is None:
+            args, kwargs = self._gathered(node)
+
+            def call_with_any(r: Registers) -> Any:
+                value, *others = args(r)
+                return getattr(value, name)(*others, **kwargs(r))
+
+            return call_with_any
+        value, *others = at
+        if not others:
+            return lambda r: getattr(r[value], name)()
+        if len(others) == 1:
+            (a,) = others
+            return lambda r: getattr(r[value], name)(r[a])
+        get = itemgetter(*others)
+        return lambda r: getattr(r[value], name)(*get(r))
+
+    def _call_module(self, path: str, node: Node) -> Callable[[Registers], Any]:
+        at = self._registers(node)
+        if at is not None and len(at) == 1:
+            (a,) = at
+            return lambda r: r[OWNER].fetch_attr(path)(r[a])
+        args, kwargs = self._gathered(node)
+        return lambda r: r[OWNER].fetch_attr(path)(*args(r), **kwargs(r))
+
+    def _registers(self, node: Node) -> list[int] | None:
+        """Where the arguments are; None when they are not in registers, each in one."""
+        args = node._args
+        if node._kwargs or not args:
+            return None
+        if any(not _is_flat(a) and references((a,), EMPTY_KWARGS) for a in args):
+            return None
+        return [self._flat(a, node) for a in args]
+
     def _flat(self, arg: Argument, user: Node) -> int:
         if isinstance(arg, Reference):
             return self.reads(cast("Node", arg), user)
         return self.register(arg)
 
-    def _arguments(
+    def _gathered(
         self, node: Node
-    ) -> Callable[[Registers], tuple[tuple[Any, ...], dict[str, Any]]]:
-        """What gives the values of any arguments."""
-        args, kwargs = node._args, node._kwargs
-        of = {used: self.reads(used, node) for used in references(args, kwargs)}
-        if not kwargs:
-            return lambda r: (map_references(args, lambda n: r[of[n]]), {})
-        return lambda r: (
-            map_references(args, lambda n: r[of[n]]),
-            map_references(kwargs, lambda n: r[of[n]]),
+    ) -> tuple[
+        Callable[[Registers], Sequence[Any]], Callable[[Registers], dict[str, Any]]
+    ]:
+        """What gives the values of any arguments: those by position, those by name."""
+        args = self._arguments(node)
+        kwargs = node._kwargs
+        if not references((), kwargs):
+            constant = dict(kwargs)
+            return lambda r: [value(r) for value in args], lambda _: constant
+        named = {name: self._value(a, node) for name, a in kwargs.items()}
+        return (
+            lambda r: [value(r) for value in args],
+            lambda r: {name: value(r) for name, value in named.items()},
         )
+
+    def _arguments(self, node: Node) -> list[Callable[[Registers], Any]]:
+        return [self._value(a, node) for a in node._args]
+
+    def _value(self, arg: Argument, user: Node) -> Callable[[Registers], Any]:
+        """What gives the value of an argument of any kind."""
+        if _is_flat_tuple(arg) and len(arg) > 1:
+            return itemgetter(*[self._flat(a, user) for a in arg])
+        of = {used: self.reads(used, user) for used in references((arg,), EMPTY_KWARGS)}
+        if _is_flat(arg) or not of:
+            return itemgetter(self._flat(arg, user))
+        return lambda r: map_references(arg, lambda n: r[of[n]])
 
 
 def _program(graph: Graph) -> Program:
@@ -174,11 +222,8 @@ def _up_to_output(graph: Graph) -> Iterator[Node]:
             return
 
 
-def _method(name: str) -> Callable[..., Any]:
-    def call_method(value: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(value, name)(*args, **kwargs)
-
-    return call_method
+def _is_flat_tuple(arg: Argument) -> bool:
+    return type(arg) is tuple and all(map(_is_flat, cast("Sequence[Argument]", arg)))
 
 
 def _is_flat(arg: Argument) -> bool:
