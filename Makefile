@@ -8,14 +8,14 @@ STAMP := .venv/installed
 # Said before anything else is installed, so that nothing asks for another build.
 TORCH := torch==2.13.0
 
-PYTEST := $(BIN)/python -m pytest -q
+PYTEST := $(BIN)/python -m pytest -q -rs
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint format clean
 
 help:
 	@echo 'make demo    from a model file to a breakpoint in its generated code'
-	@echo 'make test    every check: format, lint, types, import contract, all tests'
+	@echo 'make test    every check: format, lint, types, import contract, all tests, VS Code'
 	@echo 'make quick   lint and the fast tests'
 	@echo 'make format  rewrites the files the way the checks want them'
 	@echo 'make clean   removes .venv and the caches'
@@ -25,6 +25,7 @@ demo: $(STAMP)
 
 test: lint types
 	$(PYTEST)
+	@vscode-extension/check.sh
 
 quick: lint
 	$(PYTEST) -m 'not slow'
