@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "__version__",
+    "break_on",
     "install",
     "listing",
     "listing_of",
@@ -42,6 +43,19 @@ def install(store: str | os.PathLike[str] | None = None) -> Path:
     from fxls.runtime import install as install_runtime  # noqa: PLC0415 - imports torch
 
     return install_runtime(store)
+
+
+def break_on(*rules: str, on_break: str = "report") -> None:
+    """Watch the nodes of every graph module: for ``nan``, ``inf``, ``shape``,
+    ``dtype-change``, ``grad-nan``, or any of them; without a rule, watch no more.
+
+    The first node whose value breaks a rule stops the program in the debugger. Where
+    there is none it is reported on standard error; with ``on_break="raise"`` it raises
+    `fxls.rules.BrokenRule` in either case.
+    """
+    from fxls.runtime import break_on as watch  # noqa: PLC0415 - imports torch
+
+    watch(*rules, on_break=on_break)
 
 
 def uninstall() -> None:

@@ -14,12 +14,13 @@ from fxls.store import locate
 __all__ = ["EPILOG", "SUMMARY", "USAGE", "become", "split"]
 
 SUMMARY = "run a program, and write the listings of its graphs"
-USAGE = "fxls run [-h] [--store FOLDER] {FILE | -m MODULE} [ARGUMENT ...]"
+USAGE = "fxls run [OPTION ...] {FILE | -m MODULE} [ARGUMENT ...]"
 EPILOG = """\
 examples:
   fxls run train.py --epochs 3
   fxls run -m package.train --epochs 3
   fxls run -m torch.distributed.run --nproc-per-node 2 train.py
+  fxls run --break-on nan,grad-nan train.py
 
 The program runs as it would under Python, and ends as it would. Every graph that it
 makes with torch.fx, torch.compile, torch.export or fxls.engine becomes a listing.
@@ -33,23 +34,30 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         return own, []
     at = 1
     while at < len(own) and own[at].startswith("-") and own[at] != "-m":
-        at += 2 if own[at] == "--store" else 1
+        at += 2 if own[at] in _WITH_VALUE else 1
     return own[:at], own[at:]
 
 
+_WITH_VALUE = {"--store", "--break-on", "--on-break"}
+
+
 def become(
-    program: Sequence[str], store: Path | None, environment: Mapping[str, str]
+    program: Sequence[str],
+    store: Path | None,
+    environment: Mapping[str, str],
+    more: Mapping[str, str] | None = None,
 ) -> NoReturn:
     """Let this process be ``python program...``, writing listings to `store`.
 
-    The program sees nothing of it but two variables in its environment, which the
-    processes that it starts inherit.
+    The program sees nothing of it but variables in its environment, `more` among them,
+    which the processes that it starts inherit.
     """
     start = Path.cwd() if program[0] == "-m" else Path(program[0])
     folder = Path(__file__).parent / "startup"
     paths = [str(folder), *filter(None, [environment.get("PYTHONPATH")])]
     inherited = {
         **environment,
+        **(more or {}),
         "FXLS_STORE": os.path.abspath(store or locate(start)),  # noqa: PTH100  # resolve() follows links
         "PYTHONPATH": os.pathsep.join(paths),
     }

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from fxls.attempt import Raised, attempt
 
-__all__ = ["TensorView", "listeners"]
+__all__ = ["TensorView", "is_plain", "listeners", "shown", "unseen"]
 
 listeners: set[Callable[[], object]] = set()
 """Called whenever a value is about to be shown: then a client is connected."""
@@ -38,12 +38,12 @@ class TensorView:
 
     def get_str(self, val: Any) -> str:
         """The line of a variable."""
-        return _line(val)
+        return shown(val)
 
     def get_str_in_context(self, val: Any, context: str) -> str:
         """The line; the whole `repr` where a person asked for the value itself."""
         _tell()
-        return repr(val) if context in ("repl", "clipboard") else _line(val)
+        return repr(val) if context in ("repl", "clipboard") else shown(val)
 
     def resolve(self, var: Any, attribute: str) -> Any:
         """One part."""
@@ -68,7 +68,8 @@ def _tell() -> None:
         listener()
 
 
-def _line(tensor: Any) -> str:
+def shown(tensor: Any) -> str:
+    """A tensor as one line: what it is, its numbers at large, and the first of them."""
     # A tensor may be of any backend, and of any class that behaves like one.
     line = attempt(lambda: ", ".join([_kind(tensor), *_numbers(tensor)]))
     if isinstance(line, Raised):
@@ -89,12 +90,12 @@ def _kind(tensor: Any) -> str:
 
 def _numbers(tensor: Any) -> Iterator[str]:
     """Statistics and the first values, where looking is cheap and changes nothing."""
-    if not _is_plain(tensor):
+    if not is_plain(tensor):
         return
     if tensor.numel() == 0:
         yield "empty"
         return
-    with _unseen():
+    with unseen():
         first = _first(tensor)
         if tensor.dim() == 0:
             yield _number(first[0])
@@ -129,7 +130,7 @@ def _statistics(sample: Any) -> Iterator[str]:
         yield f"{infinite:,} Inf"
 
 
-def _is_plain(tensor: Any) -> bool:
+def is_plain(tensor: Any) -> bool:
     """Whether the tensor is numbers in memory, and no stand-in that records or wraps."""
     torch: Any = sys.modules["torch"]
     functorch = torch._C._functorch
@@ -146,7 +147,7 @@ def _is_plain(tensor: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _unseen() -> Generator[None]:
+def unseen() -> Generator[None]:
     """Let nothing that traces or records at the moment of the stop see what is done."""
     torch: Any = sys.modules["torch"]
     no_modes: Any = torch.utils._python_dispatch._disable_current_modes
@@ -187,8 +188,8 @@ def _parts(tensor: Any) -> dict[str, Any]:
 
 
 def _rows(tensor: Any) -> dict[str, Any]:
-    if not tensor.dim() or not _is_plain(tensor):
+    if not tensor.dim() or not is_plain(tensor):
         return {}
-    with _unseen():
+    with unseen():
         rows = tensor.detach()
         return {f"[{i}]": rows[i] for i in range(min(len(rows), _PARTS))}

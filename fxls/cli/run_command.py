@@ -18,6 +18,27 @@ def add(commands: Commands) -> None:
     parser.usage = USAGE
     parser.set_defaults(command=run, usage=parser)
     add_store(parser)
+    parser.add_argument(
+        "--break-on",
+        metavar="RULE",
+        action="append",
+        default=[],
+        type=_rules,
+        help="stop at the first node whose value breaks a rule, or report it:"
+        " nan, inf, shape, dtype-change, grad-nan; several with commas",
+    )
+    parser.add_argument(
+        "--on-break",
+        choices=("report", "raise"),
+        default="report",
+        help="what happens where there is no debugger: report and go on (the default),"
+        " or raise fxls.rules.BrokenRule",
+    )
+    parser.add_argument(
+        "--keep-values",
+        action="store_true",
+        help="write listings that keep every value until the forward returns",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,4 +48,20 @@ def run(options: argparse.Namespace) -> int:
     program: list[str] = options.program
     if not program or program == ["-m"]:
         options.usage.error("say which file or module to run")
-    become(program, options.store, os.environ)
+    more: dict[str, str] = {}
+    if options.break_on:
+        more["FXLS_BREAK_ON"] = ",".join(options.break_on)
+        more["FXLS_ON_BREAK"] = options.on_break
+    if options.keep_values:
+        more["FXLS_KEEP_VALUES"] = "1"
+    become(program, options.store, os.environ, more)
+
+
+def _rules(text: str) -> str:
+    """Names of rules, as the type of an option."""
+    from fxls.rules import rules_of
+
+    try:
+        return ",".join(rule.value for rule in rules_of([text]))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -11,7 +11,7 @@ import linecache
 import sys
 from collections.abc import Iterator
 from operator import attrgetter
-from types import FrameType, FunctionType, TracebackType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -46,7 +46,7 @@ def report(
     if tb is None:
         return
     function = tb.tb_frame.f_code
-    if tb.tb_next is not None and tb.tb_next.tb_frame.f_code in function.co_consts:
+    if tb.tb_next is not None and _is_part(tb.tb_next, function):
         tb = tb.tb_next  # a part of the forward that is a function of its own
     node = code.node_at(function, tb.tb_lineno)
     # What cannot be traced says where it is in the source itself.
@@ -58,6 +58,10 @@ def report(
 
 def _is_of(tb: TracebackType, forward: object) -> bool:
     return isinstance(forward, FunctionType) and tb.tb_frame.f_code is forward.__code__
+
+
+def _is_part(tb: TracebackType, function: CodeType) -> bool:
+    return any(tb.tb_frame.f_code is one for one in function.co_consts)
 
 
 def _note(node: Node, name: str, tb: TracebackType) -> Iterator[str]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fxls.runtime.install import install, installed, publish_captured
+from fxls.runtime.install import install, installed, publish_captured, watches
+from fxls.runtime.node_by_node import running
 
 __all__ = ["backend"]
 
@@ -29,4 +30,6 @@ def backend(
         publish_captured(gm)
     rest = dict(options or {})
     inner: Any = lookup_backend(rest.pop("backend", "eager"))
+    if watches():
+        inner = running(inner)
     return inner(gm, example_inputs, **({"options": rest} if rest else {}))

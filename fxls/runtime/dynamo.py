@@ -6,6 +6,7 @@ stage, because the second graph of a function is no later revision of the first 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import sys
@@ -18,8 +19,10 @@ from typing import Any
 import torch
 
 from fxls.on_import import OnImport
+from fxls.runtime.cached import Cached, made_from
 from fxls.runtime.captures import Capture, capturing, hushed, note_capture
 from fxls.runtime.guarded import guarded
+from fxls.runtime.node_by_node import node_by_node
 from fxls.runtime.patches import Patches
 from fxls.runtime.stack_traces import resumed
 from fxls.runtime.untyped import compile_id
@@ -41,8 +44,18 @@ class _Captured:
 class Dynamo:
     """What makes listings of what torch.compile does, while it is put in."""
 
-    def __init__(self, publish: _Publish) -> None:
+    def __init__(
+        self,
+        publish: _Publish,
+        watches: Callable[[], bool] = lambda: False,
+        cached: Cached | None = None,
+    ) -> None:
+        """`watches` tells whether the values of nodes are wanted, so that they are to be
+        run one by one.
+        """
         self._publish = publish
+        self._watches = watches
+        self._cached = cached
         self._captured: dict[str, _Captured] = {}
         """By torch's name of the compilation, as ``1/0``."""
         self._frames: dict[tuple[str, str], list[str]] = {}
@@ -69,6 +82,12 @@ class Dynamo:
         for waiting in self._waiting:
             waiting.stop()
         self._waiting.clear()
+
+    def compile_again(self) -> None:
+        """Let torch compile anew what it compiled while the nodes were not wanted."""
+        torch_dynamo: Any = sys.modules.get("torch._dynamo")
+        if self._captured and torch_dynamo is not None:
+            torch_dynamo.reset()
 
     def _when(self, name: str, follow: Callable[[Any], None]) -> None:
         def act() -> None:
@@ -97,10 +116,22 @@ class Dynamo:
                 if not hush:
                     stage = f"{capture.stage}, of the backend"
                     theirs = replace(capture, stage=stage)
-            with capturing(theirs), hushed(when=hush):
+            with (
+                capturing(theirs),
+                hushed(when=hush),
+                node_by_node(output, when=self._watches()),
+                self._noticing_hits(gm),
+            ):
                 return original(output, gm, *args, **kwargs)
 
         return call_user_compiler
+
+    def _noticing_hits(self, gm: Any) -> contextlib.AbstractContextManager[object]:
+        """Compile a graph in the block; torch may have done it before."""
+        known = self._captured.get(str(gm.meta.get("dynamo_compile_id")))
+        if self._cached is None or known is None:
+            return contextlib.nullcontext()
+        return self._cached.noticing(known.capture, known.path)
 
     def captured_before(self, gm: Any) -> None:
         """Publish a graph whose backend runs already."""
@@ -203,7 +234,7 @@ class Dynamo:
             whole = f"{parent.capture.stage}, {stage}"
             header = [f"It is {whole} of {(parent.capture.root or ('', ''))[1]}."]
             if parent.path is not None:
-                header.append(f"It was made from {parent.path.name}.")
+                header.append(made_from(parent.path))
             note_capture(gm, replace(parent.capture, stage=whole, header=tuple(header)))
             return lambda: self._publish(gm)
         return _nothing

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -20,6 +21,7 @@ from fxls.engine import compile as engine_compile
 from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory, pin
 from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
+from fxls.rules import OnBreak, Rule, on_break_of, rules_of
 from fxls.runtime.breakpoints import Followed
 from fxls.runtime.listing_of import ListingText
 from fxls.runtime.producers import Producers
@@ -27,9 +29,11 @@ from fxls.runtime.rank import launched_as
 from fxls.runtime.tables import source_digest
 from fxls.runtime.torch_fx import TorchFx
 from fxls.runtime.uncaught import show_text_that_ran
+from fxls.runtime.watching import Watching
 from fxls.store import Store, StoreError, is_url, locate
 
 __all__ = [
+    "break_on",
     "finish",
     "install",
     "installed",
@@ -37,6 +41,7 @@ __all__ = [
     "store_of_program",
     "torch_fx",
     "uninstall",
+    "watches",
 ]
 
 _log = logging.getLogger("fxls")
@@ -49,7 +54,7 @@ def install(
 
     `store` is where; by default ``FXLS_STORE``, else the `.fxls` that belongs to the
     program, which is the one that runs unless another is named. Again with the same
-    store, it does nothing.
+    store, it does nothing. What ``FXLS_BREAK_ON`` names is watched for from the start.
     """
     global _installed  # noqa: PLW0603 - one switch for the process
     root = _root(store, program)
@@ -62,6 +67,7 @@ def install(
             _installed[0].producers.take_out()
             tensor_view.listeners.discard(_installed[0].attend)
         compiler.producers.put_in()
+        compiler.watching.set(*_asked_for(os.environ))
         before = engine_compile.set_compiler(compiler, eager=True)
         _installed = (compiler, before if _installed is None else _installed[1])
     compiler.attend()
@@ -79,8 +85,24 @@ def uninstall() -> None:
             compiler, eager = _installed[1]
             engine_compile.set_compiler(compiler, eager=eager)
             _installed[0].producers.take_out()
+            _installed[0].watching.set((), OnBreak.REPORT)
             tensor_view.listeners.discard(_installed[0].attend)
             _installed = None
+
+
+def break_on(*rules: str, on_break: str = "report") -> None:
+    """Watch for these rules from now on, and for no others; for none, watch no more.
+
+    Installs the runtime when it is not. Raises ValueError for a rule that there is not.
+    """
+    wanted = rules_of(rules)
+    how = on_break_of(on_break)
+    if wanted and _installed is None:
+        install()
+    installation = _installed
+    if installation is not None:
+        installation[0].watching.set(wanted, how)
+        installation[0].producers.dynamo.compile_again()
 
 
 def finish() -> None:
@@ -88,6 +110,12 @@ def finish() -> None:
     installation = _installed
     if installation is not None:
         installation[0].producers.torch_fx.finish()
+
+
+def watches() -> bool:
+    """Whether any rule is watched for."""
+    installation = _installed
+    return installation is not None and bool(installation[0].watching)
 
 
 def store_of_program() -> Store:
@@ -124,8 +152,10 @@ class _Materializer:
         self._followed = Followed(store, lambda: list(self._codes))
         self._said: set[str] = set()
         followed = self._followed
+        self.watching = Watching(self._instances)
         self.producers = Producers(
-            store, self._codes, followed.attend, followed.materialized
+            *(store, self._codes, followed.attend, followed.materialized),
+            self.watching,
         )
 
     def attend(self) -> None:
@@ -154,8 +184,18 @@ class _Materializer:
         names = dict(code.globals)
         names["__file__"] = str(path)
         names[_KEPT] = compiled
-        return engine_compile.run_definition(
+        function = engine_compile.run_definition(
             compiled, names, engine_compile.function_name(code.graph)
+        self.watching.made(function, path)
+        return function
+
+    def _instances(self, path: Path) -> tuple[Listing, ...]:
+        """What the store knows of a listing that runs."""
+        self.producers.torch_fx.finish()
+        try:
+            return self.store.instances(path)
+        except StoreError:
+            return ()
         )
 
     def _materialize(self, path: Path, text: ListingText) -> None:
@@ -197,6 +237,16 @@ def _says_less(listing: Listing, text: ListingText) -> bool:
     return listing.identity != text.identity or (
         text.has_values() and all(facts.value is None for facts in listing.nodes)
     )
+
+def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
+    """The rules that ``FXLS_BREAK_ON`` names, and what ``FXLS_ON_BREAK`` says."""
+    try:
+        rules = rules_of([environ.get("FXLS_BREAK_ON", "")])
+        return rules, on_break_of(environ.get("FXLS_ON_BREAK") or "report")
+    except ValueError as error:
+        _log.warning("fxls watches for nothing: %s", error)
+        return (), OnBreak.REPORT
+
 
 
 def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:

@@ -8,10 +8,12 @@ from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from types import CodeType
 
+from fxls.runtime.cached import Cached
 from fxls.runtime.dynamo import Dynamo
 from fxls.runtime.exported import Exported
 from fxls.runtime.patches import Patches
 from fxls.runtime.torch_fx import TorchFx
+from fxls.runtime.watching import Watching
 from fxls.store import Store, StoreError, prune_seldom
 
 __all__ = ["Producers"]
@@ -26,11 +28,14 @@ class Producers:
         codes: MutableMapping[Path, CodeType],
         attend: Callable[[], object],
         materialized: Callable[[Path], None],
+        watching: Watching,
     ) -> None:
         self._store = store
         self._patches = Patches()
-        self.torch_fx = TorchFx(store, codes, attend, materialized)
-        self.dynamo = Dynamo(self.torch_fx.publish)
+        self.torch_fx = TorchFx(store, codes, attend, materialized, watching.made)
+        self.dynamo = Dynamo(
+            self.torch_fx.publish, lambda: bool(watching), Cached(store)
+        )
         self._exported = Exported()
 
     def put_in(self) -> None:

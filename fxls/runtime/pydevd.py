@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 import fxls
@@ -88,6 +88,20 @@ class Debugger:
             trace_only_current_thread=True,
             patch_multiprocessing=False,
             stop_at_frame=frame,
+        )
+
+    def stop_for(self, frame: FrameType, error: Exception) -> None:
+        """Stop in a frame that called us, on the line it is on, as for an exception."""
+        thread = threading.current_thread()
+        infos: Any = sys.modules["_pydevd_bundle.pydevd_additional_thread_info"]
+        if infos.set_additional_thread_info(thread).is_in_wait_loop:
+            return  # the client evaluates something, and waits for the result
+        commands: Any = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
+        self._pydb.enable_tracing()
+        self._pydb.set_suspend(thread, commands.CMD_ADD_EXCEPTION_BREAK)
+        there = TracebackType(None, frame, frame.f_lasti, frame.f_lineno)
+        self._pydb.do_wait_suspend(
+            thread, frame, "exception", (type(error), error, there)
         )
 
     def settle(self) -> None:

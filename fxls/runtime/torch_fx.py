@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, MutableMapping
 from contextvars import ContextVar
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from fxls.engine.compile import pin
@@ -42,9 +42,10 @@ class TorchFx:
         codes: MutableMapping[Path, CodeType],
         attend: Callable[[], object],
         materialized: Callable[[Path], None],
+        made: Callable[[FunctionType, Path], None] = lambda _function, _path: None,
     ) -> None:
         """`codes` are those that live; `attend` is called before a text is written,
-        `materialized` after it.
+        `materialized` after it, and `made` with each function of one.
         """
         self._store = store
         self._attend = attend
@@ -52,6 +53,7 @@ class TorchFx:
         self._later = Later()
         self._tracing = Tracing()
         self._codes = codes
+        self._function_made = made
 
     def put_in(self, patches: Patches) -> None:
         """Make listings from now on."""
@@ -119,6 +121,7 @@ class TorchFx:
             # code object, and bounds how much that may be.
             forward = globals["forward"]
             forward.__code__ = forward.__code__.replace()
+            self._function_made(forward, Path(code.co_filename))
 
         return exec_with_source
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
 
-__all__ = ["compile_id", "fx", "is_compiling"]
+__all__ = ["compile_id", "fx", "is_compiling", "is_dynamo_compiling"]
 
 fx: Any = torch.fx
 """``import torch`` has loaded it."""
+
+is_dynamo_compiling: Callable[[], bool] = cast("Any", torch).compiler.is_dynamo_compiling
+"""Whether torch.compile traces this code, and does not run it."""
 
 _context: Any = cast("Any", torch)._guards.CompileContext
 

@@ -1,0 +1,155 @@
+"""The code of a listing with a call behind each statement, on the lines of the listing.
+
+The text that is shown stays what it is. The calls are made in the syntax tree: they have
+no text, the line of the statement that they stand behind, and so no line of their own
+where a debugger could stop.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import CodeType
+
+__all__ = ["BROKEN", "CHECK", "Instrumented", "Statement", "instrumented"]
+
+CHECK = "__fxls_check__"
+"""Called with the name of a node and its value; true to have `BROKEN` raised.
+
+A call with an empty name comes first in each run of a function."""
+
+BROKEN = "__fxls_broken__"
+"""Called for the exception that is to be raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What binds a name in a listing."""
+
+    line: int
+    """Counted from one."""
+    reads: tuple[str, ...] = ()
+    """The names of other nodes that it uses."""
+    casts: bool = False
+    """Whether it says itself which dtype the value shall have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instrumented:
+    """The function of a listing as code with calls, and what it binds."""
+
+    code: CodeType
+    statements: Mapping[str, Statement]
+    users: Mapping[str, tuple[str, ...]]
+    """By name, the names whose statements read it."""
+
+
+def instrumented(text: str, path: str) -> Instrumented:
+    """The code of a listing with calls in it, under the listing's path."""
+    tree = ast.parse(text)
+    (function,) = (at for at in tree.body if isinstance(at, ast.FunctionDef))
+    statements = _instrument(function)
+    module = compile(tree, path, "exec", dont_inherit=True)
+    (code,) = (one for one in module.co_consts if isinstance(one, CodeType))
+    users: dict[str, list[str]] = {}
+    for name, statement in statements.items():
+        for read in statement.reads:
+            users.setdefault(read, []).append(name)
+    return Instrumented(
+        code, statements, {name: tuple(names) for name, names in users.items()}
+    )
+
+
+def _instrument(function: ast.FunctionDef) -> dict[str, Statement]:
+    """Put calls into a function, or into its sections; what it binds, by name."""
+    inner = [at for at in function.body if isinstance(at, ast.FunctionDef)]
+    parts = inner or [function]
+    arguments = _arguments(function, parts[0])
+    bound = {name for part in parts for s in part.body for name in _bound(s)}
+    bound.update(arguments)
+    statements = {name: Statement(function.lineno) for name in arguments}
+    given = [_call(function.lineno, name, name) for name in arguments]
+    for part in parts:
+        # Nothing may stand in front of these.
+        body: list[ast.stmt] = [s for s in part.body if isinstance(s, ast.Nonlocal)]
+        own = part.body[len(body) :]
+        body += given
+        given = []
+        for statement in own:
+            body.append(statement)
+            for name in _bound(statement):
+                statements[name] = _statement(statement, bound)
+                body.append(_call(statement.lineno, name, name))
+        part.body = body
+    function.body.insert(0, _call(function.lineno, "", None))
+    return statements
+
+
+def _arguments(function: ast.FunctionDef, part: ast.FunctionDef) -> list[str]:
+    """The arguments that are nodes; `part` is where its statements begin."""
+    given = function.args
+    names = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    first = next((s for s in part.body if _target(s) is not None), None)
+    # Where the code takes its arguments apart at once, the nodes are the parts.
+    if first is not None and isinstance(_target(first), ast.Tuple | ast.List):
+        return []
+    return [argument.arg for argument in names if argument.arg != "self"]
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds, unless it frees them."""
+    target = _target(statement)
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Tuple | ast.List):
+        yield from (at.id for at in target.elts if isinstance(at, ast.Name))
+
+
+def _target(statement: ast.stmt) -> ast.expr | None:
+    match statement:
+        case ast.Assign(value=ast.Constant(value=None)):
+            return None
+        case (
+            ast.Assign(targets=[target])
+            | ast.AnnAssign(target=target, value=ast.expr())
+        ):
+            return target
+        case _:
+            return None
+
+
+def _statement(statement: ast.stmt, bound: set[str]) -> Statement:
+    value = (
+        statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    )
+    assert value is not None, "only these bind"
+    reads: dict[str, None] = {}
+    casts = False
+    for at in ast.walk(value):
+        if isinstance(at, ast.Name) and at.id in bound:
+            reads[at.id] = None
+        elif isinstance(at, ast.Call):
+            casts = casts or _is_cast(at)
+    return Statement(statement.lineno, tuple(reads), casts)
+
+
+def _is_cast(call: ast.Call) -> bool:
+    named = any(keyword.arg == "dtype" for keyword in call.keywords)
+    return named or (isinstance(call.func, ast.Attribute) and call.func.attr in _CASTS)
+
+
+_CASTS = {"bfloat16", "double", "float", "half", "to", "type", "type_as", "_to_copy"}
+
+
+def _call(line: int, name: str, value: str | None) -> ast.stmt:
+    """``if CHECK(name, value): raise BROKEN()``."""
+    given = ast.Constant(None) if value is None else ast.Name(value, ast.Load())
+    test = ast.Call(ast.Name(CHECK, ast.Load()), [ast.Constant(name), given], [])
+    error = ast.Call(ast.Name(BROKEN, ast.Load()), [], [])
+    made = ast.If(test, [ast.Raise(error, None)], [])
+    for at in ast.walk(made):
+        if isinstance(at, ast.expr | ast.stmt):
+            at.lineno = at.end_lineno = line
+            at.col_offset = at.end_col_offset = 0
+    return made

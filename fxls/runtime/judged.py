@@ -1,0 +1,124 @@
+"""Whether a value breaks a rule, and what is wrong with it then, in a few words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import torch
+
+from fxls.listing import Items, Tensor, Value
+from fxls.rules import Rule
+from fxls.tensor_view import is_plain, unseen
+
+__all__ = ["deviation", "is_finite", "is_recording", "not_finite", "tensors_of"]
+
+_C: Any = cast("Any", torch)._C
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a tensor is finite, by one pass over it; no where only a look can tell.
+
+    Also yes for what holds no numbers that could be anything else.
+    """
+    if type(value) not in _PLAIN:
+        return isinstance(value, bool | int | str | torch.nn.Module | type(None))
+    if not (value.is_floating_point() or value.is_complex()):
+        return True
+    if value.layout is not torch.strided or value.is_meta or is_recording():
+        return False
+    # What is NaN or infinite makes the sum so; a sum may also be too large to hold.
+    total = value.detach().sum().item()
+    return total - total == 0
+
+
+def is_recording() -> bool:
+    """Whether anything traces, records or transforms what is done with tensors."""
+    return (
+        _C._len_torch_dispatch_stack() > 0
+        or _C._len_torch_function_stack() > 0
+        or _C._functorch.maybe_current_level() is not None
+    )
+
+
+def not_finite(rule: Rule, value: Any) -> str | None:
+    """What is NaN, or infinite, of a tensor; None for nothing.
+
+    Looks at nothing while somebody traces or records.
+    """
+    if not isinstance(value, torch.Tensor):
+        if not isinstance(value, float):
+            return None
+        bad = math.isnan(value) if rule is not Rule.INF else math.isinf(value)
+        return f"it is {value}" if bad else None
+    if not (value.is_floating_point() or value.is_complex()) or not is_plain(value):
+        return None
+    with unseen():
+        found = value.isinf() if rule is Rule.INF else value.isnan()
+        count = int(found.sum())
+    what = "infinite" if rule is Rule.INF else "NaN"
+    if not count:
+        return None
+    return f"{count:,} of {value.numel():,} {'is' if count == 1 else 'are'} {what}"
+
+
+def deviation(rule: Rule, value: Any, recorded: Value) -> str | None:
+    """How a value differs in shape, or in dtype, from what is recorded of its node."""
+    match recorded:
+        case Tensor():
+            if not isinstance(value, torch.Tensor):
+                return None
+            return (
+                _shape(value, recorded)
+                if rule is Rule.SHAPE
+                else _dtype(value, recorded)
+            )
+        case Items():
+            if not isinstance(value, Sequence | Mapping):
+                return None
+            whole = cast("Any", value)
+            items = list(whole.values() if isinstance(value, Mapping) else whole)
+            if rule is Rule.SHAPE and len(items) != len(recorded.items):
+                return f"{len(items)} items, where {len(recorded.items)} are recorded"
+            for i, (item, known) in enumerate(zip(items, recorded.items, strict=False)):
+                if said := deviation(rule, item, known):
+                    return f"item {i}: {said}"
+            return None
+        case _:
+            return None
+
+
+def _shape(value: torch.Tensor, recorded: Tensor) -> str | None:
+    shape = tuple(value.shape)
+    # A symbolic size may be any.
+    same = len(shape) == len(recorded.shape) and all(
+        isinstance(known, str) or size == known
+        for size, known in zip(shape, recorded.shape, strict=True)
+    )
+    if same:
+        return None
+    known = ", ".join(map(str, recorded.shape))
+    return (
+        f"shape {shape}, where ({known}{',' * (len(recorded.shape) == 1)}) is recorded"
+    )
+
+
+def _dtype(value: torch.Tensor, recorded: Tensor) -> str | None:
+    dtype = str(value.dtype).removeprefix("torch.")
+    if dtype == recorded.dtype:
+        return None
+    return f"dtype {dtype}, where {recorded.dtype} is recorded"
+
+
+def tensors_of(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in a value, also in tuples, lists and dicts."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in cast("Mapping[Any, Any]", value).values():
+            yield from tensors_of(item)
+    elif isinstance(value, tuple | list):
+        for item in cast("Sequence[Any]", value):
+            yield from tensors_of(item)
