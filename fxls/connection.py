@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -149,7 +149,7 @@ class Server(LanguageServer):
             task.add_done_callback(lambda _: self._requests.pop(request, None))
 
     def watch(self) -> None:
-        """Look at the stores from time to time, while a file is open."""
+        """Look at the stores from time to time, while somebody wants to know."""
         if self._poll is None:
             loop = asyncio.get_running_loop()
             self._poll = loop.call_later(_POLL, self._look)
@@ -164,19 +164,30 @@ class Server(LanguageServer):
         if not news:
             return
         self.publish(*self.open_paths)
+        self.tell_changed(virtual_uri(one.identity) for one in news)
         for one in news:
             if one.old != one.new and self.client.abilities.takes_revisions:
                 lines = self.session.library.lines_moved(one.old, one.new)
                 revised = custom.Revised(uri_of(one.old), uri_of(one.new), lines)
                 self.protocol.notify(custom.REVISED, custom.plainly(revised))
-            if self.client.abilities.reads_content:
-                for name in ("forward.py", "table.txt", "revisions.txt"):
-                    uri = virtual_uri(one.identity, name)
-                    if uri in self.workspace.text_documents:
-                        self.workspace_text_document_content_refresh(
-                            lsp.TextDocumentContentRefreshParams(uri)
-                        )
         self.refresh()
+
+    def tell_changed(self, forwards: Iterable[str]) -> None:
+        """Tell the client that identities have other revisions, or are gone.
+
+        `forwards` are their virtual documents.
+        """
+        changed = [*dict.fromkeys(forwards)]
+        if changed and self.client.abilities.takes_changes:
+            item = custom.plainly(custom.Changed(changed))
+            self.protocol.notify(custom.CHANGED, item)
+        if self.client.abilities.reads_content:
+            heads = tuple(uri.removesuffix("forward.py") for uri in changed)
+            for uri in [*self.workspace.text_documents]:
+                if uri.startswith(heads):
+                    self.workspace_text_document_content_refresh(
+                        lsp.TextDocumentContentRefreshParams(uri)
+                    )
 
     def refresh(self) -> None:
         """Let the client ask again for what it was told before."""
@@ -190,7 +201,7 @@ class Server(LanguageServer):
 
     def _look(self) -> None:
         self._poll = None
-        if self._uris:
+        if self._uris or self.client.abilities.takes_changes:
             self.watch()
             self.tell_news()
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fxls.ide.alignment import aligned
 from fxls.ide.document import Document
 from fxls.ide.search import Found, found_listings, found_nodes
 from fxls.ide.sheets import RevisionRow, Sheet, revisions_sheet, table_sheet
+from fxls.ide.shelves import Shelf, shelves
 from fxls.ide.standing import Standing
 from fxls.listing import Identity, Listing, source_digest
 from fxls.store import (
@@ -24,6 +26,7 @@ from fxls.store import (
 
 __all__ = ["Library", "News", "virtual_uri"]
 
+_VIRTUAL = "fxls:/"
 _FORWARD, _TABLE, _REVISIONS = "forward.py", "table.txt", "revisions.txt"
 
 _LATEST = 200
@@ -99,7 +102,7 @@ class Library:
     def standing(self, document: Document) -> Standing:
         """What became of a listing: a newer one of the same entry, changed sources."""
         listing = document.listing
-        if document.path.startswith("fxls:"):
+        if document.path.startswith(_VIRTUAL):
             return Standing()
         store = self.store_at(Path(document.path).parent)
         revision = _newest_of(store, listing.identity, listing.entry)
@@ -107,21 +110,50 @@ class Library:
             newest = self._revision(store, revision)
             if newest is not None and newest.listing.text != listing.text:
                 return Standing(newest)
-        changed = (
-            source.path
-            for source in listing.sources
-            if source.digest and self._digest(source.path) != source.digest
-        )
-        return Standing(changed=tuple(changed))
+        return Standing(changed=self._changed(document))
 
     def virtual(self, uri: str) -> Document | Sheet | None:
         """What a virtual document shows; None when nothing is known of its identity."""
-        head, _, name = uri.rpartition("/")
-        for store in list(self._stores.values()):
-            identity = store.identity_of(f"{head}/{_FORWARD}")
-            if identity is not None:
-                return self._shown(store, identity, name, uri)
-        return None
+        store, identity, _ = self._named(uri)
+        if store is None or identity is None:
+            return None
+        return self._shown(store, identity, uri.rpartition("/")[2], uri)
+
+    def shelves(self) -> Iterator[Shelf]:
+        """What all stores hold."""
+        for store in self._stores.values():
+            yield from shelves(store)
+
+    def shelf(self, path: str) -> Shelf | None:
+        """What there is of the identity of a listing, or of a virtual document."""
+        store, identity, _ = self._named(path)
+        if store is None or identity is None:
+            return None
+        return next((s for s in shelves(store) if s.identity == identity), None)
+
+    def is_stale(self, revision: Revision) -> bool:
+        """Whether a source of a revision changed since."""
+        # A listing is opened only where the date of a file says that it may be so.
+        if all(_modified(source) <= revision.time for source in revision.sources):
+            return False
+        document = self._revision(self.store_at(revision.path.parent), revision)
+        return document is not None and bool(self._changed(document))
+
+    def delete(self, path: str) -> tuple[tuple[str, ...], StoreError | None]:
+        """Delete a listing, or an identity by its virtual document.
+
+        Returns the paths of what is gone, and why not all of it is.
+        """
+        store, identity, listing = self._named(path)
+        try:
+            if store is not None and listing is not None:
+                store.delete(listing)
+                return (str(listing),), None
+            if store is not None and identity is not None and _is_whole(path):
+                return tuple(map(str, store.forget(identity))), None
+        except StoreError as error:
+            return (), error
+        return (), None
 
     def found(self, query: str) -> Iterator[Found]:
         """Listings by their names; nodes of those that were read."""
@@ -155,12 +187,11 @@ class Library:
         before, after = self.read(old)[0], self.read(new)[0]
         if before is None or after is None:
             return []
-        there = {facts.name: facts.line for facts in after.listing.nodes}
+        old_nodes, new_nodes = before.listing.nodes, after.listing.nodes
         pairs = {(before.listing.definition, after.listing.definition)}
         pairs |= {
-            (facts.line, there[facts.name])
-            for facts in before.listing.nodes
-            if facts.name in there
+            (old_nodes[there].line, new_nodes[node].line)
+            for node, there in aligned(before.listing, after.listing).items()
         }
         return sorted(pairs)
 
@@ -176,6 +207,22 @@ class Library:
         if document is None or name == _TABLE:
             return table_sheet(document) if document else None
         return self._keep(uri, document.listing)
+
+    def _named(self, path: str) -> tuple[Store | None, Identity | None, Path | None]:
+        """The store, identity and file of a listing; no file for a whole identity."""
+        if not path.startswith(_VIRTUAL):
+            document = self.read(path)[0]
+            if class_name_of(Path(path)) is None:
+                return None, None, None
+            identity = document.listing.identity if document else None
+            return self.store_at(Path(path).parent), identity, Path(path)
+        head, _, name = path.rpartition("/")
+        for store in list(self._stores.values()):
+            identity = store.identity_of(f"{head}/{_FORWARD}")
+            if identity is not None:
+                listing = store.root / name
+                return store, identity, listing if store.owns(listing) else None
+        return None, None, None
 
     def _rows(self, store: Store, identity: Identity) -> Iterator[RevisionRow]:
         for revision in reversed(store.revisions(identity)[-_LATEST:]):
@@ -200,6 +247,14 @@ class Library:
             del self._documents[next(iter(self._documents))]
         return known
 
+    def _changed(self, document: Document) -> tuple[str, ...]:
+        """The sources of a listing that are not as they were."""
+        return tuple(
+            source.path
+            for source in document.listing.sources
+            if source.digest and self._digest(source.path) != source.digest
+        )
+
     def _digest(self, path: str) -> str:
         """The digest of a source as it is on the disk; empty when it is not there."""
         try:
@@ -216,6 +271,19 @@ class Library:
 
 _KEPT = 64
 """Documents whose tables stay in memory."""
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a virtual document stands for all of its identity."""
+    return path.startswith(_VIRTUAL) and path.endswith(f"/{_FORWARD}")
+
+
+def _modified(path: str) -> float:
+    """When a file was written; 0 when nobody knows."""
+    try:
+        return os.stat(path).st_mtime  # noqa: PTH116 - a path may be no name of a file
+    except (OSError, ValueError):
+        return 0.0
 
 
 def _newest_of(store: Store, identity: Identity, entry: str | None) -> Revision | None:

@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 
 from fxls.connection import Server
 from fxls.faults import guarded, guarded_task
-from fxls.handlers import actions, documents, life, questions, structure
+from fxls.handlers import actions, documents, graphs, life, questions, structure
 from fxls.lsp import custom
 from fxls.lsp.protocol import quietly
 from fxls.lsp.settings import Settings
@@ -35,8 +35,14 @@ _HANDLERS: dict[str, Callable[[Server, Any], object]] = {
     lsp.WORKSPACE_DID_DELETE_FILES: documents.on_did_delete_files,
     lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: documents.on_did_change_watched_files,
     lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT: documents.on_text_document_content,
-    custom.CONTENT: documents.on_content,
-    custom.LISTINGS: documents.on_listings,
+    custom.CONTENT: graphs.on_content,
+    custom.DELETE: graphs.on_delete,
+    custom.GRAPH: graphs.on_graph,
+    custom.IDENTITIES: graphs.on_identities,
+    custom.LISTINGS: graphs.on_listings,
+    custom.NORMALIZED: graphs.on_normalized,
+    custom.REVISIONS: graphs.on_revisions,
+    custom.ROWS: graphs.on_rows,
     lsp.TEXT_DOCUMENT_HOVER: questions.on_hover,
     lsp.TEXT_DOCUMENT_DEFINITION: questions.on_definition,
     lsp.TEXT_DOCUMENT_DECLARATION: questions.on_declaration,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lsprotocol import types as lsp
 
 from fxls.connection import Server, look_at, trace_again
 from fxls.ide.sheets import Sheet
-from fxls.library import virtual_uri
-from fxls.lsp import custom
 from fxls.lsp.uris import path_of
 
 __all__ = [
-    "on_content",
+    "content",
     "on_did_change",
     "on_did_change_watched_files",
     "on_did_close",
@@ -21,7 +17,6 @@ __all__ = [
     "on_did_open",
     "on_did_rename_files",
     "on_did_save",
-    "on_listings",
     "on_text_document_content",
 ]
 
@@ -87,26 +82,11 @@ def on_did_change_watched_files(
 def on_text_document_content(
     ls: Server, params: lsp.TextDocumentContentParams
 ) -> lsp.TextDocumentContentResult:
-    return lsp.TextDocumentContentResult(_content(ls, params.uri))
+    return lsp.TextDocumentContentResult(content(ls, params.uri))
 
 
-def on_content(ls: Server, params: Any) -> dict[str, str]:
-    return {"text": _content(ls, params.uri)}
-
-
-def on_listings(ls: Server, params: Any) -> list[object]:
-    path = path_of(params.textDocument.uri)
-    if path is None:
-        return []
-    return [
-        custom.plainly(
-            custom.listing_item(document, virtual_uri(document.listing.identity))
-        )
-        for document in ls.session.source(path).documents
-    ]
-
-
-def _content(ls: Server, uri: str) -> str:
+def content(ls: Server, uri: str) -> str:
+    """The text of a virtual document."""
     found = ls.session.library.virtual(uri)
     if found is None:
         return f"# There is no listing at {uri} any more.\n"

@@ -41,6 +41,8 @@ def on_initialize(ls: Server, params: lsp.InitializeParams) -> None:
 
 
 async def on_initialized(ls: Server, params: object) -> None:
+    if ls.client.abilities.takes_changes:
+        ls.watch()
     if ls.client.abilities.watches_files:
         globs = ("**/*.py", "**/pyproject.toml")
         watchers = [lsp.FileSystemWatcher(glob) for glob in globs]

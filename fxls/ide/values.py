@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from fxls.listing import Items, Plain, Tensor, Value
 
@@ -66,6 +67,7 @@ def long_form(value: Value) -> str:
     return ", ".join(words)
 
 
+@cache
 def _short_dtype(dtype: str) -> str:
     """``f32`` for ``torch.float32``; a name that has no short form stays."""
     name = dtype.removeprefix("torch.")

@@ -39,6 +39,8 @@ class Abilities:
     takes_status: bool = False
     takes_revisions: bool = False
     """Whether it moves tabs and breakpoints from revision to revision."""
+    takes_changes: bool = False
+    """Whether it wants to hear of each change of a store."""
     commands: frozenset[str] = frozenset()
     """Commands of the client that a lens may name."""
 
@@ -71,6 +73,7 @@ def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
         refreshes=_refreshes(workspace),
         takes_status=bool(ours.get("serverStatusNotification")),
         takes_revisions=bool(ours.get("fxlsRevisions")),
+        takes_changes=bool(ours.get("fxlsChanges")),
         commands=_commands(ours.get("commands")),
     )
 

@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from fxls.ide.document import Document
+from fxls.ide.shelves import Shelf
 from fxls.listing import Failure
 from fxls.lsp.uris import uri_of
 
 __all__ = [
+    "CHANGED",
     "CONTENT",
     "DEBUG",
+    "DELETE",
+    "GRAPH",
+    "IDENTITIES",
     "LISTINGS",
+    "NORMALIZED",
     "OPEN",
     "REVISED",
+    "REVISIONS",
+    "ROWS",
     "SHOW_REFERENCES",
     "STATUS",
     "TABLE",
     "TRACE",
+    "Changed",
+    "ContentItem",
+    "DeletedItem",
+    "IdentityItem",
     "ListingItem",
     "Revised",
+    "RevisionItem",
     "StatusItem",
     "TracedItem",
+    "identity_item",
     "listing_item",
     "plainly",
+    "revision_items",
 ]
 
 LISTINGS = "fxls/listings"
@@ -33,6 +49,27 @@ LISTINGS = "fxls/listings"
 
 CONTENT = "fxls/content"
 """Request: the text of an `fxls:` document."""
+
+IDENTITIES = "fxls/identities"
+"""Request: what the stores hold."""
+
+REVISIONS = "fxls/revisions"
+"""Request: the revisions of an identity, of one pass."""
+
+GRAPH = "fxls/graph"
+"""Request: the nodes, edges and submodules of a listing."""
+
+ROWS = "fxls/table"
+"""Request: the table of a listing, as rows."""
+
+NORMALIZED = "fxls/normalized"
+"""Request: the text of a listing, to be compared."""
+
+DELETE = "fxls/delete"
+"""Request: delete a listing, or an identity with all of its listings."""
+
+CHANGED = "fxls/changed"
+"""Notification: the stores hold something else than before."""
 
 REVISED = "fxls/revised"
 """Notification: an identity has a newer revision."""
@@ -54,6 +91,65 @@ DEBUG = "fxls.debug"
 
 SHOW_REFERENCES = "fxls.showReferences"
 """Command of the client: show places beside the code."""
+
+
+class ContentItem(msgspec.Struct, frozen=True, rename="camel"):
+    """The text of a document."""
+
+    text: str
+
+
+class IdentityItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """An identity of a store, and its newest revision."""
+
+    document: str
+    """The URI of the virtual document that always shows the newest revision."""
+    uri: str
+    """The newest revision."""
+    path: str
+    module: str
+    qualname: str
+    producer: str
+    time: float
+    """When the newest revision was made, in seconds since 1970."""
+    revisions: int
+    """How many there are."""
+    sources: list[str]
+    """The URIs of the files that it was made of, as far as nodes have them."""
+    stage: str = ""
+    rank: int | None = None
+    nodes: int | None = None
+    entry: str | None = None
+    stale: bool = False
+    """Whether a source changed since."""
+
+
+class RevisionItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """A revision of an identity."""
+
+    uri: str
+    path: str
+    document: str
+    """The URI of the virtual document that shows this revision."""
+    time: float
+    nodes: int | None = None
+    entry: str | None = None
+
+
+class DeletedItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """What was deleted."""
+
+    deleted: list[str]
+    """The URIs of the listings that are gone."""
+    problem: str | None = None
+    """Why not all of it is."""
+
+
+class Changed(msgspec.Struct, frozen=True, rename="camel"):
+    """That identities have other revisions than before, or are gone."""
+
+    documents: list[str]
+    """The URIs of their virtual documents."""
 
 
 class ListingItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -141,6 +237,47 @@ def listing_item(document: Document, document_uri: str) -> ListingItem:
     )
 
 
-def plainly(item: ListingItem | TracedItem | Revised | StatusItem) -> Any:
+def identity_item(shelf: Shelf, document: str, *, stale: bool) -> IdentityItem:
+    """What a store holds of an identity, as an item of `fxls/identities`."""
+    identity, newest = shelf.identity, shelf.newest
+    return IdentityItem(
+        document,
+        uri_of(str(newest.path)),
+        str(newest.path),
+        identity.module,
+        identity.qualname,
+        identity.producer,
+        newest.time,
+        len(shelf.revisions),
+        [uri_of(source) for source in newest.sources],
+        identity.stage,
+        identity.rank,
+        newest.nodes,
+        newest.entry,
+        stale,
+    )
+
+
+def revision_items(
+    shelf: Shelf, document_of: Callable[[str], str]
+) -> list[RevisionItem]:
+    """The revisions of an identity, as items of `fxls/revisions`.
+
+    `document_of` gives the virtual document of a revision by the name of its file.
+    """
+    return [
+        RevisionItem(
+            uri_of(str(one.path)),
+            str(one.path),
+            document_of(one.path.name),
+            one.time,
+            one.nodes,
+            one.entry,
+        )
+        for one in shelf.revisions
+    ]
+
+
+def plainly(item: msgspec.Struct) -> Any:
     """An item as JSON types."""
     return msgspec.to_builtins(item)

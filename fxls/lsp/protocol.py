@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from fxls.lsp import params as ours
 from fxls.lsp.uris import SCHEME
 
 __all__ = ["ListingProtocol", "quietly"]
@@ -35,6 +37,8 @@ class ListingProtocol(LanguageServerProtocol):
     """The protocol of one connection.
 
     - It says that it has virtual documents, which pygls serves and keeps to itself.
+    - Requests of ours have typed parameters, and answers that are encoded quickly:
+      a graph of 100,000 nodes has twenty megabytes.
     - A request that cannot be read, or comes before `initialize`, is answered with an
       error; pygls leaves the client waiting.
     - `on_cancel` hears of each request that the client gave up.
@@ -54,6 +58,8 @@ class ListingProtocol(LanguageServerProtocol):
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         try:
+            if data.get("method") in ours.PARAMS:
+                return self._of_ours(data)
             return super().structure_message(data)
         except JsonRpcException as error:
             number = data.get("id")
@@ -62,6 +68,14 @@ class ListingProtocol(LanguageServerProtocol):
             _log.warning("%s %r cannot be read", data["method"], number)
             self._send_response(number, error=error.to_response_error())
             return None
+
+    def _of_ours(self, data: dict[str, Any]) -> Any:
+        message = cast("Any", super().structure_message({**data, "params": None}))
+        try:
+            message.params = ours.read(data["method"], data.get("params"))
+        except (msgspec.ValidationError, UnicodeError) as error:
+            raise JsonRpcInvalidParams(str(error)) from error
+        return message
 
     def handle_message(self, message: Any) -> None:
         # None is a request that was answered when it could not be read.
@@ -74,7 +88,32 @@ class ListingProtocol(LanguageServerProtocol):
         else:
             super()._handle_request(msg_id, method_name, params)
 
+    def _send_response(
+        self,
+        msg_id: _Number,
+        result: Any = None,
+        error: lsp.ResponseError | None = None,
+    ) -> None:
+        if error is None and _is_ours(result) and self.writer is not None:
+            answer = {"jsonrpc": self.VERSION, "id": msg_id, "result": result}
+            try:
+                body = msgspec.json.encode(answer)
+            except UnicodeEncodeError:
+                # A name of a file that is not Unicode: pygls escapes it.
+                result = msgspec.to_builtins(result)
+            else:
+                self._result_types.pop(msg_id, None)
+                # Pipes and sockets take it at once; nobody speaks over web sockets.
+                self.writer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                return
+        super()._send_response(msg_id, result, error)
+
     def _handle_cancel_notification(self, msg_id: _Number) -> None:
         super()._handle_cancel_notification(msg_id)
         if self.on_cancel is not None:
             self.on_cancel(msg_id)
+
+
+def _is_ours(result: object) -> bool:
+    items = cast("list[object]", result) if isinstance(result, list) else [result]
+    return bool(items) and isinstance(items[0], msgspec.Struct)

@@ -99,7 +99,7 @@ class Logs:
             revision.entry,
             revision.nodes,
         )
-        files.append_line(path, _encoder.encode(line))
+        files.append_line(self._path(revision), _encoder.encode(line))
 
     def delete(self, slug: str) -> None:
         """Forget an identity; raises `Unwritable`."""
@@ -134,6 +134,9 @@ class Logs:
                     if log:
                         found[slug] = log
         return found
+
+    def _path(self, revision: Revision) -> Path:
+        return self._folder / (slug_of(revision.identity) + _SUFFIX)
 
     def _load(self, slug: str, signature: files.Signature) -> Log | None:
         kept = self._kept.get(slug)

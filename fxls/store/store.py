@@ -108,8 +108,10 @@ class Store:
                 "Rename the file or folder that has this character.",
             ) from error
         self._ignore()
+        is_back = not files.is_there(path)
         self._instances.put(path, listing.text.encode(), sidecar)
-        self._logs.append(
+        add = self._logs.append_always if is_back else self._logs.append
+        add(
             Revision(
                 identity=listing.identity,
                 path=path,

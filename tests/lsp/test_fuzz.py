@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fxls.lsp.params import PARAMS
 from fxls.store import Store, uri_of
 from tests.support.lsp_client import SERVE, LspClient, started
 from tests.support.projects import EDITOR, SOURCE, net_listing, spot
@@ -118,8 +119,7 @@ def test_requests_that_make_no_sense_are_answered(
         "workspace/textDocumentContent",
         "workspace/executeCommand",
         "callHierarchy/incomingCalls",
-        "fxls/listings",
-        "fxls/content",
+        *PARAMS,
         "nobody/knows",
     ]
 
@@ -128,6 +128,7 @@ def test_requests_that_make_no_sense_are_answered(
             return dice.choice([*ODD, listing.as_uri(), 3])
         names = ["textDocument", "uri", "position", "line", "character", "data"]
         names += ["item", "command", "arguments", "query", "range", "location"]
+        names += ["like", "sort", "search", "first", "count"]
         chosen = dice.sample(names, dice.randrange(4))
         return {name: nonsense(depth + 1) for name in chosen}
 

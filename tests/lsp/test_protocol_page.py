@@ -9,7 +9,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from fxls.lsp import custom
+from fxls.ide.rows import Column
+from fxls.lsp import custom, params, picture
 from fxls.lsp.settings import Settings
 from fxls.server import make_server
 
@@ -18,10 +19,22 @@ PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
 TYPESCRIPT = Path(__file__).parents[2] / "vscode-extension" / "src" / "protocol.ts"
 
 MESSAGES = {
-    f"Request `{custom.LISTINGS}`": custom.ListingItem,
-    f"Command `{custom.TRACE}`": custom.TracedItem,
-    f"Notification `{custom.STATUS}`": custom.StatusItem,
-    f"Notification `{custom.REVISED}`": custom.Revised,
+    f"Request `{custom.CONTENT}`": (custom.ContentItem,),
+    f"Request `{custom.IDENTITIES}`": (custom.IdentityItem,),
+    f"Request `{custom.REVISIONS}`": (custom.RevisionItem,),
+    f"Request `{custom.GRAPH}`": (
+        picture.GraphItem,
+        picture.NodeItem,
+        picture.ScopeItem,
+        picture.PlaceItem,
+    ),
+    f"Request `{custom.ROWS}`": (params.Rows, picture.TableItem, picture.RowItem),
+    f"Request `{custom.DELETE}`": (custom.DeletedItem,),
+    f"Notification `{custom.CHANGED}`": (custom.Changed,),
+    f"Request `{custom.LISTINGS}`": (custom.ListingItem,),
+    f"Command `{custom.TRACE}`": (custom.TracedItem,),
+    f"Notification `{custom.STATUS}`": (custom.StatusItem,),
+    f"Notification `{custom.REVISED}`": (custom.Revised,),
 }
 
 
@@ -40,19 +53,35 @@ def test_the_page_has_every_setting() -> None:
     assert fields_in("Settings") == names_of(Settings)
 
 
-@pytest.mark.parametrize(("heading", "struct"), MESSAGES.items())
+@pytest.mark.parametrize(("heading", "structs"), MESSAGES.items())
 def test_the_page_has_every_field_of_our_messages(
-    heading: str, struct: type[msgspec.Struct]
+    heading: str, structs: tuple[type[msgspec.Struct], ...]
 ) -> None:
-    assert fields_in(heading) == names_of(struct)
+    known = {name for struct in structs for name in names_of(struct)}
+
+    assert fields_in(heading) == known
+
+
+def test_every_request_of_ours_has_typed_parameters_and_an_answer() -> None:
+    manager = cast("Any", make_server(Settings()).protocol.fm)  # untyped by pygls
+    features: dict[str, object] = manager.features
+
+    assert {name for name in features if name.startswith("fxls/")} == {*params.PARAMS}
 
 
 def test_the_page_has_every_message_of_ours_and_no_other() -> None:
     sections = re.findall(r"^## (Request|Command|Notification) `(.*?)`", PAGE, re.M)
 
     assert {name for _, name in sections} == {
+        custom.CHANGED,
         custom.CONTENT,
+        custom.DELETE,
+        custom.GRAPH,
+        custom.IDENTITIES,
         custom.LISTINGS,
+        custom.NORMALIZED,
+        custom.REVISIONS,
+        custom.ROWS,
         custom.OPEN,
         custom.REVISED,
         custom.STATUS,
@@ -76,7 +105,18 @@ def test_the_page_has_every_method_in_a_document() -> None:
 
 def test_the_extension_knows_what_the_page_has_and_nothing_else() -> None:
     text = TYPESCRIPT.read_text("utf-8")
-    interfaces = {
+    interfaces: dict[str, type[msgspec.Struct]] = {
+        "DeletedItem": custom.DeletedItem,
+        "GraphItem": picture.GraphItem,
+        "IdentityItem": custom.IdentityItem,
+        "NodeItem": picture.NodeItem,
+        "PlaceItem": picture.PlaceItem,
+        "RevisionItem": custom.RevisionItem,
+        "RowItem": picture.RowItem,
+        "Revised": custom.Revised,
+        "RowsAsked": params.Rows,
+        "RowsAnswer": picture.TableItem,
+        "ScopeItem": picture.ScopeItem,
         "ListingItem": custom.ListingItem,
         "TracedItem": custom.TracedItem,
         "ServerStatus": custom.StatusItem,
@@ -84,7 +124,10 @@ def test_the_extension_knows_what_the_page_has_and_nothing_else() -> None:
     for name, struct in interfaces.items():
         (body,) = re.findall(rf"interface {name} \{{(.*?)^\}}", text, re.M | re.S)
         fields = set(re.findall(r"readonly (\w+)\??:", body))
+        assert fields, name
         assert fields <= names_of(struct), name
+    (columns,) = re.findall(r"^export type Column =(.*?);", text, re.M | re.S)
+    assert re.findall(r"'(\w+)'", columns) == [column.value for column in Column]
     named = set(re.findall(r"'((?:fxls|experimental)[./]\w+)'", text))
     assert named
     for name in named:

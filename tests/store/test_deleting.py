@@ -37,8 +37,11 @@ def test_a_listing_that_was_deleted_can_be_made_again(store: Store) -> None:
     path = store.materialize(made("relu"))
     store.delete(path)
     store.delete(path)
+    watcher = Store(store.root)
+    token = watcher.changes_since(None).token
 
     assert store.materialize(made("relu")) == path
+    assert [one.path for one in watcher.changes_since(token).revisions] == [path]
     assert store.read(path) == made("relu")
     assert [one.path for one in store.revisions(NET)] == [path]
 

@@ -47,8 +47,189 @@ export const listings = new RequestType<
 
 export const serverStatus = new NotificationType<ServerStatus>('experimental/serverStatus');
 
+/** A node of a graph. */
+export interface NodeItem {
+  readonly name: string;
+  readonly opcode: string;
+  readonly target: string;
+  readonly line: number;
+  readonly character: number;
+  /** The nodes that it reads, by their number. */
+  readonly reads: readonly number[];
+  /** The innermost call of a submodule that it is part of, of `scopes`. */
+  readonly scope?: number;
+  readonly value?: string;
+  readonly dtype?: string;
+  readonly device?: string;
+  readonly bytes?: number;
+  /** The place that made it, of `places`. */
+  readonly origin?: number;
+  readonly passes?: readonly string[];
+}
+
+/** A call of a submodule: nodes that follow each other. */
+export interface ScopeItem {
+  readonly path: string;
+  readonly type: string;
+  readonly first: number;
+  readonly last: number;
+  /** The call around it, of the list. */
+  readonly parent?: number;
+  readonly parameters?: number;
+}
+
+/** An expression of the source. */
+export interface PlaceItem {
+  readonly uri: string;
+  readonly line: number;
+  readonly character: number;
+  readonly endLine: number;
+  readonly endCharacter: number;
+  readonly function: string;
+}
+
+/** A whole graph. */
+export interface GraphItem {
+  readonly uri: string;
+  readonly document: string;
+  readonly module: string;
+  readonly qualname: string;
+  readonly producer: string;
+  readonly nodes: readonly NodeItem[];
+  readonly scopes: readonly ScopeItem[];
+  readonly places: readonly PlaceItem[];
+  readonly stage?: string;
+  readonly rank?: number;
+  readonly parameters?: number;
+  readonly stale?: boolean;
+}
+
+/** A row of the table of a graph. */
+export interface RowItem {
+  readonly node: number;
+  readonly name: string;
+  readonly opcode: string;
+  readonly target: string;
+  readonly args: string;
+  readonly kwargs: string;
+  readonly users: number;
+  readonly line: number;
+  readonly character: number;
+  readonly shape?: string;
+  readonly dtype?: string;
+  readonly device?: string;
+  readonly bytes?: number;
+  readonly module?: string;
+  readonly moduleType?: string;
+  readonly passes?: readonly string[];
+  readonly origin?: PlaceItem;
+}
+
+export type Column =
+  | 'node'
+  | 'name'
+  | 'opcode'
+  | 'target'
+  | 'users'
+  | 'shape'
+  | 'dtype'
+  | 'device'
+  | 'bytes'
+  | 'module'
+  | 'source';
+
+/** Which rows, and in which order. */
+export interface RowsAsked {
+  readonly sort: Column;
+  readonly descending: boolean;
+  readonly search: string;
+  readonly first: number;
+  readonly count: number;
+}
+
+export interface RowsAnswer {
+  /** How many nodes the graph has. */
+  readonly nodes: number;
+  /** How many were searched for. */
+  readonly found: number;
+  readonly rows: readonly RowItem[];
+}
+
+/** An identity of a store, and its newest revision. */
+export interface IdentityItem {
+  readonly document: string;
+  readonly uri: string;
+  readonly path: string;
+  readonly module: string;
+  readonly qualname: string;
+  readonly producer: string;
+  /** Seconds since 1970. */
+  readonly time: number;
+  readonly revisions: number;
+  readonly sources: readonly string[];
+  readonly stage?: string;
+  readonly rank?: number;
+  readonly nodes?: number;
+  readonly entry?: string;
+  readonly stale?: boolean;
+}
+
+/** A revision of an identity. */
+export interface RevisionItem {
+  readonly uri: string;
+  readonly path: string;
+  readonly document: string;
+  readonly time: number;
+  readonly nodes?: number;
+  readonly entry?: string;
+}
+
+/** What was deleted. */
+export interface DeletedItem {
+  readonly deleted: readonly string[];
+  readonly problem?: string;
+}
+
+/** An identity has a newer revision. */
+export interface Revised {
+  readonly old: string;
+  readonly new: string;
+  /** The line of each node that both have, in the old and in the new listing. */
+  readonly lines: readonly (readonly [number, number])[];
+}
+
+export const graph = new RequestType<{ uri: string }, GraphItem | null, void>('fxls/graph');
+
+export const rows = new RequestType<{ uri: string } & RowsAsked, RowsAnswer | null, void>(
+  'fxls/table',
+);
+
+export const identities = new RequestType<object, IdentityItem[] | null, void>(
+  'fxls/identities',
+);
+
+export const revisions = new RequestType<{ uri: string }, RevisionItem[] | null, void>(
+  'fxls/revisions',
+);
+
+export const normalized = new RequestType<
+  { uri: string; like?: string },
+  { text: string } | null,
+  void
+>('fxls/normalized');
+
+export const deleted = new RequestType<{ uri: string }, DeletedItem | null, void>(
+  'fxls/delete',
+);
+
+export const changed = new NotificationType<{ documents: string[] }>('fxls/changed');
+
+export const revised = new NotificationType<Revised>('fxls/revised');
+
 /** What the server may expect of this client. */
 export const EXPERIMENTAL = {
   commands: { commands: [DEBUG, SHOW_REFERENCES] },
   serverStatusNotification: true,
+  fxlsRevisions: true,
+  fxlsChanges: true,
 };

@@ -1,0 +1,57 @@
+"""What a store holds, without opening a listing: identities and their revisions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fxls.listing import Identity
+from fxls.store import Revision, Store
+
+__all__ = ["Shelf", "shelves"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """An identity and the revisions that are there, the newest first."""
+
+    identity: Identity
+    revisions: tuple[Revision, ...]
+
+    @property
+    def newest(self) -> Revision:
+        return self.revisions[0]
+
+
+def shelves(store: Store) -> Iterator[Shelf]:
+    """Every identity that has a revision, by name, and passes in their order.
+
+    Costs a look at each log and one at the folder, however many revisions there are.
+    """
+    there = _names_in(store.root)
+    logs: dict[Identity, dict[Path, Revision]] = {}
+    for revision in store.changes_since(None).revisions:
+        if revision.path.name in there:
+            found = logs.setdefault(revision.identity, {})
+            # A text that came back is as new as that.
+            found.pop(revision.path, None)
+            found[revision.path] = revision
+    made = [Shelf(one, tuple(reversed(found.values()))) for one, found in logs.items()]
+    yield from sorted(made, key=_place)
+
+
+def _place(shelf: Shelf) -> tuple[str, str, str, int, float]:
+    identity = shelf.identity
+    rank = -1 if identity.rank is None else identity.rank
+    # The graph as it was captured stands before what passes made of it.
+    when = shelf.newest.time if identity.stage else 0.0
+    return identity.module, identity.qualname, identity.producer, rank, when
+
+
+def _names_in(root: Path) -> set[str]:
+    try:
+        return {*os.listdir(root)}  # noqa: PTH208  # a thousand paths take longer
+    except OSError:
+        return set()
