@@ -91,6 +91,40 @@ def test_a_copy_shares_no_container_and_no_tensor() -> None:
     assert new._parameters is not module._parameters
 
 
+class Views(nn.Module):
+    """Buffers of one storage, of parts of one, and of other kinds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        whole = torch.arange(6.0)
+        self.register_buffer("whole", whole)
+        self.register_buffer("again", whole)
+        self.register_buffer("part", whole[2:4])
+        self.register_buffer("turned", torch.ones(2, 3).t())
+        self.register_buffer("complex", torch.ones(2, dtype=torch.complex64).conj())
+        self.register_buffer("noted", torch.zeros(2))
+        cast("Any", self).noted.note = "mine"
+
+
+def test_tensors_share_storage_as_they_did() -> None:
+    ours: Any = deep_copy(Views(), {})
+    theirs: Any = copy.deepcopy(Views())
+
+    for new in (ours, theirs):
+        new.whole[2] = 7
+        assert new.again is new.whole
+        assert new.part[0] == 7
+        assert new.noted.note == "mine"
+    for name in ("whole", "part", "turned", "complex"):
+        one, other = getattr(ours, name), getattr(theirs, name)
+        assert torch.equal(one, other)
+        assert (one.stride(), one.storage_offset()) == (
+            other.stride(),
+            other.storage_offset(),
+        )
+        assert one.untyped_storage().nbytes() == other.untyped_storage().nbytes()
+
+
 def described(value: Any) -> Any:
     """A value as nested plain ones; what occurred before, as the number it had."""
     seen: dict[int, int] = {}
