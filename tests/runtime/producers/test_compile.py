@@ -26,6 +26,7 @@ from tests.runtime.producers.torch_nets import Broken, Net
 
 torch_compile: Any = cast("Any", torch).compile
 dynamo: Any = dynamo_
+counters: Any = dynamo_.utils.counters
 fresh_cache: Any = cast("Any", inductor_utils).fresh_cache
 
 pytestmark = [
@@ -151,6 +152,42 @@ def test_later_graphs_name_the_one_they_were_made_from(
     assert "self.linear(x)" in sources(backward).values()
 
 
+def test_graphs_that_torch_has_in_its_cache_are_found_in_the_store(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    x = torch.ones(2, 4, requires_grad=True)
+
+    def compiled_anew(model: torch.nn.Module) -> None:
+        dynamo.reset()
+        torch_compile(model)(x).sum().backward()
+
+    compiled_anew(Net())
+    made = listings_in(store)
+    # Another graph of the same name takes the place of the first, until it is back.
+    other = Net()
+    other.block = torch.nn.Identity()  # pyright: ignore[reportAttributeAccessIssue]
+    compiled_anew(other)
+    changed = listings_in(store)
+    assert {key for key in made if made[key].text == changed[key].text} == set()
+    hits = counters["aot_autograd"]["autograd_cache_hit"]
+    compiled_anew(Net())
+    assert counters["aot_autograd"]["autograd_cache_hit"] == hits + 1
+    assert listings_in(store) == made
+    assert said(caplog) == []
+
+    fxls.install(tmp_path / "another")
+    compiled_anew(Net())
+    compiled_anew(other)
+    assert list(listings_in(Store(tmp_path / "another"))) == [
+        ("Net", "torch.compile", "graph 0")
+    ]
+    (message,) = said(caplog)
+    assert message == (
+        "torch has graphs behind graph 0 of Net in its cache, so they are no listings."
+        " TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 lets it make them again."
+    )
+
+
 def test_a_compilation_is_reused_with_and_without_fxls(tmp_path: Path) -> None:
     graphs: list[Any] = []
 
@@ -184,6 +221,11 @@ def test_the_backend_is_found_by_its_name_and_installs_the_runtime(
     subprocess.run([sys.executable, program], check=True)
     found = listings_in(Store(tmp_path / ".fxls"))
     assert list(found) == [("doubled", "torch.compile", "graph 0")]
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What fxls logged."""
+    return [r.getMessage() for r in caplog.records if r.name == "fxls"]
 
 
 def line_of(text: str) -> int:
