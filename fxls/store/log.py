@@ -84,10 +84,15 @@ class Logs:
 
         Raises `Unwritable`.
         """
-        path = self._folder / (slug_of(revision.identity) + SUFFIX)
-        last = _decode(self._root, files.last_line(path))
-        if last and (last.path, last.facts) == (revision.path, revision.facts):
-            return
+        last = _decode(self._root, files.last_line(self._path(revision)))
+        if not last or (last.path, last.facts) != (revision.path, revision.facts):
+            self.append_always(revision)
+
+    def append_always(self, revision: Revision) -> None:
+        """Add a revision whose text was not there; raises `Unwritable`.
+
+        Somebody may have seen the log's last line, and then that the text was deleted.
+        """
         line = _Line(
             _FORMAT,
             revision.identity,
@@ -136,7 +141,7 @@ class Logs:
         return found
 
     def _path(self, revision: Revision) -> Path:
-        return self._folder / (slug_of(revision.identity) + _SUFFIX)
+        return self._folder / (slug_of(revision.identity) + SUFFIX)
 
     def _load(self, slug: str, signature: files.Signature) -> Log | None:
         kept = self._kept.get(slug)
