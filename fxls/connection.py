@@ -204,6 +204,22 @@ class Server(LanguageServer):
         if self._uris or self.client.abilities.takes_changes:
             self.watch()
             self.tell_news()
+            self._show_asked()
+
+    def _show_asked(self) -> None:
+        """Let the client show what programs ask to be shown."""
+        asked = self.session.library.asked()
+        if self.client.abilities.shows_documents:
+            for path, line in asked:
+                place = lsp.Position(line, 0)
+                self.window_show_document(
+                    lsp.ShowDocumentParams(
+                        uri_of(str(path)),
+                        # The program may run where somebody types.
+                        take_focus=False,
+                        selection=lsp.Range(place, place),
+                    )
+                )
 
     def _open_text(self, path: str) -> str | None:
         uri = self._uris.get(path)
@@ -267,9 +283,10 @@ def look_at(ls: Server, path: str) -> None:
 
 
 def trace_again(ls: Server, found: Sequence[Entry]) -> None:
-    """Trace entries that nobody asked for, when that is allowed."""
-    if ls.session.settings.trusted and found:
-        ls.start(asyncio.ensure_future(guarded_task(traced)(ls, found)))
+    """Trace entries that nobody asked for, where that is allowed."""
+    allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
+    if allowed:
+        ls.start(asyncio.ensure_future(guarded_task(traced)(ls, allowed)))
 
 
 async def traced(ls: Server, found: Sequence[Entry]) -> list[custom.TracedItem]:

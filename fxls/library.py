@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fxls.ide.alignment import aligned
 from fxls.ide.document import Document
@@ -20,9 +22,14 @@ from fxls.store import (
     StoreError,
     Token,
     class_name_of,
+    is_url,
     locate,
     uri_of,
 )
+from fxls.store.shown import Asked, Shown
+
+if TYPE_CHECKING:
+    from fxls.store.following import Follower
 
 __all__ = ["Library", "News", "virtual_uri"]
 
@@ -61,16 +68,38 @@ class Library:
         self._documents: dict[str, Document] = {}
         self._tokens: dict[Path, Token] = {}
         self._digests: dict[str, tuple[tuple[int, int], str]] = {}
+        self._shown_in: dict[Path, Shown] = {}
+        self._followers: dict[str, Follower] = {}
+        """By URL, what keeps the copies of stores on other machines."""
 
     def store_of(self, source: str) -> Store:
         """The store of a source."""
         root = self._root()
+        if root is not None and is_url(root):
+            self._follow(root)
+            root = None  # what is made here lies here
         return self.store_at(Path(root) if root is not None else locate(Path(source)))
+
+    def asked(self) -> tuple[Asked, ...]:
+        """What programs asked to be shown since this was last asked."""
+        found: list[Asked] = []
+        for root in self._stores:
+            try:
+                found += self._shown_in[root].asked()
+            except StoreError as trouble:
+                _warn(trouble)
+        return tuple(found)
+
+    def close(self) -> None:
+        """Follow no store on another machine any more."""
+        for follower in self._followers.values():
+            follower.close()
 
     def store_at(self, root: Path) -> Store:
         if root not in self._stores:
             self._stores[root] = store = Store(root)
             self._tokens[root] = store.changes_since(None).token
+            self._shown_in[root] = Shown(root)
         return self._stores[root]
 
     def read(self, path: str) -> tuple[Document | None, StoreError | None]:
@@ -87,8 +116,32 @@ class Library:
         """The newest listing of each identity with origins in a source, and of each of
         the expressions that made another one of the same identity.
         """
-        store = self.store_of(source)
         found: dict[str, Document] = {}
+        for store in (self.store_of(source), *map(self.store_at, self._copies())):
+            self._find_about(source, expressions, store, found)
+        return tuple(found.values())
+
+    def _follow(self, url: str) -> None:
+        """Keep a copy of the store at a URL."""
+        if url not in self._followers:
+            from fxls.store.following import Follower  # noqa: PLC0415 - few have one
+            from fxls.store.remote import Mirror, copies  # noqa: PLC0415
+
+            mirror = Mirror(url, copies())
+            self.store_at(mirror.root)  # first, so that all that comes is news
+            self._followers[url] = Follower(mirror, _warn)
+
+    def _copies(self) -> tuple[Path, ...]:
+        """The roots of the stores that are copies."""
+        return tuple(follower.root for follower in self._followers.values())
+
+    def _find_about(
+        self,
+        source: str,
+        expressions: set[str],
+        store: Store,
+        found: dict[str, Document],
+    ) -> None:
         for listing in store.about(Path(source)):
             path = str(store.path_of(listing.identity.class_name, listing.text))
             found[path] = self._keep(path, listing)
@@ -97,7 +150,6 @@ class Library:
                 other = self._revision(store, revision) if revision else None
                 if other is not None:
                     found.setdefault(other.path, other)
-        return tuple(found.values())
 
     def standing(self, document: Document) -> Standing:
         """What became of a listing: a newer one of the same entry, changed sources."""
@@ -249,10 +301,18 @@ class Library:
 
     def _changed(self, document: Document) -> tuple[str, ...]:
         """The sources of a listing that are not as they were."""
+        found = {
+            source.path: self._digest(source.path)
+            for source in document.listing.sources
+            if source.digest
+        }
+        if Path(document.path).parent in self._copies():
+            # A source that is not on this machine says nothing of that on the other.
+            found = {path: digest for path, digest in found.items() if digest}
         return tuple(
             source.path
             for source in document.listing.sources
-            if source.digest and self._digest(source.path) != source.digest
+            if found.get(source.path, source.digest) != source.digest
         )
 
     def _digest(self, path: str) -> str:
@@ -268,6 +328,12 @@ class Library:
             return ""
         return known[1]
 
+
+def _warn(trouble: Exception) -> None:
+    _log.warning("%s", trouble)
+
+
+_log = logging.getLogger(__name__)
 
 _KEPT = 64
 """Documents whose tables stay in memory."""

@@ -36,8 +36,8 @@ __all__ = [
 def on_initialize(ls: Server, params: lsp.InitializeParams) -> None:
     encoding = Encoding(ls.workspace.position_encoding or Encoding.UTF16.value)
     ls.client = Client(abilities_of(params.capabilities, encoding))
-    _set_folders(ls)
     _set(ls, "initializationOptions", params.initialization_options)
+    _set_folders(ls)
 
 
 async def on_initialized(ls: Server, params: object) -> None:
@@ -68,6 +68,7 @@ async def on_did_change_configuration(
         return
     if ls.session.settings.python != before:
         await ls.session.traces.close()
+    _set_folders(ls)  # their stores may be others
     ls.refresh()
     for path in ls.open_paths:
         look_at(ls, path)
@@ -86,6 +87,7 @@ async def on_shutdown(ls: Server, params: object) -> None:
     await asyncio.gather(*ls.tasks, return_exceptions=True)
     # Nobody is there any more to be told how the workers are.
     ls.client = Client()
+    ls.session.library.close()
     await ls.session.traces.close()
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from fsspec.implementations.memory import (  # pyright: ignore[reportMissingTypeStubs]
-    MemoryFileSystem,
-)
 
 from fxls.listing import Identity, Listing
 from fxls.store import Store
@@ -59,7 +57,7 @@ class InMemory(Mirror):
         self._original = original
 
     def pull(self) -> None:
-        memory: Any = MemoryFileSystem()
+        memory: Any = import_module("fsspec").filesystem("memory")
         for name in names_below(self._original):
             path, data = (
                 f"{self._original}/{name}",

@@ -1,0 +1,77 @@
+"""Listings that programs elsewhere make: in another process, on another machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fxls.store import Store
+from fxls.store.shown import ask_to_show
+from tests.support.lsp_client import started
+from tests.support.projects import EDITOR, SOURCE, net_listing, spot
+from tests.support.ssh_server import ssh_server
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "pyproject.toml").touch()
+    (folder / "net.py").write_text(SOURCE, "utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_what_a_program_shows_is_opened(project: Path) -> None:
+    with started() as client:
+        client.initialize(project, capabilities=EDITOR)
+        client.open(project / "net.py")
+        client.unread()
+        path = Store(project / ".fxls").materialize(net_listing(project))
+        ask_to_show(path, 2)
+        asked = client.reply("window/showDocument", {"success": True})
+        client.unread()
+        client.end()
+    assert asked == {
+        "uri": path.as_uri(),
+        "takeFocus": False,
+        "selection": spot(2, 0, 0),
+    }
+
+
+@pytest.mark.slow
+def test_a_store_on_another_machine_is_one_of_the_servers(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = tmp_path / "there" / ".fxls"
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    listing = Store(there).materialize(net_listing(project))
+    with ssh_server(home) as url, started() as client:
+        client.initialize(project, {"store": f"{url}{there}"}, EDITOR)
+        net = project / "net.py"
+        client.open(net)
+        # It is told of when the copy was made.
+        client.reply("workspace/codeLens/refresh")
+        client.reply("workspace/inlayHint/refresh")
+        (found,) = client.ask("implementation", net, 6, 20)
+        copy = Path(found["targetUri"].removeprefix("file://"))
+        client.open(copy)
+        hover = client.ask("hover", copy, 3, 6)
+        client.unread()
+
+        second = net_listing(project).text.replace("count", "number")
+        ask_to_show(Store(there).materialize(net_listing(project, second)), 2)
+        shown = client.reply("window/showDocument", {"success": True})
+        client.unread()
+        errors = client.end()
+    assert errors == ""
+    assert copy.name == listing.name
+    assert copy.is_relative_to(home / ".cache" / "fxls")
+    assert copy.read_text("utf-8") == listing.read_text("utf-8")
+    assert "(2,)" in hover["contents"]["value"]
+    newer = Path(shown["uri"].removeprefix("file://"))
+    assert (newer.parent, newer.read_text("utf-8")) == (copy.parent, second)
+    assert not (project / ".fxls").exists()
