@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import linecache
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from fxls.engine import origin
 from fxls.engine.codegen import CodeGen, PythonCode, marked_code
@@ -33,6 +33,10 @@ __all__ = [
     "pin",
     "set_compiler",
 ]
+
+
+Moved: TypeAlias = Callable[[dict[int, "int | None"]], dict[int, "int | None"]]
+"""From what is on the lines of a function, counted from its ``def``, as it was written."""
 
 
 class ForwardCode(PythonCode):
@@ -81,14 +85,15 @@ class ForwardCode(PythonCode):
         place = self._lineno_map.get(line - function.co_firstlineno)
         return None if place is None else self.nodes[place]
 
-    def take(self, code: PythonCode) -> None:
+    def take(self, code: PythonCode, moved: Moved | None = None) -> None:
         """Be this code, which the graph as it is was written as.
 
-        A compiler that moves lines gives it with a map of the lines that it compiles.
+        A compiler that moves lines says what is on which line of what it compiles.
         """
         self.src = code.src
         self.globals = code.globals
-        self._lineno_map = code._lineno_map
+        lines = code._lineno_map
+        self._lineno_map = lines if moved is None else moved(lines)
         self._prologue_start = code._prologue_start
         self.nodes = tuple(ordered(self.graph))
         self._state = self.graph.state

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from fxls.engine.codegen import MarkedCode, PythonCode, marked_code
 from fxls.engine.graph import Graph
 from fxls.listing import Identity, Mark, Role
-from fxls.runtime.imports import import_lines
+from fxls.runtime.layout import Layout
 from fxls.runtime.listing_of import ListingText
 
-__all__ = ["GivenText", "text_around"]
-
-
-def text_around(
-    source: str, header: Sequence[str], values: Mapping[str, Any]
-) -> tuple[str, int]:
-    """The text of a listing of this source, and by how many lines it moves down."""
-    body = source.strip("\n ")
-    head = [f"# {line}".rstrip() for line in header]
-    above = "\n".join([*head, *import_lines(body, values)])
-    skipped = len(source) - len(source.lstrip("\n"))
-    return f"{above}\n\n\n{body}\n", above.count("\n") + 3 - skipped
+__all__ = ["GivenText"]
 
 
 class GivenText(ListingText):
@@ -35,15 +24,13 @@ class GivenText(ListingText):
         graph: Graph,
         identity: Identity,
         source: str,
-        text: str,
-        shift: int,
+        layout: Layout,
     ) -> None:
         self.identity = identity
-        self.text = text
+        self.layout = layout
         self.code = _marked(graph, source)
         self._module = module
         self._graph = graph
-        self._shift = shift
 
 
 def _marked(graph: Graph, source: str) -> MarkedCode:

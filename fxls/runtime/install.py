@@ -18,7 +18,7 @@ from typing import Any
 
 from fxls import tensor_view
 from fxls.engine import compile as engine_compile
-from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory, pin
+from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory
 from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule, on_break_of, rules_of
@@ -166,20 +166,19 @@ class _Materializer:
         """The forward of a module, compiled under the path of its listing."""
         self._followed.attend()
         text = ListingText(module, code.graph)
-        code.take(text.code.code)
+        code.take(text.code.code, text.layout.lines)
         path = self.store.path_of(text.identity.class_name, text.text)
         try:
             self._materialize(path, text)
         except StoreError as error:
             self._say(error)
             if not _holds(path, text.text):
+                code.take(text.code.code)
                 return compile_in_memory(module, code)
         compiled = self._codes.get(path)
         if compiled is None:
-            compiled = compile(text.text, str(path), "exec", dont_inherit=True)
-            self._codes[path] = compiled
             # The text that runs is the one that is shown, whatever happens to the file.
-            pin(str(path), text.text)
+            compiled = self._codes[path] = text.layout.compiled(str(path))
         self._followed.materialized(path)
         names = dict(code.globals)
         names["__file__"] = str(path)

@@ -8,10 +8,12 @@ import torch
 
 from fxls.engine.codegen import MarkedCode, marked_code
 from fxls.engine.graph import Graph
-from fxls.listing import Listing, Mark
+from fxls.engine.node import Node
+from fxls.engine.scope import ScopeSnapshot
+from fxls.listing import Listing
 from fxls.runtime.facts import FactsOfNodes
 from fxls.runtime.identity import identity_of
-from fxls.runtime.imports import import_lines
+from fxls.runtime.layout import Layout
 from fxls.runtime.modules import importable_name
 from fxls.runtime.values import value_of
 
@@ -38,14 +40,17 @@ class ListingText:
         self.code: MarkedCode = marked_code(graph, "self", importable_name("__main__"))
         self._module = module
         self._graph = graph
-        source = self.code.code.src
-        body = source.strip("\n ")
-        head = [_HEADER.format(self.identity.class_name)]
-        head += import_lines(body, self.code.code.globals)
-        above = "\n".join(head)
-        self.text = f"{above}\n\n\n{body}\n"
-        skipped = len(source) - len(source.lstrip("\n"))
-        self._shift = above.count("\n") + 3 - skipped
+        self.layout = Layout(
+            self.code.code.src,
+            [_HEADER.format(self.identity.class_name)],
+            self.code.code.globals,
+            self._paths,
+        )
+
+    @property
+    def text(self) -> str:
+        """The text of the listing."""
+        return self.layout.text
 
     def has_values(self) -> bool:
         """Whether any node of the graph knows its value."""
@@ -53,24 +58,19 @@ class ListingText:
 
     def listing(self, entry: str | None = None) -> Listing:
         """The whole listing."""
-        shift = self._shift
+        layout = self.layout
         facts = FactsOfNodes(self._module, self._graph)
         nodes = tuple(
             [
-                facts.of(node, line + shift)
+                facts.of(node, layout.line(line))
                 for node, line in zip(facts.nodes, self.code.lines, strict=True)
             ]
         )
         return Listing(
             identity=self.identity,
             text=self.text,
-            definition=self.code.definition + shift,
-            marks=tuple(
-                [
-                    Mark(m.line + shift, m.column, m.length, m.node, m.role)
-                    for m in self.code.marks
-                ]
-            ),
+            definition=layout.line(self.code.definition),
+            marks=tuple(filter(None, map(layout.mark, self.code.marks))),
             nodes=nodes,
             sources=tuple(facts.tables.sources),
             frames=tuple(facts.tables.frames),
@@ -80,8 +80,17 @@ class ListingText:
             targets=tuple(facts.targets.rows),
         )
 
+    def _paths(self) -> dict[str, str]:
+        """The module that each node was made in, by name."""
+        return {node.name: _path(node) for node in self._graph.nodes}
+
 
 _HEADER = "# The code of {}'s graph, written by fxls. To change it, change the model."
+
+
+def _path(node: Node) -> str:
+    scope: ScopeSnapshot | None = node._scope  # pyright: ignore[reportPrivateUsage]  # as the engine keeps it
+    return "" if scope is None else scope.path
 
 
 def _graph_of(module: Any) -> Graph:

@@ -54,18 +54,13 @@ class Snapshot:
 
     def paths(self) -> dict[str, str]:
         """The modules that nodes were made in, by the names of the nodes."""
-        known: dict[str, str] = {}
         found: dict[str, str] = {}
         for row in self._rows:
             stack = row[7].get("nn_module_stack")
-            entries = list(stack.values()) if isinstance(stack, Mapping) else []
-            match entries[-1:]:
-                case [(str(path), _)]:
-                    if path not in known:
-                        known[path] = module_path(path)
-                    found[row[1]] = known[path]
-                case _:
-                    pass
+            if stack and isinstance(stack, Mapping):
+                entry: Any = list(cast("Any", stack).values())[-1]
+                if isinstance(entry, tuple):
+                    found[row[1]] = module_path(str(cast("Any", entry)[0]))
         return found
 
     def graph(self) -> Graph:

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from fxls.engine.compile import pin
 from fxls.listing import Identity, Listing
 from fxls.runtime.captures import Capture, capture_of, published_as
-from fxls.runtime.given_code import GivenText, text_around
+from fxls.runtime.given_code import GivenText
 from fxls.runtime.guarded import guarded
 from fxls.runtime.later import Later
+from fxls.runtime.layout import Layout
 from fxls.runtime.modules import importable_name
 from fxls.runtime.patches import Patches
 from fxls.runtime.rank import rank
@@ -134,21 +134,23 @@ class TorchFx:
             return None
         self._attend()
         made = self._made(module, capture, source, values)
-        path = self._store.path_of(made.identity.class_name, made.text)
+        path = self._store.path_of(made.identity.class_name, made.layout.text)
         code = self._codes.get(path)
         if code is None:
-            code = compile(made.text, str(path), "exec", dont_inherit=True)
+            code = made.layout.compiled(str(path))
+        if made.layout.is_divided:
+            # torch.compile finds what is noted of a node by its line.
+            module._lineno_map = made.layout.lines(module._lineno_map)
         self._write(module, made)
         if path not in self._codes:
             self._codes[path] = code
             explain_errors_in(path)
-            pin(str(path), made.text)
         self._materialized(path)
         return code
 
     def _write(self, module: Any, made: _Made) -> Path:
         """Write the text now, and the facts soon."""
-        path = self._store.write_text(made.identity.class_name, made.text)
+        path = self._store.write_text(made.identity.class_name, made.layout.text)
         if is_symbolic(module._graph):
             made.listing()
         self._later.add((path, made.identity), lambda: self._write_facts(path, made))
@@ -188,8 +190,9 @@ class TorchFx:
             importable_name(root[0]), root[1], capture.producer, capture.stage, rank()
         )
         header = [_HEADER.format(identity.class_name, identity.producer)]
-        text, shift = text_around(source, (*header, *capture.header), values)
-        return _Made(module, snapshot, identity, source, text, shift)
+        head = [f"# {line}".rstrip() for line in (*header, *capture.header)]
+        layout = Layout(source, head, values, snapshot.paths)
+        return _Made(module, snapshot, identity, source, layout)
 
 
 class _Made:
@@ -201,15 +204,13 @@ class _Made:
         snapshot: Snapshot,
         identity: Identity,
         source: str,
-        text: str,
-        shift: int,
+        layout: Layout,
     ) -> None:
         self.identity = identity
-        self.text = text
+        self.layout = layout
         self._module = module
         self._snapshot = snapshot
         self._source = source
-        self._shift = shift
         self._listing: Listing | None = None
 
     def listing(self) -> Listing:
@@ -217,7 +218,7 @@ class _Made:
         if self._listing is None:
             graph = self._snapshot.graph()
             given = GivenText(
-                self._module, graph, self.identity, self._source, self.text, self._shift
+                self._module, graph, self.identity, self._source, self.layout
             )
             self._listing = given.listing()
         return self._listing
