@@ -21,6 +21,7 @@ from fxls.ide.diagnostics import (
     listing_diagnostics,
 )
 from fxls.ide.document import Destination, Document, Jump
+from fxls.ide.ownership import is_installed
 from fxls.ide.source import SourceFile
 from fxls.ide.standing import Standing
 from fxls.ide.texts import Texts, decoded
@@ -33,8 +34,6 @@ from fxls.traces import Traces
 from fxls.wire import Failed, Traced
 
 __all__ = ["Session"]
-
-_INSTALLED = {"site-packages", "dist-packages"}
 
 _rules = lru_cache(maxsize=8)(listing_diagnostics)
 """Remembered, because an editor asks anew with each key that is pressed."""
@@ -138,7 +137,9 @@ class Session:
         return Jump(jump.span, tuple(map(there, jump.destinations)))
 
     def entries(self, path: str) -> tuple[Entry, ...]:
-        """The entries of a source, as it is in the editor."""
+        """The entries of a source, as it is in the editor; none of what is installed."""
+        if is_installed(path):
+            return ()
         text = self.text_of(path) or ""
         return ide_entries.entries(text, path, self._project(path).entries)
 
@@ -147,6 +148,8 @@ class Session:
 
         Returns the paths whose diagnostics are others than before.
         """
+        if is_installed(path):
+            return self.forget(path)
         self._remember(path)
         text = self.text_of(path) or ""
         failures = ide_entries.problems(text, path)
@@ -154,11 +157,22 @@ class Session:
             *_standing(failures, Kind.COMMENT),
             *_standing(self._project(path).problems, Kind.PROJECT),
         ]
-        if not self.settings.trusted:
+        if not self.may_trace(path):
             # A trace says it better.
             said += _doubtful(doubts(text, path))
         kept = {"", *(entry.name for entry in self.entries(path))}
         return (*self._say((path, ""), said), *self.forget(path, kept))
+
+    def may_trace(self, path: str) -> bool:
+        """Whether the entries of a source may be run though nobody asked for it.
+
+        Trust is given to a folder: what lies elsewhere is only read.
+        """
+        if not self.settings.trusted or is_installed(path):
+            return False
+        return not self.folders or any(
+            Path(path).is_relative_to(folder) for folder in self.folders
+        )
 
     async def trace(self, entry: Entry) -> Traced | Failed:
         """Run an entry of the user's code and materialize its listing."""
@@ -260,8 +274,7 @@ class Session:
         project = locate(Path(source)).parent
 
         def is_own(path: str) -> bool:
-            parts = Path(path).parts
-            return Path(path).is_relative_to(project) and not _INSTALLED & {*parts}
+            return Path(path).is_relative_to(project) and not is_installed(path)
 
         return is_own
 

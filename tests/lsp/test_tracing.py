@@ -334,3 +334,36 @@ def edited(text: str, edits: list[Json]) -> str:
         start, end = (offset(edit["range"][side]) for side in ("start", "end"))
         text = text[:start] + edit["newText"] + text[end:]
     return text
+
+
+def test_trust_in_a_folder_is_none_in_packages_and_other_folders(
+    tmp_path: Path,
+) -> None:
+    model = "import torch\nclass Net(torch.nn.Module):\n"
+    model += "    def forward(self, x):\n        return torch.relu(x)\n"
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    package = project / ".venv" / "lib" / "python3.11" / "site-packages" / "lib"
+    for folder in (project, elsewhere, package):
+        folder.mkdir(parents=True)
+        folder.joinpath("pyproject.toml").touch()
+        folder.joinpath("net.py").write_text(f"# fxls: Net(\n{model}")
+    with started() as client:
+        client.initialize(project, {"trusted": True})
+        client.open(package / "net.py")
+        client.open(elsewhere / "net.py")
+        (doubt,) = client.diagnostics(elsewhere / "net.py")
+        client.open(project / "net.py")
+        (said,) = client.diagnostics(project / "net.py")
+        alone = client.notification("window/logMessage")["message"]
+        lenses = client.request(
+            "textDocument/codeLens",
+            {"textDocument": {"uri": (package / "net.py").as_uri()}},
+        )
+        (asked,) = client.command("fxls.trace", (elsewhere / "net.py").as_uri())
+        client.notification("window/logMessage")
+        client.end()
+
+    assert doubt["message"] == said["message"], "what only reads works everywhere"
+    assert alone.startswith(f"Net(): {project}/.fxls/Net_")
+    assert lenses == []
+    assert Path(asked["path"]).is_relative_to(elsewhere), "a person asked for it"
