@@ -402,9 +402,9 @@ class Node(Reference):
             self.name = self.graph._graph_namespace.create_name(candidate, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from fxls.engine import serialization  # noqa: PLC0415 - needs Node
+        from fxls.engine.serialization import reduce_node  # noqa: PLC0415 - needs Node
 
-        return serialization.reduce_node(self)
+        return reduce_node(self)
 
     def __repr__(self) -> str:
         reads = naming_in_force.reads

@@ -22,13 +22,12 @@ import torch
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
 from fxls.engine import origin
-from fxls.engine.arguments import EMPTY_KWARGS, Reference, map_aggregate, references
+from fxls.engine.arguments import EMPTY_KWARGS, Reference, map_aggregate
 from fxls.engine.names import Namespace
-from fxls.engine.node import Node, freeze_kwargs
+from fxls.engine.node import Node, add_uses, freeze_kwargs
 from fxls.engine.origin import Merged, RawOrigin
 from fxls.engine.scope import ScopeSnapshot
 from fxls.engine.targets import qualified_name
-from fxls.engine.users import add_user
 from fxls.listing import Place
 
 if TYPE_CHECKING:
@@ -64,23 +63,20 @@ def reduce_node(node: Node) -> tuple[Any, ...]:
     return _node_at, (node.graph, node._sort_key)
 
 
+Args: TypeAlias = tuple[Any, ...]
+Kwargs: TypeAlias = dict[str, Any]
+
 _Origins: TypeAlias = tuple[int, ...]
 """Rows of the table of frames: of one origin, or of those that were merged."""
 
 
-class _Record(NamedTuple):
-    """One node."""
+_Record: TypeAlias = tuple[
+    str, Any, Args, Kwargs, str, Any, _Origins, int | None, Kwargs | None, Kwargs | None
+]
+"""One node: op, target, args, kwargs, name, type, origins, scope, meta, attributes.
 
-    op: str
-    target: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    name: str
-    type: Any
-    origins: _Origins
-    scope: int | None
-    meta: dict[str, Any] | None
-    attributes: dict[str, Any] | None
+A plain tuple: pickle writes one of a named kind in twice the time.
+"""
 
 
 class _Tables(NamedTuple):
@@ -107,7 +103,7 @@ def _blank_graph(kind: type[Graph], keys: tuple[int, ...]) -> Graph:
     graph = kind()
     made: dict[int, Node] = {}
     for key in keys:
-        node = made[key] = graph._add("root", "", (), EMPTY_KWARGS, "", None)
+        node = made[key] = graph._append("root", "", (), EMPTY_KWARGS, "", None)
         node._sort_key = key
     _being_read[id(graph)] = made
     return graph
@@ -128,24 +124,25 @@ def _fill(graph: Graph, state: Mapping[str, Any]) -> None:
     """Make the empty nodes into those of the records."""
     made = _being_read.pop(id(graph)).values()
     frames, scopes = _frames_of(state["tables"]), _scopes_of(state["tables"])
-    for node, record in zip(made, cast("list[_Record]", state["records"]), strict=True):
-        node._op = record.op
-        node._name = record.name
-        node._type = record.type
-        node._target = record.target
-        node._args = record.args
-        node._kwargs = freeze_kwargs(record.kwargs)
-        for used in references(node._args, node._kwargs):
-            add_user(used, node)
-        origins = [frames[row] for row in record.origins]
-        node._frames = (
-            Merged(origins) if len(origins) > 1 else next(iter(origins), None)
-        )
-        node._scope = None if record.scope is None else scopes[record.scope]
-        if record.meta is not None:
-            node.meta = record.meta
-        if record.attributes is not None:
-            node.__dict__.update(record.attributes)
+    records: list[_Record] = state["records"]
+    for node, record in zip(made, records, strict=True):
+        op, target, args, kwargs, name, kind, rows, scope, meta, attributes = record
+        node._op = op
+        node._name = name
+        node._type = kind
+        node._target = target
+        node._args = args
+        node._kwargs = freeze_kwargs(kwargs)
+        add_uses(node)
+        if len(rows) == 1:
+            node._origin = frames[rows[0]]
+        elif rows:
+            node._origin = Merged([frames[row] for row in rows])
+        node._scope = None if scope is None else scopes[scope]
+        if meta is not None:
+            node.meta = meta
+        if attributes is not None:
+            node.__dict__.update(attributes)
     graph._codegen = state["codegen"]
     graph._tracer_cls = state["tracer_cls"]
     graph._tracer_extras = state["tracer_extras"]
@@ -163,11 +160,13 @@ def _fill(graph: Graph, state: Mapping[str, Any]) -> None:
 def _record(node: Node, rows: _Rows) -> _Record:
     meta = node.noted_all()
     own = node.__dict__
-    return _Record(
+    return (
         node._op,
         _written(node._target),
         map_aggregate(node._args, _written) if _holds_more(node._args) else node._args,
-        {k: map_aggregate(v, _written) for k, v in node._kwargs.items()},
+        {k: map_aggregate(v, _written) for k, v in node._kwargs.items()}
+        if node._kwargs
+        else _NO_KWARGS,
         node._name,
         node._type,
         rows.origins(node._frames),
@@ -175,6 +174,10 @@ def _record(node: Node, rows: _Rows) -> _Record:
         _plain_entries(meta) if isinstance(meta, dict) else None,  # None: not made yet
         _plain_entries(own) if own else None,
     )
+
+
+_NO_KWARGS: dict[str, Any] = {}
+"""The same one for all nodes, so that it is written once."""
 
 
 def _holds_more(args: Sequence[Any]) -> bool:
@@ -229,7 +232,8 @@ class _Rows:
     def __init__(self, tables: _Tables) -> None:
         self._tables = tables
         self._origins: dict[int, _Origins] = {}
-        self._frames: dict[tuple[Place, int | None], int] = {}
+        self._frames: dict[tuple[int, int | None], int] = {}
+        """The row by the id of a place, which the table keeps, and by the row outside."""
         self._scopes: dict[int, int] = {}
         self._chains: dict[int, int | None] = {}
 
@@ -272,11 +276,12 @@ class _Rows:
         return row
 
     def _row(self, place: Place, outer: int | None) -> int:
-        key = (place, outer)
+        # An expression has one object of it, as a rule; its hash takes a microsecond.
+        key = (id(place), outer)
         row = self._frames.get(key)
         if row is None:
             row = self._frames[key] = len(self._tables.frames)
-            self._tables.frames.append(key)
+            self._tables.frames.append((place, outer))
         return row
 
     def scope(self, snapshot: ScopeSnapshot | None) -> int | None:
