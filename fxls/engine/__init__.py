@@ -26,6 +26,7 @@ from fxls.engine.purity import has_side_effect
 
 if TYPE_CHECKING:
     from fxls.engine.bridge import from_torch_fx, to_torch_fx
+    from fxls.engine.leaves import trace_around
     from fxls.engine.subgraph_rewriter import replace_pattern
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "replace_pattern",
     "symbolic_trace",
     "to_torch_fx",
+    "trace_around",
     "wrap",
 ]
 
@@ -53,6 +55,7 @@ _LATE = {
     "from_torch_fx": "bridge",
     "replace_pattern": "subgraph_rewriter",
     "to_torch_fx": "bridge",
+    "trace_around": "leaves",
 }
 """Where names are that few programs need: importing them is a third of the whole."""
 

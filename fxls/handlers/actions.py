@@ -121,9 +121,12 @@ def on_code_action(
     for diagnostic in ls.session.failures(path):
         if diagnostic.failure is not None and diagnostic.span.meets(span):
             said = client.diagnostic(diagnostic, ls.session.lines_of)
+            entry = diagnostic.entry
+            there = ls.session.text_of(entry.path) if entry else None
+            offered = fixes.fixes(diagnostic.failure, entry, path, text, there)
             found += [
-                actions.code_action(client, fix, lines, said)
-                for fix in fixes.fixes(diagnostic.failure, diagnostic.entry, path, text)
+                actions.code_action(client, fix, ls.session.lines_of(fix.path), said)
+                for fix in offered
             ]
     found += [
         actions.code_action(client, fix, lines, None)

@@ -35,12 +35,21 @@ class Fix:
 
 
 def fixes(
-    failure: Failure, entry: Entry | None, path: str, text: str
+    failure: Failure,
+    entry: Entry | None,
+    path: str,
+    text: str,
+    entry_text: str | None = None,
 ) -> tuple[Fix, ...]:
-    """What would repair a failure by a change to this file, the likeliest first."""
+    """What would repair a failure that is shown in this file, the likeliest first.
+
+    `entry_text` is that of the entry's file, where that is another one.
+    """
     found = [*_wrapping(failure, path, text)]
-    if entry is not None and entry.path == path and entry.kind is Kind.COMMENT:
-        found += _on_entry(failure, entry, text)
+    if entry is not None and entry.kind is Kind.COMMENT:
+        known = text if entry.path == path else entry_text
+        if known is not None:
+            found += _on_entry(failure, entry, known)
     found += _renaming(failure, path, text)
     return tuple(found)
 
@@ -153,6 +162,7 @@ def _on_entry(failure: Failure, entry: Entry, text: str) -> Iterator[Fix]:
         name = missing[1] or missing[2]
         yield from _missing(entry, span, tree, name, text)
     yield from _bound(failure, entry, span, tree, text)
+    yield from _called_whole(failure, entry, span, tree, text)
     other = re.search(r"`# fxls\[(\w+)\]:", failure.advice or "")
     if other is not None:
         yield from _produced(entry, span, other[1], text)
@@ -220,6 +230,51 @@ def _bound(
         end = _point(span, entry.expression, tree.func.end_col_offset)
         edit = Edit(Span(span.start, end), bound)
         yield Fix(f"Trace it with {parameter.name}={given}", entry.path, (edit,))
+
+
+def _called_whole(
+    failure: Failure, entry: Entry, span: Span, tree: ast.Call, text: str
+) -> Iterator[Fix]:
+    """Make one node of the innermost submodule that the failure is in."""
+    outermost = failure.places[-1].function if failure.places else ""
+    calls = [place.function for place in failure.places if place.function != outermost]
+    names = [name for name in calls if name.endswith(".forward")]
+    if failure.reason is not Reason.TRACE or not names:
+        return
+    name = names[0].removesuffix(".forward").rpartition(".")[2]
+    title = f"Call {name} as a whole: mark it as a leaf"
+    model = _model(tree, text)
+    said = ast.unparse(model.func) if isinstance(model, ast.Call) else ""
+    if said == _AROUND:
+        end = _point(span, entry.expression, (model.end_col_offset or 1) - 1)
+        yield Fix(title, entry.path, (Edit(Span(end, end), f', "{name}"'),))
+    elif not said.startswith("fxls."):
+        start, end = (
+            _point(span, entry.expression, offset)
+            for offset in (model.col_offset, model.end_col_offset)
+        )
+        before = Edit(Span(start, start), f"{_AROUND}(")
+        behind = Edit(Span(end, end), f', "{name}")')
+        yield Fix(title, entry.path, (before, behind))
+
+
+def _model(tree: ast.Call, text: str) -> ast.expr:
+    """The part of an entry that is the model; the rest calls it with inputs."""
+    if isinstance(tree.func, ast.Call):
+        return tree.func
+    module = parsed(text)
+    made = {
+        target.id
+        for statement in (module.body if module else ())
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    is_made = isinstance(tree.func, ast.Name) and tree.func.id in made
+    return tree.func if is_made else tree
+
+
+_AROUND = "fxls.engine.trace_around"
 
 
 def _given(tree: ast.Call, number: int, name: str) -> str | None:

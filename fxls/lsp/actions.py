@@ -49,8 +49,12 @@ def hint(
 
 
 def code_action(
-    client: Client, fix: Fix, lines: LineTable, diagnostic: lsp.Diagnostic | None
+    client: Client,
+    fix: Fix,
+    lines: LineTable | None,
+    diagnostic: lsp.Diagnostic | None,
 ) -> lsp.CodeAction:
+    """A fix; `lines` are those of its file."""
     edits = [
         lsp.TextEdit(client.range(edit.span, lines), edit.text) for edit in fix.edits
     ]

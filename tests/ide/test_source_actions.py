@@ -306,6 +306,46 @@ def test_another_tool_captures_what_cannot_be_traced() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("Net()(x)", 'fxls.engine.trace_around(Net(), "Gate")(x)'),
+        ("Net()", 'fxls.engine.trace_around(Net(), "Gate")'),
+        (
+            "m.Net(é=1).eval()(x)",
+            'fxls.engine.trace_around(m.Net(é=1).eval(), "Gate")(x)',
+        ),
+        ("net(x)", 'fxls.engine.trace_around(net, "Gate")(x)'),
+        (
+            'fxls.engine.trace_around(Net(), "Other")(x)',
+            'fxls.engine.trace_around(Net(), "Other", "Gate")(x)',
+        ),
+    ],
+)
+def test_the_submodule_that_cannot_be_traced_is_called_as_a_whole(
+    entry: str, expected: str
+) -> None:
+    text = f"net = Net()\n# fxls: {entry}\n"
+    places = tuple(
+        Place("/work/block.py", function, Span.of(0, 0, 0, 1))
+        for function in ("branch", "Gate.choose", "Gate.forward", "Net.forward")
+    )
+    failure = Failure(Reason.TRACE, "a branch", places)
+
+    assert repaired(failure, text) == {
+        "Call Gate as a whole: mark it as a leaf": text.replace(
+            f"# fxls: {entry}", f"# fxls: {expected}"
+        )
+    }
+
+
+def test_the_model_itself_is_no_leaf() -> None:
+    text = "# fxls: Net()(x)\n"
+    places = (Place(PATH, "Net.forward", Span.of(0, 0, 0, 1)),)
+
+    assert repaired(Failure(Reason.TRACE, "a branch", places), text) == {}
+
+
 def test_a_model_that_needs_evaluation_is_put_into_it() -> None:
     advice = "Give it a larger batch, or trace it for evaluation: `Net().eval()(...)`."
     failure = Failure(Reason.RUN, "ValueError: more than 1 value", (), advice)

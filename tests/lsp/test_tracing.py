@@ -322,6 +322,42 @@ class Net(torch.nn.Module):
     assert log[-1].startswith(third["expression"])
 
 
+def test_a_submodule_in_another_file_is_marked_as_a_leaf_where_the_entry_is(
+    project: Path,
+) -> None:
+    net, block = project / "net.py", project / "block.py"
+    block.write_text(BLOCK.replace("torch.relu(x)", "x if x.sum() > 0 else -x"))
+    with started() as client:
+        client.initialize(project)
+        client.open(block)
+        client.open(net)
+        client.command("fxls.trace", net.as_uri())
+        (said,) = client.diagnostics(block)
+        actions = client.request(
+            "textDocument/codeAction",
+            {
+                "textDocument": {"uri": block.as_uri()},
+                "range": said["range"],
+                "context": {"diagnostics": [said]},
+            },
+        )
+        (action,) = [a for a in actions if "leaf" in a["title"]]
+        ((uri, edits),) = action["edit"]["changes"].items()
+        net.write_text(edited(net.read_text(), edits))
+        change = {"textDocument": {"uri": net.as_uri(), "version": 2}}
+        whole = [{"text": net.read_text()}]
+        client.notify("textDocument/didChange", {**change, "contentChanges": whole})
+        (traced,) = client.command("fxls.trace", net.as_uri())
+        client.unread()
+        client.end()
+
+    assert uri == net.as_uri()
+    assert action["title"] == "Call Block as a whole: mark it as a leaf"
+    assert '# fxls: fxls.engine.trace_around(Net(), "Block")(' in net.read_text()
+    assert set(traced) == {"expression", "uri", "path"}
+    assert "block = self.block(x)" in Path(traced["path"]).read_text()
+
+
 def edited(text: str, edits: list[Json]) -> str:
     """A text after the edits of an action."""
     lines = LineTable(text)
