@@ -132,14 +132,18 @@ class Generation:
                 node._line = None
             graph._lines_of = self._key
         add_text, add_row = self._texts.append, self._rows.append
+        write = writer.line
         for node in self._nodes:
             line = node._line
             if line is None:
                 if node._op == "placeholder" or node._op == "output":
                     self._add_row(node)
                     continue
-                line = writer.line(node)
-                self._keep_line(node, line)
+                line = write(node)
+                if scope.needed:
+                    self._keep_line(node, line)
+                else:
+                    node._line = line
             elif type(line) is not str:
                 line, *needed = line
                 self._need_again(*needed)
@@ -150,13 +154,10 @@ class Generation:
         return not (scope.clash or self._names_clash())
 
     def _keep_line(self, node: Node, text: str) -> None:
-        """Let a node keep its line, of which the scope knows what it needs."""
+        """Let a node keep its line, and what the scope knows that the line needs."""
         needed = self._scope.needed
-        if not needed:
-            node._line = text
-        else:
-            self._scope.needed = {}
-            node._line = (text, needed, self._wrapped_name(node, needed))
+        self._scope.needed = {}
+        node._line = (text, needed, self._wrapped_name(node, needed))
 
     def _need_again(self, needed: dict[str, Any], wrapped: str | None) -> None:
         """Ask for the names of a line that was written before."""

@@ -122,7 +122,7 @@ class Writer:
             if node._kwargs:
                 written += self._keywords(node._kwargs)
             return f"{bound} = {written[0]}.{target}({', '.join(written[1:])})"
-        path = self._path(target)
+        path = self._paths.get(target) or self._path(target)
         if op == "call_module":
             if node._kwargs:
                 written += self._keywords(node._kwargs)
@@ -167,8 +167,9 @@ class Writer:
         form = _forms.get(id(target))
         if form is None or form.target is not target:
             form = _form(target)
-        if form.parts is not None:
-            operation = form.operation(written)
+        parts = form.parts
+        if parts is not None:
+            operation = _operation(parts, written)
             if form.is_inplace:
                 return f"{operation};  {bound} = {written[0]}"
             return f"{bound} = {operation}"
@@ -268,16 +269,16 @@ class _Form(NamedTuple):
     is_inplace: bool = False
     name: str | None = None
 
-    def operation(self, operands: list[str]) -> str:
-        """The operator with its operands; what is left over is not written."""
-        assert self.parts is not None, "a call is not written as an operation"
-        if len(self.parts) == 3:
-            start, middle, end = self.parts
-            return f"{start}{operands[0]}{middle}{operands[1]}{end}"
-        text = self.parts[0]
-        for i, part in enumerate(self.parts[1:]):
-            text += operands[i] + part
-        return text
+
+def _operation(parts: tuple[str, ...], operands: list[str]) -> str:
+    """An operator with its operands; what is left over is not written."""
+    if len(parts) == 3:
+        start, middle, end = parts
+        return f"{start}{operands[0]}{middle}{operands[1]}{end}"
+    text = parts[0]
+    for i, part in enumerate(parts[1:]):
+        text += operands[i] + part
+    return text
 
 
 def _form(target: Any) -> _Form:
