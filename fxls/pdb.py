@@ -12,11 +12,13 @@ import linecache
 import pdb  # noqa: T100 - this module is for debugging
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from fxls.engine import origin
 from fxls.engine.trail import is_source
 from fxls.runtime import install, pydevd
+from fxls.runtime.sections import DRIVER
 
 __all__ = ["Pdb", "main", "stop_in_caller"]
 
@@ -38,6 +40,12 @@ class Pdb(pdb.Pdb):
 
     def __init__(self, *args: Any, skip: list[str] | None = None, **more: Any) -> None:
         super().__init__(*args, skip=[*_PLUMBING, *(skip or ())], **more)
+
+    def stop_here(self, frame: FrameType) -> bool:
+        """Whether a step ends in a frame: not in what only calls a listing's sections."""
+        if frame.f_code.co_filename.startswith(DRIVER):
+            return False
+        return super().stop_here(frame)
 
     def do_origin(self, _arg: str) -> None:
         """Print the lines of the model that the node on this line came from."""

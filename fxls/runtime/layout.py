@@ -91,7 +91,7 @@ class Layout:
         pin(path, self.text)
         if self._divided is None:
             return code
-        name = f"<fxls forward of {path}>"
+        name = f"{sections.DRIVER}{path}>"
         pin(name, "\n".join([*self._divided.undivided, ""]))
         first = self._definition + 1
         return code.replace(

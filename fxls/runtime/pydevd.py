@@ -22,6 +22,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import fxls
+from fxls.runtime.sections import DRIVER
 from fxls.tensor_view import TensorView
 
 __all__ = ["Breakpoint", "Debugger", "Judge", "connected", "guarded"]
@@ -64,6 +65,8 @@ class Debugger:
         setattr(self._pydb, _CLIENT, self._pydb.writer)
         with guarded("stops are slow"):
             self._send_at_once()
+        with guarded("a step may stop between two sections of a listing"):
+            self._leave_out(DRIVER)
         if not is_first:
             return
         with guarded("a step may go into fxls itself"):
@@ -227,6 +230,14 @@ class Debugger:
             filters.set_library_roots([*roots, folder])
             # Said again, because that empties the caches of what was judged before.
             self._pydb.set_use_libraries_filter(filters.use_libraries_filter())
+
+    def _leave_out(self, start: str) -> None:
+        """Neither stop nor show frames in code whose name, no path, begins so."""
+        module: Any = sys.modules["_pydevd_bundle.pydevd_filtering"]
+        known: list[Any] = self._pydb._files_filtering._exclude_filters
+        left_out = module.ExcludeFilter(f"**/{start}*/**", True, True)  # noqa: FBT003  # pydevd's order
+        if left_out not in known:
+            self._pydb.set_exclude_filters([left_out, *known])
 
     def _judge_conditions(self, judge: Judge) -> None:
         own: Callable[[Any, Any, FrameType], object]

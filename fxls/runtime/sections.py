@@ -15,7 +15,10 @@ from itertools import islice
 
 from fxls.runtime.cuts import common, cuts
 
-__all__ = ["LONGEST", "Divided", "divided"]
+__all__ = ["DRIVER", "LONGEST", "Divided", "divided"]
+
+DRIVER = "<fxls forward of "
+"""What the name of code that only calls sections begins with, in the place of a path."""
 
 LONGEST = 1024
 """Lines of a text that is left as it is."""

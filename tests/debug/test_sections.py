@@ -1,0 +1,129 @@
+"""Long listings are in sections, and are stepped through as if they were not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.debug.debugged import Debugged
+from tests.debug.project import Project
+
+pytestmark = pytest.mark.slow
+
+DEEP = """\
+    import torch
+    from torch import nn
+
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, x):
+            hidden = torch.relu(self.linear(x))
+            return (x + hidden) * 0.5
+
+
+    class Deep(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.ModuleList(Block() for _ in range(300))
+
+        def forward(self, x):
+            first = x
+            for block in self.blocks:
+                x = block(x)
+            return x + first
+
+
+    # fxls: Deep()(torch.ones(2, 4))
+    """
+
+RUN = """\
+    import torch
+    import fxls
+    from fxls import engine as fx
+    from deep import Deep
+
+    fxls.install()
+    gm = fx.symbolic_trace(Deep())
+    x = torch.ones(2, 4)
+    y = gm(x)
+    print("ran", tuple(y.shape))
+    """
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A model of 1,203 nodes, traced."""
+    project = Project(tmp_path_factory.mktemp("deep"))
+    project.write({"deep.py": DEEP, "run.py": RUN})
+    project.trace("deep.py")
+    return project
+
+
+def test_a_step_in_lands_on_the_first_node(deep: Project) -> None:
+    with Debugged(deep) as debugged:
+        debugged.launch(stop_at=["run.py: y = gm(x)"])
+        debugged.stopped()
+        assert debugged.step_in() == "Deep:blocks_0_linear"
+        assert debugged.stack() == [
+            "section_0_blocks @ Deep:blocks_0_linear",
+            "<module> @ run.py: y = gm(x)",
+        ]
+        assert debugged.step_out() == "run.py: y = gm(x)"
+        assert debugged.finish() == "ran (2, 4)\n"
+
+
+@pytest.mark.parametrize("just_my_code", [True, False])
+def test_steps_lead_from_one_section_into_the_next(
+    deep: Project, just_my_code: bool
+) -> None:
+    with Debugged(deep) as debugged:
+        settings = {"justMyCode": just_my_code}
+        debugged.launch(stop_at=["Deep:mul_31", "Deep:mul_63"], settings=settings)
+        assert debugged.stopped() == "Deep:mul_31"
+        assert debugged.stack()[0] == "section_0_blocks @ Deep:mul_31"
+        assert debugged.next() == "Deep:blocks_32_linear"
+        assert debugged.stack()[0] == "section_1_blocks @ Deep:blocks_32_linear"
+        assert debugged.next() == "Deep:relu_32"
+        assert debugged.resume() == "Deep:mul_63"
+        assert debugged.step_in() == "Deep:blocks_64_linear"
+        assert debugged.finish() == "ran (2, 4)\n"
+
+
+def test_what_is_alive_of_earlier_sections_is_seen(deep: Project) -> None:
+    with Debugged(deep) as debugged:
+        debugged.launch(stop_at=["Deep:mul_150"])
+        debugged.stopped()
+        shown = debugged.session.locals()
+        assert "float32 (2, 4) cpu, min 1 max 1" in shown["x"]
+        assert "float32 (2, 4) cpu grad" in shown["add_150"]
+        assert debugged.session.evaluate("len(self.blocks._modules)") == "300"
+        assert {"mul_63", "blocks_200_linear"}.isdisjoint(shown)
+
+
+def test_a_condition_sees_its_section(deep: Project) -> None:
+    with Debugged(deep) as debugged:
+        debugged.launch(
+            stop_at=[
+                "Deep:mul_150 if x.sum() > 100 or add_150.shape[0] > 2",
+                "Deep:mul_151 if x.sum() == 8",
+            ]
+        )
+        assert debugged.stopped() == "Deep:mul_151"
+        assert debugged.finish() == "ran (2, 4)\n"
+
+
+def test_pdb_steps_into_the_next_section(deep: Project) -> None:
+    path, line = deep.line("Deep:mul_31")
+    typed = f"break {path}:{line}\ncontinue\nstep\nstep\nstep\nnext\nquit\n"
+    ran = deep.run("-m", "fxls.pdb", "run.py", given=typed)
+    assert [row for row in ran.stdout.splitlines() if row.startswith("-> ")] == [
+        "-> import torch",
+        "-> mul_31 = add_31 * 0.5;  add_31 = None",
+        "-> mul_31 = add_31 * 0.5;  add_31 = None",
+        "-> def section_1_blocks():",
+        '-> blocks_32_linear = getattr(self.blocks, "32").linear(mul_31)',
+        "-> relu_32 = torch.relu(blocks_32_linear);  blocks_32_linear = None",
+    ]
