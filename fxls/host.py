@@ -400,9 +400,13 @@ class _Worker:
         finally:
             # It cannot answer any more: at its end, or because it sent no message.
             self.kill()
-            await self._process.wait()
-            await errors
-            self.ended.set_result(None)
+            try:
+                await self._process.wait()
+                await errors
+            finally:
+                # Also when the event loop ends, and cancels what reads: who closes
+                # the worker waits for this.
+                self.ended.set_result(None)
 
     async def _read_answers(self) -> None:
         stdout = self._process.stdout
