@@ -457,10 +457,16 @@ class Graph:
         """Print the nodes as a table."""
         from tabulate import tabulate  # noqa: PLC0415 - 10 ms that few need
 
-        rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in self.nodes]
-        print(  # noqa: T201 - FX's method prints
-            tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"])
-        )
+        rows = [
+            [n._op, n._name, str(n._target), str(n._args), str(n._kwargs)]
+            for n in ordered(self)
+        ]
+        # Looking for columns of numbers takes half of the time. Without an output, all
+        # targets may be numbers: those of the parts of a Sequential.
+        has_words = self._root._prev._op == "output"
+        headers = ["opcode", "name", "target", "args", "kwargs"]
+        text = tabulate(rows, headers=headers, disable_numparse=has_words)
+        print(text)  # noqa: T201 - FX's method prints
 
     def _warn_if_nothing_is_at(self, path: str, op: str, more: str) -> None:
         if self._owning_module is not None and not _reaches(self._owning_module, path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
+import re
 import weakref
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
@@ -318,8 +319,10 @@ def _callable(f: Hook) -> Hook:
 
 def _indented(text: str) -> str:
     """All lines but the first one, and but empty ones, a level further in."""
-    first, *rest = text.split("\n")
-    return "\n".join([first, *["    " + line if line.strip() else "" for line in rest]])
+    return _BLANK.sub("\n", text.replace("\n", "\n    "))
 
+
+_BLANK = re.compile(r"\n[^\S\n]+(?=\n|\Z)")
+"""A line of which nothing is seen."""
 
 _UNPATCHED = Module.__call__

@@ -29,6 +29,7 @@ __all__ = [
     "RawOrigin",
     "ScopeSnapshot",
     "innermost_place",
+    "is_of_source",
     "narrow",
     "note_generated",
     "note_same",
@@ -105,6 +106,12 @@ def resolve(frames: RawOrigin | None) -> Origin | None:
 
     places = tuple(_places(frames))
     return Origin(places) if places else None
+
+
+def is_of_source(frames: RawOrigin | None) -> bool:
+    """Whether code and instruction alone tell the innermost place of an origin."""
+    step = None if frames is None else _step(frames)
+    return step is not None and not isinstance(step, tuple)
 
 
 def innermost_place(frames: RawOrigin | None) -> Place | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,7 +18,7 @@ from torch.utils._dtype_abbrs import dtype_abbrs
 import fxls
 from fxls.engine import origin
 from fxls.engine.generation import Generation
-from fxls.engine.statement import Writer
+from fxls.engine.statement import PlainWriter, Writer
 
 if TYPE_CHECKING:
     from fxls.engine.arguments import Argument
@@ -53,15 +54,24 @@ class ReadableGeneration(Generation):
         super().__init__(codegen, graph, root, **form)
         self._paint = shows.paint
         self._keys = additional_meta or ()
+        self._is_plain = not colored
         self._said = ""
-        self._said_of: dict[int, tuple[str, Place]] = {}
-        """What is said of each place, by its identity."""
+        self._said_of: dict[tuple[Any, int | None], tuple[str, Any]] = {}
+        """What is said of an instruction, by the ids of what tells it."""
 
     def _write_plainly(self) -> bool:
-        """As ever, but without the lines that nodes keep: those say less."""
+        """As ever, but without keeping lines with nodes: these say more."""
         self._start(None)
+        plain = PlainWriter(self._key[0], self._scope) if self._is_plain else None
         for node in self._nodes:
-            self._add_row(node)
+            if plain is None or node._op == "placeholder" or node._op == "output":
+                self._add_row(node)
+                continue
+            self._add_comment(node)
+            bound = self._writer.annotated(node, node._name) if node._meta else None
+            self._texts.append(plain.line(node, bound))
+            self._rows.append(node)
+        self._scope.needed.clear()
         if self._scope.wrapped:
             self._scope.values["fxls"] = fxls
         return not (self._scope.clash or self._names_clash())
@@ -72,13 +82,18 @@ class ReadableGeneration(Generation):
 
     def _add_row(self, node: Node) -> None:
         if node._op not in ("placeholder", "output"):
-            comment = self._paint.dim(self._comment(node))
-            if comment != self._said:
-                above = [*([""] if self._texts else []), *comment.split("\n")]
-                self._texts += above
-                self._rows += [None] * len(above)
-                self._said = comment
+            self._add_comment(node)
         super()._add_row(node)
+
+    def _add_comment(self, node: Node) -> None:
+        comment = self._comment(node) if node._meta else f"# {self._origin(node)}"
+        if not self._is_plain:
+            comment = self._paint.dim(comment)
+        if comment != self._said:
+            above = [*([""] if self._texts else []), *comment.split("\n")]
+            self._texts += above
+            self._rows += [None] * len(above)
+            self._said = comment
 
     def _freeing(self, names: Iterable[str]) -> str:
         return self._paint.dim(super()._freeing(names))
@@ -106,16 +121,25 @@ class ReadableGeneration(Generation):
 
     def _origin(self, node: Node) -> str:
         """The innermost place of a node's origin, on one line."""
-        place = origin.innermost_place(node._frames)
-        if place is None:
-            return _UNKNOWN
-        known = self._said_of.get(id(place))
-        if known is None:
-            function = place.function.rpartition(".")[2]
-            where = f"File: {place.path}:{place.span.start.line + 1} in {function}"
-            text = f"{where}, code: {origin.source_line(place).strip()}"
-            known = self._said_of[id(place)] = (text, place)
-        return known[0]
+        # What a trace notes, unless the code was generated, tells the place by itself.
+        code = node._origin
+        is_raw = type(code) is CodeType
+        key = (id(code), node._offset) if is_raw else (id(code), None)
+        known = self._said_of.get(key)
+        if known is not None:
+            return known[0]
+        frames = (code, node._offset, node._caller) if is_raw else node._frames
+        place = origin.innermost_place(frames)
+        text = _UNKNOWN if place is None else _place_text(place)
+        if not is_raw or origin.is_of_source(frames):
+            self._said_of[key] = (text, code)
+        return text
+
+
+def _place_text(place: Place) -> str:
+    function = place.function.rpartition(".")[2]
+    where = f"File: {place.path}:{place.span.start.line + 1} in {function}"
+    return f"{where}, code: {origin.source_line(place).strip()}"
 
 
 _UNKNOWN = "No stacktrace found for following nodes"

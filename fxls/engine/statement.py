@@ -222,13 +222,17 @@ class PlainWriter(Writer):
         self._freed: list[str] = []
         """The names that were written and nobody needs behind the line."""
 
-    def line(self, node: Node) -> str:
-        """The line of a node, with what it frees; after `note_last_users`."""
+    def line(self, node: Node, bound: str | None = None) -> str:
+        """The line of a node, with what it frees; after `note_last_users`.
+
+        `bound` is its name with what else is to be said of it than its type.
+        """
         self._user = node
         freed: list[str] = []
         self._freed = freed
         name = node._name
-        bound = name if node._type is None else self.annotated(node, name)
+        if bound is None:
+            bound = name if node._type is None else self.annotated(node, name)
         text = self.statement(node, bound)
         if node._last_user is node:
             freed.append(name)

@@ -77,19 +77,25 @@ def pretty_target(target: object) -> str:
     """A target as `str(graph)` writes it."""
     if isinstance(target, str):
         return target
-    known = _qualified.get(id(target))
-    if known is not None and not known[1].startswith("_operator."):
+    known = _pretty.get(id(target))
+    if known is not None:
         return known[1]
     module = getattr(target, "__module__", None)
     if module == "builtins":
         return f"builtins.{_name(target)}"
     if module == "_operator":
-        return f"operator.{_name(target)}"
-    return qualified_name(target)  # pyright: ignore[reportArgumentType]  # a callable
+        name = f"operator.{_name(target)}"
+    else:
+        name = qualified_name(target)  # pyright: ignore[reportArgumentType]  # a callable
+        if id(target) not in _qualified:
+            return name
+    _pretty[id(target)] = (target, name)
+    return name
 
 
 _LASTING = ("torch.", "_operator.", "math.")
 _qualified: dict[int, tuple[Any, str]] = {}
+_pretty: dict[int, tuple[Any, str]] = {}
 """By identity, because torch has functions that are equal and differ in name. Only of
 functions that live as long as the process, so that the table holds nothing back."""
 

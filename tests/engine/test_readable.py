@@ -132,3 +132,25 @@ def test_a_readable_line_still_leads_to_its_node() -> None:
     found = {lines[at].strip(): place for at, place in code._lineno_map.items()}  # pyright: ignore[reportPrivateUsage]  # FX's name
     assert found["add = x + y;  x = y = None"] == 2
     assert found["return add"] == 3
+
+
+@zoo
+def test_the_table_of_a_graph_is_that_of_torch_fx(
+    example: Example, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for engine in (fx, torch.fx):
+        engine.symbolic_trace(example.make()).graph.print_tabular()
+    printed = capsys.readouterr().out
+    assert printed[: len(printed) // 2] == printed[len(printed) // 2 :]
+
+
+def test_a_table_whose_targets_are_all_numbers_is_that_of_torch_fx(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for engine in (fx, torch.fx):
+        graph = engine.Graph()
+        graph.call_module("0")
+        graph.call_module("11")
+        graph.print_tabular()
+    printed = capsys.readouterr().out
+    assert printed[: len(printed) // 2] == printed[len(printed) // 2 :]
