@@ -34,15 +34,18 @@ __all__ = [
 ]
 
 
-def install(store: str | os.PathLike[str] | None = None) -> Path:
+def install(
+    store: str | os.PathLike[str] | None = None, *, keep_values: bool | None = None
+) -> Path:
     """Let every graph module made from now on run from a file of the store.
 
     `store` is the folder; by default ``FXLS_STORE``, else the `.fxls` that belongs to the
-    program. Returns the folder.
+    program. With `keep_values`, or ``FXLS_KEEP_VALUES=1``, the value of a node lives until
+    the forward returns, so that a debugger can show it. Returns the folder.
     """
     from fxls.runtime import install as install_runtime  # noqa: PLC0415 - imports torch
 
-    return install_runtime(store)
+    return install_runtime(store, keep_values=keep_values)
 
 
 def break_on(*rules: str, on_break: str = "report") -> None:

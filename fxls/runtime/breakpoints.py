@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fxls.listing import Listing
 from fxls.runtime import conditions, pydevd
+from fxls.runtime.frame_view import FrameView
 from fxls.runtime.pydevd import Breakpoint, Debugger
 from fxls.store import Store, StoreError, class_name_of
 
@@ -36,7 +37,9 @@ class Followed:
         debugger = pydevd.connected()
         if debugger is not None and debugger.is_new:
             debugger.adapt(
-                conditions.judge(self._store.owns, debugger.say), self.changed
+                conditions.judge(self._store.owns, debugger.say),
+                self.changed,
+                FrameView(self._read),
             )
             for path in self._running():
                 self.materialized(path)

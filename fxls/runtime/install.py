@@ -48,20 +48,30 @@ _log = logging.getLogger("fxls")
 
 
 def install(
-    store: str | os.PathLike[str] | None = None, *, program: Path | None = None
+    store: str | os.PathLike[str] | None = None,
+    *,
+    program: Path | None = None,
+    keep_values: bool | None = None,
 ) -> Path:
     """Materialize every graph module from now on; returns the root of the store.
 
     `store` is where; by default ``FXLS_STORE``, else the `.fxls` that belongs to the
     program, which is the one that runs unless another is named. Again with the same
-    store, it does nothing. What ``FXLS_BREAK_ON`` names is watched for from the start.
+    store, it does nothing but heed `keep_values`: whether listings made from now on keep
+    their values until the forward returns; by default what ``FXLS_KEEP_VALUES`` says.
+    What ``FXLS_BREAK_ON`` names is watched for from the start.
     """
     global _installed  # noqa: PLW0603 - one switch for the process
     root = _root(store, program)
     with _lock:
         if _installed is not None and _installed[0].store.root == root:
+            if keep_values is not None:
+                _installed[0].keep_values(keep_values)
             return root
         compiler = _Materializer(Store(root))
+        if keep_values is None:
+            keep_values = os.environ.get("FXLS_KEEP_VALUES", "") not in ("", "0")
+        compiler.keep_values(keep_values)
         launched_as(os.environ)
         if _installed is not None:
             _installed[0].producers.take_out()
@@ -151,12 +161,17 @@ class _Materializer:
         )
         self._followed = Followed(store, lambda: list(self._codes))
         self._said: set[str] = set()
+        self._keeps_values = False
         followed = self._followed
         self.watching = Watching(self._instances)
         self.producers = Producers(
             *(store, self._codes, followed.attend, followed.materialized),
             self.watching,
         )
+
+    def keep_values(self, keep: bool) -> None:  # noqa: FBT001 - its name says it
+        """Let the listings made from now on keep their values, or let them go."""
+        self._keeps_values = self.producers.torch_fx.keeps_values = keep
 
     def attend(self) -> None:
         """Make a debugger ready that is connected."""
@@ -165,7 +180,7 @@ class _Materializer:
     def __call__(self, module: GraphModule, code: ForwardCode, /) -> FunctionType:
         """The forward of a module, compiled under the path of its listing."""
         self._followed.attend()
-        text = ListingText(module, code.graph)
+        text = ListingText(module, code.graph, keeps_values=self._keeps_values)
         code.take(text.code.code, text.layout.lines)
         path = self.store.path_of(text.identity.class_name, text.text)
         try:
@@ -185,6 +200,7 @@ class _Materializer:
         names[_KEPT] = compiled
         function = engine_compile.run_definition(
             compiled, names, engine_compile.function_name(code.graph)
+        )
         self.watching.made(function, path)
         return function
 
@@ -195,7 +211,6 @@ class _Materializer:
             return self.store.instances(path)
         except StoreError:
             return ()
-        )
 
     def _materialize(self, path: Path, text: ListingText) -> None:
         known = self._known(path)
@@ -237,6 +252,7 @@ def _says_less(listing: Listing, text: ListingText) -> bool:
         text.has_values() and all(facts.value is None for facts in listing.nodes)
     )
 
+
 def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
     """The rules that ``FXLS_BREAK_ON`` names, and what ``FXLS_ON_BREAK`` says."""
     try:
@@ -245,7 +261,6 @@ def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
     except ValueError as error:
         _log.warning("fxls watches for nothing: %s", error)
         return (), OnBreak.REPORT
-
 
 
 def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:

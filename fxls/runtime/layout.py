@@ -7,8 +7,9 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from fxls.engine.compile import pin
-from fxls.listing import Mark
+from fxls.listing import Mark, Role
 from fxls.runtime import sections
+from fxls.runtime.frees import without_frees
 from fxls.runtime.imports import import_lines
 from fxls.runtime.sections import Divided
 
@@ -29,8 +30,16 @@ class Layout:
         head: Sequence[str],
         values: Mapping[str, Any],
         paths: Callable[[], Mapping[str, str]],
+        *,
+        keeps_values: bool = False,
     ) -> None:
-        """`paths` gives the modules that nodes were made in, by the names of the nodes."""
+        """`paths` gives the modules that nodes were made in, by the names of the nodes.
+
+        With `keeps_values` no value is let go before the function returns.
+        """
+        self._keeps_values = keeps_values
+        if keeps_values:
+            source = without_frees(source)
         body = source.strip("\n ")
         # Sections ask torch whether it compiles; generated code has the name always.
         is_long = body.count("\n") > sections.LONGEST and "torch" in values
@@ -72,6 +81,8 @@ class Layout:
 
     def mark(self, mark: Mark) -> Mark | None:
         """A mark of the source in this text; None when what it marks is left out."""
+        if self._keeps_values and mark.role is Role.FREES:
+            return None
         column = mark.column
         line = mark.line + self._shift
         if self._divided is not None and line > self._definition:

@@ -35,7 +35,10 @@ class ListingText:
     - The rest of the listing can be made for as long as the graph is as it was.
     """
 
-    def __init__(self, module: torch.nn.Module, graph: Graph) -> None:
+    def __init__(
+        self, module: torch.nn.Module, graph: Graph, *, keeps_values: bool = False
+    ) -> None:
+        """With `keeps_values` no value is let go before the forward returns."""
         self.identity = identity_of(module, graph)
         self.code: MarkedCode = marked_code(graph, "self", importable_name("__main__"))
         self._module = module
@@ -45,6 +48,7 @@ class ListingText:
             [_HEADER.format(self.identity.class_name)],
             self.code.code.globals,
             self._paths,
+            keeps_values=keeps_values,
         )
 
     @property

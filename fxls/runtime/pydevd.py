@@ -22,6 +22,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import fxls
+from fxls.runtime.pydevd_view import View, evaluate_more, say_more
 from fxls.runtime.sections import DRIVER
 from fxls.tensor_view import TensorView
 
@@ -55,11 +56,12 @@ class Debugger:
         """Whether `adapt` was not called yet since this client is connected."""
         return getattr(self._pydb, _CLIENT, None) is not self._pydb.writer
 
-    def adapt(self, judge: Judge, on_request: Callable[[], None]) -> None:
+    def adapt(self, judge: Judge, on_request: Callable[[], None], view: View) -> None:
         """Make it quick, and let it step over fxls; once for each client.
 
         From then on `judge` says whether a condition holds in a frame, and `on_request`
         is called, in a thread of its own, after the client changed its breakpoints.
+        `view` says more of the variables of frames.
         """
         is_first = not hasattr(self._pydb, _CLIENT)
         setattr(self._pydb, _CLIENT, self._pydb.writer)
@@ -77,6 +79,10 @@ class Debugger:
             self._judge_conditions(judge)
         with guarded("breakpoints that are set during the session are as they are set"):
             self._listen(on_request)
+        with guarded("variables are shown without their nodes"):
+            say_more(view)
+        with guarded("only names that Python finds have a value"):
+            evaluate_more(view)
 
     def say(self, message: str) -> None:
         """Show a message in the session's console, and where the editor shows notes."""

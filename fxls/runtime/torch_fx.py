@@ -54,6 +54,8 @@ class TorchFx:
         self._tracing = Tracing()
         self._codes = codes
         self._function_made = made
+        self.keeps_values = False
+        """Whether values live until a forward returns, and not to their last use."""
 
     def put_in(self, patches: Patches) -> None:
         """Make listings from now on."""
@@ -191,7 +193,8 @@ class TorchFx:
         )
         header = [_HEADER.format(identity.class_name, identity.producer)]
         head = [f"# {line}".rstrip() for line in (*header, *capture.header)]
-        layout = Layout(source, head, values, snapshot.paths)
+        keeps = self.keeps_values
+        layout = Layout(source, head, values, snapshot.paths, keeps_values=keeps)
         return _Made(module, snapshot, identity, source, layout)
 
 

@@ -120,8 +120,14 @@ def test_it_stops_in_the_backward_of_a_node(nets: Project) -> None:
         assert debugged.session.locals() == {
             "grad_mul": "float32 (2,) cpu, 2 Inf, [inf, inf]",
             "grad_relu": "float32 (2,) cpu, 2 NaN, [nan, nan]",
-            "mul": "float32 (2,) cpu, min 0 max 0 mean 0, [0, 0]",
-            "relu": "float32 (2,) cpu, min 1 max 1 mean 1, [1, 1]",
+            "mul": (
+                "float32 (2,) cpu, min 0 max 0 mean 0, [0, 0]  \N{LEFTWARDS ARROW}"
+                " operator.mul, net.py:14 torch.relu(x) * 0"
+            ),
+            "relu": (
+                "float32 (2,) cpu, min 1 max 1 mean 1, [1, 1]  \N{LEFTWARDS ARROW}"
+                " torch.relu, net.py:14 torch.relu(x)"
+            ),
         }
         assert debugged.step_out() == "backward.py: y.backward()"
         assert debugged.finish() == "ran [nan, nan]\n"

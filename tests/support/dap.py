@@ -110,6 +110,14 @@ class _Variables(msgspec.Struct):
     variables: tuple[Variable, ...]
 
 
+class _Target(msgspec.Struct):
+    id: int
+
+
+class _Targets(msgspec.Struct):
+    targets: tuple[_Target, ...]
+
+
 class _Evaluated(msgspec.Struct, rename="camel"):
     result: str
     type: str = ""
@@ -289,12 +297,23 @@ class Session:
 
     def locals(self, frame: Frame | None = None) -> dict[str, str]:
         """The local names of a frame and their values as shown."""
-        asked = {"frameId": (frame or self.top()).id}
-        for scope in self._ask("scopes", asked, _Scopes).scopes:
-            if scope.name == "Locals":
-                shown = self.variables(scope.variables_reference)
-                return {variable.name: variable.value for variable in shown}
-        raise AssertionError("the frame has no scope of locals")
+        shown = self.variables(self._locals(frame))
+        return {variable.name: variable.value for variable in shown}
+
+    def set_variable(self, name: str, expression: str) -> str:
+        """Sets a local name of the innermost frame; the value as shown."""
+        asked = {
+            "variablesReference": self._locals(),
+            "name": name,
+            "value": expression,
+        }
+        return self._ask("setVariable", asked, Variable).value
+
+    def go_to(self, path: Path, line: int) -> None:
+        """Lets the stopped thread go on at another line; it stops there."""
+        asked = {"source": {"path": str(path)}, "line": line}
+        (target,) = self._ask("gotoTargets", asked, _Targets).targets
+        self.request("goto", {"threadId": self._thread, "targetId": target.id})
 
     def variables(self, reference: int) -> tuple[Variable, ...]:
         """What a scope or a value holds."""
@@ -375,6 +394,13 @@ class Session:
             answers = {}
         connection.answer(started, command, TIME_LIMIT)
         return answers
+
+    def _locals(self, frame: Frame | None = None) -> int:
+        asked = {"frameId": (frame or self.top()).id}
+        for scope in self._ask("scopes", asked, _Scopes).scopes:
+            if scope.name == "Locals":
+                return scope.variables_reference
+        raise AssertionError("the frame has no scope of locals")
 
     def _step(self, command: str) -> Stop:
         self.request(command, {"threadId": self._thread})

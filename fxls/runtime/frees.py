@@ -1,0 +1,22 @@
+"""Where generated code lets a value go: ``relu = None``, behind its last use."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["freed_on", "without_frees"]
+
+_WORD = r"[^\W\d]\w*"
+_FREES = re.compile(rf";  ((?:{_WORD} = )+)None$", re.M)
+_NAME = re.compile(_WORD)
+
+
+def without_frees(source: str) -> str:
+    """The same code, whose values live until the function returns."""
+    return _FREES.sub("", source)
+
+
+def freed_on(line: str) -> list[str]:
+    """The names whose values a line lets go."""
+    match = _FREES.search(line)
+    return _NAME.findall(match[1]) if match else []

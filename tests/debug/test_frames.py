@@ -1,0 +1,151 @@
+"""What a person sees of a listing's frame: nodes, origins, and values that are gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.debug.conftest import NET
+from tests.debug.debugged import Debugged
+from tests.debug.project import Project
+from tests.support.dap import RequestFailed
+
+pytestmark = pytest.mark.slow
+
+KEPT = """\
+    import torch
+    import fxls
+    from fxls import engine as fx
+    from net import Net
+
+    fxls.install(keep_values=True)
+    gm = fx.symbolic_trace(Net())
+    y = gm(torch.ones(2, 4))
+    print("ran", tuple(y.shape))
+    """
+
+
+def about(text: str) -> tuple[str, str]:
+    """What a variable shows: its kind, and its node."""
+    value, _, node = text.partition("  \N{LEFTWARDS ARROW} ")
+    return value if value.startswith("freed") else value.partition(", m")[0], node
+
+
+def test_each_local_says_its_node_and_origin(traced: Project) -> None:
+    with Debugged(traced) as debugged:
+        debugged.launch(stop_at=["Net:scaled"])
+        assert debugged.stopped() == "Net:scaled"
+        shown = debugged.session.locals()
+        assert {
+            name: about(text) for name, text in shown.items() if name != "self"
+        } == {
+            "x": (freed(traced, "linear"), "input, net.py:28 x"),
+            "linear": (freed(traced, "add"), "module linear, net.py:29 self.linear(x)"),
+            "add": (freed(traced, "relu"), "operator.add, net.py:18 x + x"),
+            "relu": (
+                "float32 (2, 4) cpu grad",
+                "torch.relu, net.py:19 torch.relu(doubled)",
+            ),
+        }
+        assert about(debugged.session.hover("relu").value) == about(shown["relu"])
+        assert debugged.session.evaluate("relu").startswith("tensor(")
+
+
+def test_a_value_that_was_let_go_says_so(traced: Project) -> None:
+    with Debugged(traced) as debugged:
+        debugged.launch(stop_at=["Net:scaled"])
+        assert debugged.stopped() == "Net:scaled"
+        gone = freed(traced, "relu")
+        assert about(debugged.session.hover("add").value)[0] == gone
+        assert debugged.session.evaluate("add") == gone
+        with pytest.raises(RequestFailed, match="FreedValue: add was freed on line"):
+            debugged.session.hover("add.shape")
+        assert debugged.session.evaluate("relu.shape") == "torch.Size([2, 4])"
+        debugged.session.request(
+            "evaluate",
+            {
+                "expression": "add = relu",
+                "frameId": debugged.session.top().id,
+                "context": "repl",
+            },
+        )
+        assert debugged.session.evaluate("add.shape") == "torch.Size([2, 4])"
+
+
+def test_values_that_are_kept_are_there(project: Project) -> None:
+    project.write({"net.py": NET, "kept.py": KEPT})
+    project.trace("net.py")
+    path, line = project.line("Net:sum_1")
+    with Debugged(project) as debugged:
+        debugged.session.launch(project.folder / "kept.py", breakpoints={path: [line]})
+        assert debugged.stopped() == "Net:sum_1"
+        kept = debugged.session.top().source.path
+        assert kept == str(project.listing("Net")) != str(path)
+        values = {n: about(v)[0] for n, v in debugged.session.locals().items()}
+        assert {name: kind for name, kind in values.items() if name != "self"} == {
+            "x": "float32 (2, 4) cpu",
+            "linear": "float32 (2, 4) cpu grad",
+            "add": "float32 (2, 4) cpu grad",
+            "relu": "float32 (2, 4) cpu grad",
+            "scaled": "float32 (2, 4) cpu grad",
+        }
+        assert debugged.finish() == "ran ()\n"
+
+
+def test_a_node_that_python_hides_has_its_value(traced: Project) -> None:
+    with Debugged(traced) as debugged:
+        debugged.launch("run_kept.py", stop_at=["Net:relu"])
+        assert debugged.stopped() == "Net:relu"
+        evaluate = debugged.session.evaluate
+        assert debugged.stack()[:2] == ["forward @ Net:relu", "forward @ Kept:net"]
+        assert evaluate("block.shape, add.shape") == (
+            "(torch.Size([2, 4]), torch.Size([2, 4]))"
+        )
+        assert evaluate("tuple(net.linear.weight.shape)") == "(4, 4)"
+        with pytest.raises(RequestFailed, match="NameError: name 'nowhere'"):
+            debugged.session.hover("nowhere")
+
+
+def test_the_nodes_of_the_caller_are_seen_from_the_users_code(traced: Project) -> None:
+    with Debugged(traced) as debugged:
+        debugged.launch("run_kept.py", stop_at=["Kept:block"])
+        assert debugged.stopped() == "Kept:block"
+        assert debugged.step_in() == "net.py: doubled = x + x"
+        assert debugged.next() == "net.py: return torch.relu(doubled)"
+        assert debugged.session.evaluate("tuple(linear.shape)") == "(2, 4)"
+        doubled = debugged.session.locals()["doubled"]
+        assert doubled.endswith("...]"), "a name of the user's is no node"
+
+
+def test_a_variable_can_be_set(traced: Project) -> None:
+    with Debugged(traced) as debugged:
+        debugged.launch(stop_at=["Net:scaled"])
+        assert debugged.stopped() == "Net:scaled"
+        session = debugged.session
+        assert about(session.set_variable("relu", "torch.full((2, 4), 7.0)")) == (
+            "float32 (2, 4) cpu",
+            "torch.relu, net.py:19 torch.relu(doubled)",
+        )
+        assert debugged.next() == "Net:sum_1"
+        assert session.evaluate("scaled.tolist()") == str([[21.0] * 4] * 2)
+
+
+def test_the_program_goes_on_at_another_line(traced: Project) -> None:
+    with Debugged(traced) as debugged:
+        debugged.launch(stop_at=["Net:scaled"])
+        assert debugged.stopped() == "Net:scaled"
+        session = debugged.session
+        assert session.evaluate("(add := torch.zeros(2, 4)).sum().item()") == "0.0"
+        session.go_to(*traced.line("Net:relu"))
+        assert debugged.stopped() == "Net:relu"
+        assert debugged.next() == "Net:scaled"
+        assert session.evaluate("relu.sum().item()") == "0.0"
+        assert debugged.finish() == "ran ()\n"
+
+
+def freed(project: Project, at: str) -> str:
+    """What stands for a value whose last use is at a node of `Net`."""
+    _, line = project.line(f"Net:{at}")
+    return (
+        f"freed on line {line}, behind its last use; to keep values: fxls run"
+        " --keep-values, or FXLS_KEEP_VALUES=1"
+    )
