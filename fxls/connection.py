@@ -26,6 +26,7 @@ from fxls.library import virtual_uri
 from fxls.listing import Failure, Reason
 from fxls.lsp import custom, from_lsp
 from fxls.lsp.protocol import ListingProtocol
+from fxls.lsp.reports import Reports
 from fxls.lsp.settings import Settings
 from fxls.lsp.to_lsp import Client
 from fxls.lsp.uris import SCHEME, path_of, uri_of
@@ -86,7 +87,9 @@ class Server(LanguageServer):
         self.tasks: set[asyncio.Task[object]] = set()
         self._requests: dict[str | int, set[asyncio.Task[Any]]] = {}
         self._uris: dict[str, str] = {}
-        self._shown: dict[str, tuple[Diagnostic, ...]] = {}
+        self.reports = Reports()
+        self._waiting: asyncio.Future[bool] | None = None
+        self._pulls_workspace = False
         self._health = Health()
         self._poll: asyncio.TimerHandle | None = None
 
@@ -100,6 +103,9 @@ class Server(LanguageServer):
         """Note how the client spells a path; None when it is no file."""
         path = path_of(uri)
         if path is not None:
+            pushed = self.reports.said(path) and not self._is_pulled(path)
+            if pushed and self.client.abilities.pulls_diagnostics:
+                self._push(path, ())
             self._uris[path] = uri
             self.watch()
         return path
@@ -108,6 +114,9 @@ class Server(LanguageServer):
         path = path_of(uri)
         if path is not None:
             self._uris.pop(path, None)
+            if self.client.abilities.pulls_diagnostics:
+                # What it was told of an open file it shows no more.
+                self.reports.forget(path)
         return path
 
     @property
@@ -115,18 +124,61 @@ class Server(LanguageServer):
         return tuple(self._uris)
 
     def publish(self, *paths: str) -> None:
-        """Send what there is to say about files, where that is not what was sent."""
+        """Send what there is to say about files, where that is not what was sent.
+
+        A client that pulls diagnostics is told to ask for those of open files.
+        """
+        pulled: set[str] = set()
         for path in paths:
             said = self.session.diagnostics(path)
-            if said == self._shown.get(path, ()):
+            if not self.reports.note(path, said):
                 # A client moves what it shows along with edits; leave that be.
                 continue
-            self._shown[path] = said
-            items = [self.client.diagnostic(d, self.session.lines_of) for d in said]
-            uri = self._uris.get(path) or uri_of(path)
-            self.text_document_publish_diagnostics(
-                lsp.PublishDiagnosticsParams(uri, items)
-            )
+            if self._is_pulled(path):
+                pulled.add(path)
+            else:
+                self._push(path, said)
+        if pulled:
+            self.wake(changed=True)
+        if not pulled.isdisjoint(self._uris):
+            self.workspace_diagnostic_refresh(None)
+
+    def diagnostics(self, path: str) -> list[lsp.Diagnostic]:
+        """What was noted about a file."""
+        said = self.reports.said(path)
+        return [self.client.diagnostic(d, self.session.lines_of) for d in said]
+
+    def pulls_workspace(self) -> None:
+        """Note that the client asks for the diagnostics of all files, open or not."""
+        if not self._pulls_workspace:
+            self._pulls_workspace = True
+            for path in self.reports.changed(()):
+                if path not in self._uris:
+                    self._push(path, ())
+
+    async def something_to_say(self) -> bool:
+        """Wait until there are other diagnostics; False when somebody else waits."""
+        self.wake(changed=False)
+        self._waiting = asyncio.get_running_loop().create_future()
+        return await self._waiting
+
+    def wake(self, *, changed: bool) -> None:
+        """End the wait for other diagnostics."""
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(changed)
+
+    def uri_of(self, path: str) -> str:
+        """A path as the client spells it."""
+        return self._uris.get(path) or uri_of(path)
+
+    def _is_pulled(self, path: str) -> bool:
+        pulls = self.client.abilities.pulls_diagnostics
+        return pulls and (self._pulls_workspace or path in self._uris)
+
+    def _push(self, path: str, said: Iterable[Diagnostic]) -> None:
+        items = [self.client.diagnostic(d, self.session.lines_of) for d in said]
+        params = lsp.PublishDiagnosticsParams(self.uri_of(path), items)
+        self.text_document_publish_diagnostics(params)
 
     def log(self, kind: lsp.MessageType, message: str) -> None:
         """Write to the log that the user can open."""

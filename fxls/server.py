@@ -16,7 +16,15 @@ from lsprotocol import types as lsp
 
 from fxls.connection import Server
 from fxls.faults import guarded, guarded_task
-from fxls.handlers import actions, documents, graphs, life, questions, structure
+from fxls.handlers import (
+    actions,
+    documents,
+    graphs,
+    life,
+    questions,
+    reports,
+    structure,
+)
 from fxls.lsp import custom
 from fxls.lsp.protocol import quietly
 from fxls.lsp.settings import Settings
@@ -67,11 +75,13 @@ _HANDLERS: dict[str, Callable[[Server, Any], object]] = {
     lsp.TEXT_DOCUMENT_DOCUMENT_LINK: actions.on_document_link,
     lsp.TEXT_DOCUMENT_COMPLETION: actions.on_completion,
     lsp.TEXT_DOCUMENT_CODE_ACTION: actions.on_code_action,
+    lsp.TEXT_DOCUMENT_DIAGNOSTIC: reports.on_diagnostic,
 }
 
 _TASKS: dict[str, Callable[[Server, Any], Awaitable[object]]] = {
     lsp.INITIALIZED: life.on_initialized,
     lsp.SHUTDOWN: life.on_shutdown,
+    lsp.WORKSPACE_DIAGNOSTIC: reports.on_workspace_diagnostic,
     lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: life.on_did_change_configuration,
 }
 
@@ -90,6 +100,9 @@ _OPTIONS: dict[str, object] = {
     lsp.TEXT_DOCUMENT_COMPLETION: lsp.CompletionOptions(["#", " ", "(", ",", "."]),
     lsp.TEXT_DOCUMENT_CODE_ACTION: lsp.CodeActionOptions(
         [lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.Refactor]
+    ),
+    lsp.TEXT_DOCUMENT_DIAGNOSTIC: lsp.DiagnosticOptions(
+        inter_file_dependencies=True, workspace_diagnostics=True, identifier="fxls"
     ),
     lsp.WORKSPACE_DID_RENAME_FILES: _SOURCES,
     lsp.WORKSPACE_DID_DELETE_FILES: _SOURCES,

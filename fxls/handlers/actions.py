@@ -12,6 +12,7 @@ from fxls.ide.hints import hints, tip
 from fxls.ide.sheets import Sheet
 from fxls.ide.source_hints import source_hints
 from fxls.lsp import actions, from_lsp, structure
+from fxls.lsp.protocol import content_modified
 from fxls.lsp.settings import Lenses
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.text import LineTable
@@ -47,13 +48,17 @@ def on_inlay_hint(
     ]
 
 
-def on_resolve_hint(ls: Server, hint: lsp.InlayHint) -> lsp.InlayHint:
+def on_resolve_hint(
+    ls: Server, hint: lsp.InlayHint
+) -> lsp.InlayHint | lsp.ResponseError:
     noted: object = hint.data
     data = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}
     path, node = data.get("path"), data.get("node")
     if isinstance(path, str) and isinstance(node, int):
         document = document_of(ls, uri_of(path))
-        hint.tooltip = tip(document, node) if document else None
+        if document is None or not 0 <= node < len(document.listing.nodes):
+            return content_modified("the listing is gone, or was edited")
+        hint.tooltip = tip(document, node)
     return hint
 
 

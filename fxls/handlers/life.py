@@ -82,6 +82,7 @@ def on_did_change_folders(
 
 async def on_shutdown(ls: Server, params: object) -> None:
     ls.unwatch()
+    ls.wake(changed=False)
     for task in ls.tasks:
         task.cancel()
     await asyncio.gather(*ls.tasks, return_exceptions=True)

@@ -11,6 +11,7 @@ from fxls.ide import hierarchy, inline, search, symbols
 from fxls.ide.selection import selections
 from fxls.ide.tokens import tokens
 from fxls.lsp import from_lsp, structure
+from fxls.lsp.protocol import content_modified
 from fxls.lsp.uris import path_of, uri_of
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "on_semantic_tokens_range",
     "on_workspace_symbol",
 ]
+
+_GONE = "the listing is gone, or was edited"
 
 
 def on_document_symbol(
@@ -105,24 +108,28 @@ def on_prepare_call_hierarchy(
 
 def on_incoming_calls(
     ls: Server, params: lsp.CallHierarchyIncomingCallsParams
-) -> list[lsp.CallHierarchyIncomingCall] | None:
-    document = document_of(ls, params.item.uri)
+) -> list[lsp.CallHierarchyIncomingCall] | lsp.ResponseError | None:
     noted = structure.data_of(params.item)
-    found = hierarchy.item_of(document, *noted) if document and noted else None
-    if document is None or found is None:
+    if noted is None:
         return None
+    document = document_of(ls, params.item.uri)
+    found = hierarchy.item_of(document, *noted) if document else None
+    if document is None or found is None:
+        return content_modified(_GONE)
     calls = hierarchy.callers(document, found)
     return structure.calls_to(ls.client, calls, document.lines)
 
 
 def on_outgoing_calls(
     ls: Server, params: lsp.CallHierarchyOutgoingCallsParams
-) -> list[lsp.CallHierarchyOutgoingCall] | None:
-    document = document_of(ls, params.item.uri)
+) -> list[lsp.CallHierarchyOutgoingCall] | lsp.ResponseError | None:
     noted = structure.data_of(params.item)
-    found = hierarchy.item_of(document, *noted) if document and noted else None
-    if document is None or found is None:
+    if noted is None:
         return None
+    document = document_of(ls, params.item.uri)
+    found = hierarchy.item_of(document, *noted) if document else None
+    if document is None or found is None:
+        return content_modified(_GONE)
     calls = hierarchy.callees(document, found)
     return structure.calls_from(ls.client, calls, document.lines)
 

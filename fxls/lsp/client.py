@@ -31,6 +31,8 @@ class Abilities:
     shows_progress: bool = False
     reads_content: bool = False
     """Whether it asks for the text of `fxls:` documents by itself."""
+    pulls_diagnostics: bool = False
+    """Whether it asks for diagnostics, also when it is told that there are others."""
     tells_settings: bool = False
     """Whether it can be asked for settings."""
     watches_files: bool = False
@@ -68,6 +70,11 @@ def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
         shows_documents=bool(window.show_document and window.show_document.support),
         shows_progress=bool(window.work_done_progress),
         reads_content=workspace.text_document_content is not None,
+        pulls_diagnostics=bool(
+            document.diagnostic
+            and workspace.diagnostics
+            and workspace.diagnostics.refresh_support
+        ),
         tells_settings=bool(workspace.configuration),
         watches_files=bool(watched and watched.dynamic_registration),
         refreshes=_refreshes(workspace),

@@ -12,9 +12,11 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from fxls.lsp import params as ours
+from fxls.lsp.client import abilities_of
+from fxls.lsp.encoding import Encoding
 from fxls.lsp.uris import SCHEME
 
-__all__ = ["ListingProtocol", "quietly"]
+__all__ = ["ListingProtocol", "content_modified", "quietly", "server_cancelled"]
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +35,17 @@ def quietly(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith("Unable to deserialize message")
 
 
+def content_modified(message: str) -> lsp.ResponseError:
+    """The answer about a listing that is not the one that was asked about any more."""
+    return lsp.ResponseError(lsp.LSPErrorCodes.ContentModified.value, message)
+
+
+def server_cancelled(message: str, *, retrigger: bool) -> lsp.ResponseError:
+    """The answer to a request for diagnostics that the server gave up."""
+    code = lsp.LSPErrorCodes.ServerCancelled.value
+    return lsp.ResponseError(code, message, {"retriggerRequest": retrigger})
+
+
 class ListingProtocol(LanguageServerProtocol):
     """The protocol of one connection.
 
@@ -41,6 +54,7 @@ class ListingProtocol(LanguageServerProtocol):
       a graph of 100,000 nodes has twenty megabytes.
     - A request that cannot be read, or comes before `initialize`, is answered with an
       error; pygls leaves the client waiting.
+    - A handler may answer with a `ResponseError`: raised, pygls would log it.
     - `on_cancel` hears of each request that the client gave up.
     """
 
@@ -54,6 +68,8 @@ class ListingProtocol(LanguageServerProtocol):
         workspace = result.capabilities.workspace
         assert workspace is not None
         workspace.text_document_content = lsp.TextDocumentContentOptions([SCHEME])
+        if not abilities_of(params.capabilities, Encoding.UTF16).pulls_diagnostics:
+            result.capabilities.diagnostic_provider = None
         return result
 
     def structure_message(self, data: dict[str, Any]) -> Any:
@@ -94,6 +110,8 @@ class ListingProtocol(LanguageServerProtocol):
         result: Any = None,
         error: lsp.ResponseError | None = None,
     ) -> None:
+        if isinstance(result, lsp.ResponseError):
+            result, error = None, result
         if error is None and _is_ours(result) and self.writer is not None:
             answer = {"jsonrpc": self.VERSION, "id": msg_id, "result": result}
             try:

@@ -150,6 +150,24 @@ def test_a_hint_says_more_when_it_is_pointed_at(
     assert resolved["tooltip"] == "relu = torch.relu: float32 (2,), cpu"
 
 
+def test_a_question_about_a_listing_that_is_gone_says_so(
+    client: LspClient, listing: Path
+) -> None:
+    asked = {**of(listing), "range": spot(0, 0, 0, 9)}
+    (hint,) = client.request("textDocument/inlayHint", asked)
+    (relu,) = client.ask("prepareCallHierarchy", listing, 3, 5)
+    listing.chmod(0o644)
+    listing.write_text("something else")
+    answers = [
+        client.answer(client.send("inlayHint/resolve", hint)),
+        client.answer(client.send("callHierarchy/incomingCalls", {"item": relu})),
+        client.answer(client.send("callHierarchy/outgoingCalls", {"item": relu})),
+    ]
+
+    gone = {"code": -32801, "message": "the listing is gone, or was edited"}
+    assert [answer["error"] for answer in answers] == [gone] * 3
+
+
 def test_a_paused_debugger_is_told_what_to_evaluate(
     client: LspClient, listing: Path
 ) -> None:
