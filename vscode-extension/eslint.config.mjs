@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', '.cache/'] },
   {
-    files: ['src/**/*.ts', 'tests/**/*.ts', 'tests/**/*.mts'],
+    files: ['src/**/*.ts', 'webviews/**/*.ts', 'tests/**/*.ts', 'tests/**/*.mts'],
     extends: [
       js.configs.recommended,
       ...tseslint.configs.strictTypeChecked,
@@ -17,7 +17,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', 'webviews/**/*.ts'],
     rules: {
       // The order of things is that of answers and events, never that of time.
       'no-restricted-globals': ['error', 'setTimeout', 'setInterval'],

@@ -3,16 +3,10 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Location, Position } from 'vscode-languageclient/node';
+import { choose, listingsOf } from './choosing.ts';
 import { debugEntry } from './debugging.ts';
 import { isListing, showListing } from './listings.ts';
-import {
-  DEBUG,
-  type ListingItem,
-  listings,
-  SHOW_REFERENCES,
-  TRACE,
-  type TracedItem,
-} from './protocol.ts';
+import { DEBUG, SHOW_REFERENCES, TRACE, type TracedItem } from './protocol.ts';
 import type { Server } from './server.ts';
 import { offer } from './status.ts';
 
@@ -26,7 +20,6 @@ export function registerCommands(
     'fxls.showGeneratedCode': () => showGeneratedCode(server),
     'fxls.debugGeneratedCode': () => debugGeneratedCode(server),
     'fxls.traceFile': () => traceFile(server),
-    'fxls.compareRevisions': () => compare(),
     'fxls.restart': () => server.restart(),
     'fxls.showLog': () => {
       log.show(true);
@@ -119,23 +112,6 @@ async function traced(server: Server, source: vscode.Uri): Promise<readonly Trac
   return all;
 }
 
-async function compare(): Promise<void> {
-  const here = vscode.window.activeTextEditor?.document.uri;
-  if (here === undefined || !isListing(here)) return;
-  const folder = vscode.Uri.joinPath(here, '..');
-  const files = await vscode.workspace.fs.readDirectory(folder);
-  const others = files
-    .map(([name]) => vscode.Uri.joinPath(folder, name))
-    .filter((uri) => isListing(uri) && uri.path !== here.path);
-  const chosen = await vscode.window.showQuickPick(
-    others.map((uri) => ({ label: path.basename(uri.path), uri })),
-    { title: 'Compare with', placeHolder: 'A listing of the same store' },
-  );
-  if (chosen === undefined) return;
-  const title = `${chosen.label} ↔ ${path.basename(here.path)}`;
-  await vscode.commands.executeCommand('vscode.diff', chosen.uri, here, title);
-}
-
 /** Installs into the interpreter in a terminal that shows it, then starts again. */
 async function install(server: Server, what: string): Promise<void> {
   const python = server.interpreter?.path;
@@ -182,32 +158,11 @@ async function showReferences(
   );
 }
 
-/** The listings that have nodes from a source, newest of each identity. */
-async function listingsOf(server: Server, source: vscode.Uri): Promise<ListingItem[]> {
-  const client = await server.client();
-  if (client === undefined) return [];
-  const uri = client.code2ProtocolConverter.asUri(source);
-  return (await client.sendRequest(listings, { textDocument: { uri } })) ?? [];
-}
-
 function activeSource(): vscode.Uri | undefined {
   const document = vscode.window.activeTextEditor?.document;
   return document?.languageId === 'python' && !isListing(document.uri)
     ? document.uri
     : undefined;
-}
-
-async function choose(found: readonly ListingItem[]): Promise<ListingItem | undefined> {
-  const picked = await vscode.window.showQuickPick(
-    found.map((item) => ({
-      label: item.qualname,
-      description: [item.producer, item.stage].filter(Boolean).join(' '),
-      detail: `${item.nodes} nodes${item.entry === undefined ? '' : `, ${item.entry}`}`,
-      item,
-    })),
-    { title: 'Generated code of' },
-  );
-  return picked?.item;
 }
 
 async function chooseEntry(items: readonly TracedItem[]): Promise<TracedItem | undefined> {

@@ -2,6 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
+import { asEnvironment, rulesOf } from './break_on.ts';
 import { hasDebugpy } from './python.ts';
 import type { Server } from './server.ts';
 import { offer } from './status.ts';
@@ -54,7 +55,14 @@ export function registerDebugging(server: Server): vscode.Disposable {
         const wanted = vscode.workspace
           .getConfiguration('fxls', folder)
           .get<boolean>('debugPythonSessions', true);
-        return wanted ? { rules: RULES, ...configuration } : configuration;
+        if (!wanted) return configuration;
+        const rules = asEnvironment(rulesOf(folder));
+        // A program that runs already has its environment.
+        const env =
+          configuration.request === 'launch'
+            ? { env: { ...rules, ...environment(configuration) } }
+            : {};
+        return { rules: RULES, ...configuration, ...env };
       },
     }),
   );
@@ -107,7 +115,11 @@ async function resolved(
   }
   const entry = text(given, 'entry');
   const settings = vscode.workspace.getConfiguration('fxls', folder);
-  const env: Record<string, unknown> = { ...environment(given) };
+  const breakOn: unknown = given['breakOn'] ?? rulesOf(folder);
+  const env: Record<string, unknown> = {
+    ...(Array.isArray(breakOn) ? asEnvironment(breakOn.map(String)) : {}),
+    ...environment(given),
+  };
   const store = env['FXLS_STORE'] ?? settings.get<string>('store', '');
   const where = store === '' ? {} : { FXLS_STORE: store };
   const option = store === '' ? [] : ['--store', store];

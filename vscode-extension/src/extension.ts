@@ -1,20 +1,34 @@
 // What VS Code calls: everything is put together here.
 
 import * as vscode from 'vscode';
+import { registerBreakOn } from './break_on.ts';
 import { registerCommands } from './commands.ts';
 import { registerDebugging } from './debugging.ts';
+import { Comparing } from './comparing.ts';
+import { registerGraphCommands } from './graph_commands.ts';
 import { Graphs } from './graphs.ts';
+import { KnownGraphs } from './known_graphs.ts';
 import { LinkedViews, toggleLink } from './linked.ts';
 import { isListing } from './listings.ts';
+import { registerNodeBreakpoints } from './node_breakpoints.ts';
+import { registerPageCommands } from './page_commands.ts';
+import { Panels } from './panels.ts';
+import { type IdentityItem, identities } from './protocol.ts';
 import { onInterpreterChange } from './python.ts';
+import { followRevisions } from './revising.ts';
+import { LinkedScrolling } from './scrolling.ts';
 import { Server, setContext } from './server.ts';
+import { registerSideBySide } from './side_by_side.ts';
 import { type State, Status } from './status.ts';
+import { Stopped } from './stopped.ts';
 
 /** What other extensions may ask; the tests do. */
 export interface Api {
   /** What the status item shows. */
   state(): State | undefined;
   readonly onDidChangeState: vscode.Event<State>;
+  /** What the stores hold. */
+  graphs(): Promise<readonly IdentityItem[]>;
 }
 
 export function activate(context: vscode.ExtensionContext): Api {
@@ -22,14 +36,30 @@ export function activate(context: vscode.ExtensionContext): Api {
   const status = new Status();
   const version = String((context.extension.packageJSON as { version: unknown }).version);
   const server = new Server(status, log, version);
+  const known = new KnownGraphs(server);
+  const linked = new LinkedViews(known);
+  const stopped = new Stopped();
+  const panels = new Panels(context.extensionUri, server, linked, stopped);
+  const graphs = new Graphs(server);
   context.subscriptions.push(
     log,
     status,
     server,
-    new LinkedViews(),
-    new Graphs(server),
+    known,
+    linked,
+    new LinkedScrolling(known),
+    stopped,
+    panels,
+    graphs,
+    registerGraphCommands(server, graphs),
+    new Comparing(server),
+    registerSideBySide(server),
+    registerNodeBreakpoints(known),
+    followRevisions(server, panels),
+    registerPageCommands(server, panels),
     registerCommands(server, log, version),
     registerDebugging(server),
+    registerBreakOn(),
     vscode.commands.registerCommand('fxls.toggleLink', toggleLink),
     vscode.window.onDidChangeActiveTextEditor((editor) => {
       void setContext('inListing', editor !== undefined && isListing(editor.document.uri));
@@ -48,7 +78,14 @@ export function activate(context: vscode.ExtensionContext): Api {
   const active = vscode.window.activeTextEditor;
   void setContext('inListing', active !== undefined && isListing(active.document.uri));
   stop = () => server.stop();
-  return { state: () => status.state, onDidChangeState: status.onDidChange };
+  return {
+    state: () => status.state,
+    onDidChangeState: status.onDidChange,
+    graphs: async () => {
+      const client = await server.client();
+      return (await client?.sendRequest(identities, {})) ?? [];
+    },
+  };
 }
 
 export function deactivate(): Promise<void> | undefined {

@@ -1,50 +1,58 @@
-// The view "Graphs": what the store of the folder holds, newest of each graph.
+// The view "Graphs": what the stores hold, by model, producer and pass, with revisions.
 
-import { execFile } from 'node:child_process';
+import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { debugEntry } from './debugging.ts';
-import { showListing } from './listings.ts';
+import { changed, type IdentityItem, identities, revisions } from './protocol.ts';
 import type { Server } from './server.ts';
 
-/** A graph of the store, as `fxls list --json` says it. */
-export interface Graph {
-  readonly identity: {
-    readonly module: string;
-    readonly qualname: string;
-    readonly producer: string;
-    readonly stage: string;
-    readonly rank: number | null;
-  };
-  readonly path: string;
-  readonly nodes: number | null;
-  readonly time: number;
-  readonly entry: string | null;
-  readonly sources: readonly string[];
+/** A model with graphs of several producers, passes or ranks. */
+export interface Model {
+  readonly kind: 'model';
+  readonly graphs: readonly Graph[];
 }
 
-/** The graphs by name; it is asked again when files of a store come or go. */
-export class Graphs implements vscode.TreeDataProvider<Graph>, vscode.Disposable {
+/** An identity: what is followed from revision to revision. */
+export interface Graph extends IdentityItem {
+  readonly kind: 'graph';
+  /** Whether it stands under its model, among others. */
+  readonly isNested: boolean;
+}
+
+/** A revision of an identity. */
+export interface Past {
+  readonly kind: 'revision';
+  readonly uri: string;
+  readonly time: number;
+  readonly nodes?: number;
+  readonly isNewest: boolean;
+  readonly of: Graph;
+}
+
+export type Shelf = Model | Graph | Past;
+
+/** The view; it is asked again when the server says that a store has changed. */
+export class Graphs implements vscode.TreeDataProvider<Shelf>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<undefined>();
   readonly #server: Server;
   readonly #parts: vscode.Disposable;
 
   constructor(server: Server) {
     this.#server = server;
-    const watcher = vscode.workspace.createFileSystemWatcher('**/.fxls/*.py');
     this.#parts = vscode.Disposable.from(
-      watcher,
-      watcher.onDidCreate(() => {
-        this.refresh();
+      vscode.window.createTreeView('fxls.graphs', {
+        treeDataProvider: this,
+        canSelectMany: true,
+        showCollapseAll: true,
       }),
-      watcher.onDidDelete(() => {
-        this.refresh();
-      }),
-      vscode.window.registerTreeDataProvider('fxls.graphs', this),
       vscode.commands.registerCommand('fxls.refreshGraphs', () => {
         this.refresh();
       }),
-      vscode.commands.registerCommand('fxls.debugGraph', debugGraph),
-      vscode.commands.registerCommand('fxls.openGraphSource', openSource),
+      server.onDidStart((client) => {
+        client.onNotification(changed, () => {
+          this.refresh();
+        });
+        this.refresh();
+      }),
     );
   }
 
@@ -54,38 +62,32 @@ export class Graphs implements vscode.TreeDataProvider<Graph>, vscode.Disposable
     this.#changed.fire(undefined);
   }
 
-  getTreeItem(graph: Graph): vscode.TreeItem {
-    const { module, qualname, producer, stage, rank } = graph.identity;
-    const item = new vscode.TreeItem(qualname);
-    const uri = vscode.Uri.file(graph.path);
-    item.id = [module, qualname, producer, stage, rank ?? ''].join('|');
-    item.description = [
-      module,
-      graph.nodes === null ? 'unreadable' : `${graph.nodes} nodes`,
-      stage,
-      rank === null ? '' : `rank ${rank}`,
-    ]
-      .filter((part) => part !== '')
-      .join(' · ');
-    item.tooltip = [graph.entry ?? '', new Date(graph.time * 1000).toLocaleString()]
-      .filter((part) => part !== '')
-      .join('\n');
-    item.iconPath = new vscode.ThemeIcon('circuit-board');
-    item.contextValue = graph.entry === null ? 'graph' : 'graph.entry';
-    item.command = { title: 'Open', command: 'vscode.open', arguments: [uri] };
-    return item;
+  getTreeItem(shelf: Shelf): vscode.TreeItem {
+    switch (shelf.kind) {
+      case 'model':
+        return modelItem(shelf);
+      case 'graph':
+        return graphItem(shelf);
+      case 'revision':
+        return revisionItem(shelf);
+    }
   }
 
-  async getChildren(parent?: Graph): Promise<Graph[]> {
-    if (parent !== undefined) return [];
-    await this.#server.client();
-    const python = this.#server.interpreter?.path;
-    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-    if (python === undefined || folder === undefined) return [];
-    const store = vscode.workspace
-      .getConfiguration('fxls', folder)
-      .get<string>('store', '');
-    return listed(python, folder.fsPath, store);
+  async getChildren(parent?: Shelf): Promise<Shelf[]> {
+    if (parent?.kind === 'model') return [...parent.graphs];
+    if (parent?.kind === 'revision') return [];
+    const client = await this.#server.client();
+    if (client === undefined) return [];
+    if (parent === undefined) {
+      return models((await client.sendRequest(identities, {})) ?? []);
+    }
+    const found = (await client.sendRequest(revisions, { uri: parent.document })) ?? [];
+    return found.map((revision, index) => ({
+      kind: 'revision',
+      ...revision,
+      isNewest: index === 0,
+      of: parent,
+    }));
   }
 
   dispose(): void {
@@ -94,37 +96,101 @@ export class Graphs implements vscode.TreeDataProvider<Graph>, vscode.Disposable
   }
 }
 
-async function debugGraph(graph: Graph): Promise<void> {
-  const [source] = graph.sources;
-  if (source === undefined || graph.entry === null) return;
-  const store = vscode.Uri.joinPath(vscode.Uri.file(graph.path), '..').fsPath;
-  await showListing(vscode.Uri.file(graph.path));
-  await debugEntry(vscode.Uri.file(source), graph.entry, store);
-}
-
-async function openSource(graph: Graph): Promise<void> {
-  const [source] = graph.sources;
-  if (source === undefined) return;
-  await vscode.window.showTextDocument(vscode.Uri.file(source));
-}
-
-/** What the store holds; nothing when it cannot be asked. */
-function listed(python: string, cwd: string, store: string): Promise<Graph[]> {
-  const where = store === '' ? [] : ['--store', store];
-  return new Promise((resolve) => {
-    const options = { cwd, timeout: 20_000, maxBuffer: 1 << 26, windowsHide: true };
-    const args = ['-m', 'fxls', 'list', '--json', ...where];
-    execFile(python, args, options, (_error, stdout) => {
-      resolve(graphsIn(stdout));
-    });
+/** Graphs of one model stand together, when there are several. */
+function models(found: readonly IdentityItem[]): Shelf[] {
+  const groups = new Map<string, IdentityItem[]>();
+  for (const item of found) {
+    const name = `${item.module} ${item.qualname}`;
+    groups.set(name, [...(groups.get(name) ?? []), item]);
+  }
+  return [...groups.values()].flatMap((group): Shelf[] => {
+    const isNested = group.length > 1;
+    const graphs = group.map((item): Graph => ({ ...item, kind: 'graph', isNested }));
+    return isNested ? [{ kind: 'model', graphs }] : graphs;
   });
 }
 
-function graphsIn(text: string): Graph[] {
-  try {
-    const value = JSON.parse(text) as { listings?: Graph[] };
-    return value.listings ?? [];
-  } catch {
-    return [];
-  }
+function modelItem({ graphs }: Model): vscode.TreeItem {
+  const [first] = graphs;
+  const item = new vscode.TreeItem(
+    first?.qualname ?? '',
+    vscode.TreeItemCollapsibleState.Expanded,
+  );
+  item.id = `${first?.module ?? ''} ${first?.qualname ?? ''}`;
+  item.description = joined([first?.module, `${graphs.length} graphs`]);
+  item.iconPath = new vscode.ThemeIcon('symbol-class');
+  item.contextValue = 'model';
+  return item;
+}
+
+function graphItem(graph: Graph): vscode.TreeItem {
+  const { module, qualname, producer, stage, rank, nodes, entry, isNested } = graph;
+  const ranked = rank === undefined ? undefined : `rank ${rank}`;
+  const made = producer === 'engine' ? undefined : producer;
+  const label = isNested ? joined([producer, stage, ranked]) : qualname;
+  const item = new vscode.TreeItem(
+    label,
+    graph.revisions > 1
+      ? vscode.TreeItemCollapsibleState.Collapsed
+      : vscode.TreeItemCollapsibleState.None,
+  );
+  item.id = graph.document;
+  item.description = joined([
+    ...(isNested ? [] : [module, made, stage, ranked]),
+    counted(nodes),
+    graph.stale === true ? 'stale' : undefined,
+    when(graph.time),
+  ]);
+  item.tooltip = [
+    joined([`${module}.${qualname}`, producer, stage, ranked]),
+    ...(entry === undefined ? [] : [entry]),
+    `${graph.revisions} ${graph.revisions === 1 ? 'revision' : 'revisions'}, the newest of ${new Date(graph.time * 1000).toLocaleString()}`,
+    ...(graph.stale === true ? ['The source has changed since.'] : []),
+  ].join('\n');
+  item.iconPath =
+    graph.stale === true
+      ? new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'))
+      : new vscode.ThemeIcon('circuit-board');
+  item.contextValue = [
+    'graph',
+    ...(entry === undefined ? [] : ['entry']),
+    ...(graph.sources.length === 0 ? [] : ['source']),
+  ].join('.');
+  item.command = opens(graph.uri);
+  return item;
+}
+
+function revisionItem({ uri, time, nodes, isNewest }: Past): vscode.TreeItem {
+  const item = new vscode.TreeItem(new Date(time * 1000).toLocaleString());
+  item.id = uri;
+  const name = path.posix.basename(uri, '.py');
+  item.description = joined([
+    counted(nodes),
+    name.slice(name.lastIndexOf('_') + 1),
+    isNewest ? 'newest' : undefined,
+  ]);
+  item.iconPath = new vscode.ThemeIcon('history');
+  item.contextValue = 'revision';
+  item.command = opens(uri);
+  return item;
+}
+
+function opens(uri: string): vscode.Command {
+  return { title: 'Open', command: 'vscode.open', arguments: [vscode.Uri.parse(uri)] };
+}
+
+function counted(nodes: number | undefined): string | undefined {
+  return nodes === undefined ? undefined : `${nodes} nodes`;
+}
+
+/** The time of day for what was made today, else the day. */
+function when(seconds: number): string {
+  const time = new Date(seconds * 1000);
+  return time.toDateString() === new Date().toDateString()
+    ? time.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+    : time.toLocaleDateString();
+}
+
+function joined(parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== '').join(' · ');
 }

@@ -1,7 +1,20 @@
-// Linked views: what the cursor is on is highlighted in the other text too.
+// Linked views: what the cursor is on is highlighted in the other texts too.
 
 import * as vscode from 'vscode';
+import type { KnownGraphs } from './known_graphs.ts';
 import { isListing } from './listings.ts';
+
+/** A part of a text. */
+export interface Place {
+  readonly uri: vscode.Uri;
+  readonly range: vscode.Range;
+}
+
+/** What the cursor of an editor is on, and what belongs to that elsewhere. */
+export interface Link {
+  readonly editor: vscode.TextEditor;
+  readonly places: readonly Place[];
+}
 
 /** Highlights both ways between the sources and listings that are visible. */
 export class LinkedViews implements vscode.Disposable {
@@ -13,30 +26,36 @@ export class LinkedViews implements vscode.Disposable {
     ),
     overviewRulerLane: vscode.OverviewRulerLane.Center,
   });
+  readonly #graphs: KnownGraphs;
+  readonly #moved = new vscode.EventEmitter<Link>();
   readonly #listener: vscode.Disposable;
   #asked = 0;
 
-  constructor() {
+  constructor(graphs: KnownGraphs) {
+    this.#graphs = graphs;
     this.#listener = vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
       void this.follow(textEditor);
     });
+  }
+
+  /** Comes when the cursor of an editor is on something else, and views are linked. */
+  get onDidMove(): vscode.Event<Link> {
+    return this.#moved.event;
   }
 
   /** Highlights what belongs to the cursor of an editor; later calls win. */
   async follow(editor: vscode.TextEditor): Promise<void> {
     this.#asked += 1;
     const asked = this.#asked;
-    const others = vscode.window.visibleTextEditors.filter(
-      (other) =>
-        other.document.languageId === 'python' &&
-        isListing(other.document.uri) !== isListing(editor.document.uri),
-    );
-    if (others.length === 0 || editor.document.languageId !== 'python') return;
-    const places = isEnabled() ? await counterparts(editor) : [];
+    if (editor.document.languageId !== 'python') return;
+    const places = areLinked() ? await counterparts(this.#graphs, editor) : [];
     if (asked !== this.#asked) return;
+    this.#moved.fire({ editor, places });
     editor.setDecorations(this.#decoration, []);
-    for (const other of others) {
+    for (const other of vscode.window.visibleTextEditors) {
+      if (other.document.languageId !== 'python' || other === editor) continue;
       const path = other.document.uri.path;
+      if (path === editor.document.uri.path) continue;
       const ranges = places
         .filter(({ uri }) => uri.path === path)
         .map(({ range }) => range);
@@ -44,37 +63,67 @@ export class LinkedViews implements vscode.Disposable {
       const [first] = ranges;
       if (first !== undefined) {
         const where = vscode.TextEditorRevealType.InCenterIfOutsideViewport;
-        other.revealRange(first, where);
+        // The start of the line: an editor should not move sideways for the rest.
+        const line = first.start.with({ character: 0 });
+        other.revealRange(new vscode.Range(line, line), where);
       }
     }
   }
 
   dispose(): void {
     this.#listener.dispose();
+    this.#moved.dispose();
     this.#decoration.dispose();
   }
 }
 
-/** Turns the highlighting on or off. */
+/** Turns the links on or off. */
 export async function toggleLink(): Promise<void> {
   const settings = vscode.workspace.getConfiguration('fxls');
-  await settings.update('linkViews', !isEnabled(), vscode.ConfigurationTarget.Global);
+  await settings.update('linkViews', !areLinked(), vscode.ConfigurationTarget.Global);
 }
 
-function isEnabled(): boolean {
+/** Whether a person wants it. */
+export function areLinked(): boolean {
   return vscode.workspace.getConfiguration('fxls').get<boolean>('linkViews', true);
 }
 
-interface Place {
-  readonly uri: vscode.Uri;
-  readonly range: vscode.Range;
+/**
+ * The source of a node, or the nodes of an expression; with the source, the node of
+ * the same name in the other listings that are visible.
+ */
+async function counterparts(
+  graphs: KnownGraphs,
+  editor: vscode.TextEditor,
+): Promise<Place[]> {
+  const here = editor.document.uri;
+  const found = await implementations(here, cursor(editor));
+  if (!isListing(here)) return found;
+  const others = vscode.window.visibleTextEditors
+    .map(({ document }) => document.uri)
+    .filter((uri) => isListing(uri) && uri.path !== here.path);
+  if (others.length === 0) return found;
+  const line = editor.selection.active.line;
+  const node = (await graphs.of(here))?.nodes.find((each) => each.line === line);
+  for (const uri of others) {
+    const graph = await graphs.of(uri);
+    const same = graph?.nodes.find(({ name }) => name === node?.name);
+    if (same === undefined) continue;
+    const { line: at, character, name } = same;
+    const range = new vscode.Range(at, character, at, character + name.length);
+    found.push({ uri, range });
+  }
+  return found;
 }
 
-/** The source of a node, or the nodes of an expression. */
-async function counterparts(editor: vscode.TextEditor): Promise<Place[]> {
+/** Where the nodes of an expression are, or what a node comes from. */
+export async function implementations(
+  uri: vscode.Uri,
+  at: vscode.Position,
+): Promise<Place[]> {
   const found = await vscode.commands.executeCommand<
     (vscode.Location | vscode.LocationLink)[]
-  >('vscode.executeImplementationProvider', editor.document.uri, asked(editor));
+  >('vscode.executeImplementationProvider', uri, at);
   return found.map((place) =>
     place instanceof vscode.Location
       ? { uri: place.uri, range: place.range }
@@ -83,7 +132,7 @@ async function counterparts(editor: vscode.TextEditor): Promise<Place[]> {
 }
 
 /** The cursor; before the first word of a line, where a debugger puts it, that word. */
-function asked({ document, selection }: vscode.TextEditor): vscode.Position {
+function cursor({ document, selection }: vscode.TextEditor): vscode.Position {
   const { active } = selection;
   const first = document.lineAt(active.line).firstNonWhitespaceCharacterIndex;
   return active.character < first ? active.with({ character: first }) : active;

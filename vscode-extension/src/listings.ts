@@ -4,7 +4,8 @@ import * as vscode from 'vscode';
 
 /** Whether a document is a listing: the store alone gives names like these. */
 export function isListing(uri: vscode.Uri): boolean {
-  return uri.scheme === 'fxls' || NAME.test(uri.path);
+  if (uri.scheme === 'fxls') return uri.path.endsWith('.py');
+  return uri.scheme !== 'fxls-normalized' && NAME.test(uri.path);
 }
 
 /** Shows a listing beside the source, or where listings are shown. */

@@ -19,6 +19,7 @@ export class Server implements vscode.Disposable {
   readonly #status: Status;
   readonly #log: vscode.LogOutputChannel;
   readonly #version: string;
+  readonly #started = new vscode.EventEmitter<LanguageClient>();
   #client: LanguageClient | undefined;
   #interpreter: Interpreter | undefined;
   #queue: Promise<void> = Promise.resolve();
@@ -35,6 +36,11 @@ export class Server implements vscode.Disposable {
   async client(): Promise<LanguageClient | undefined> {
     await this.#queue;
     return this.#client?.isRunning() === true ? this.#client : undefined;
+  }
+
+  /** Comes with each connection, before anything is heard of it. */
+  get onDidStart(): vscode.Event<LanguageClient> {
+    return this.#started.event;
   }
 
   /** The interpreter that the server was started with. */
@@ -60,6 +66,7 @@ export class Server implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.#started.dispose();
     void this.stop();
   }
 
@@ -130,6 +137,7 @@ export class Server implements vscode.Disposable {
       }
     });
     this.#client = client;
+    this.#started.fire(client);
     try {
       await client.start();
     } catch (error) {
@@ -253,7 +261,11 @@ export class Server implements vscode.Disposable {
         problem(
           `no ${python.missing}`,
           `${python.interpreter.path} has no ${python.missing}.`,
-          { title: `Install ${python.missing}`, command: 'fxls.install' },
+          {
+            title: `Install ${python.missing}`,
+            command: 'fxls.install',
+            ...(python.missing === 'torch' ? { arguments: ['torch'] } : {}),
+          },
         );
         break;
       case 'mismatch':

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { file, open, place, type Test } from './editor.ts';
-import { next } from './waiting.ts';
+import { open, place, type Test } from './editor.ts';
+import { inSession, run, withBreakpoint } from './sessions.ts';
 
 export const debugging: readonly Test[] = [
   [
@@ -36,13 +36,7 @@ export const debugging: readonly Test[] = [
       const line = new vscode.Location(listing.uri, place(listing, 'add = '));
       await withBreakpoint(line, () =>
         inSession(
-          () =>
-            vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], {
-              type: 'fxls',
-              request: 'launch',
-              name: 'run.py',
-              program: file('run.py').fsPath,
-            }),
+          () => run('run.py'),
           async (stopped) => {
             assert.deepEqual(await stopped.stack(), [
               'forward: add = relu + x;  relu = x = None',
@@ -63,13 +57,7 @@ export const debugging: readonly Test[] = [
       const call = new vscode.Location(program.uri, place(program, 'y = gm'));
       await withBreakpoint(call, () =>
         inSession(
-          () =>
-            vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], {
-              type: 'fxls',
-              request: 'launch',
-              name: 'run.py',
-              program: file('run.py').fsPath,
-            }),
+          () => run('run.py'),
           async (stopped) => {
             assert.deepEqual(await stopped.stack(), ['<module>: y = gm(torch.ones(2, 4))']);
             await stopped.step('stepIn');
@@ -79,104 +67,68 @@ export const debugging: readonly Test[] = [
       );
     },
   ],
+  [
+    'a breakpoint on a node stops where the node runs',
+    async () => {
+      await open('net.py');
+      await vscode.commands.executeCommand('fxls.showGeneratedCode');
+      const listing = vscode.window.activeTextEditor;
+      assert.ok(listing);
+      const at = place(listing.document, 'relu = ');
+      listing.selection = new vscode.Selection(at, at);
+      await vscode.commands.executeCommand('fxls.breakOnNode');
+      assert.deepEqual(nodeBreakpoints(), ['node:Net.relu']);
+      await inSession(
+        () => run('run.py'),
+        async (stopped) => {
+          assert.equal(
+            (await stopped.stack())[0],
+            'forward: relu = torch.relu(linear);  linear = None',
+          );
+        },
+      );
+      await vscode.window.showTextDocument(listing.document);
+      await vscode.commands.executeCommand('fxls.breakOnNode');
+      assert.deepEqual(nodeBreakpoints(), []);
+    },
+  ],
+  [
+    'the first node that makes NaN stops the program, without a breakpoint',
+    async () => {
+      await inSession(
+        () => run('bad.py', { breakOn: ['nan'] }),
+        async (stopped) => {
+          assert.equal(
+            (await stopped.stack())[0],
+            'forward: log = torch.log(sub);  sub = None',
+          );
+          assert.equal(await stopped.evaluate('log.isnan().all().item()'), 'True');
+        },
+      );
+    },
+  ],
+  [
+    'and so it does when the setting says it',
+    async () => {
+      const settings = vscode.workspace.getConfiguration('fxls');
+      const target = vscode.ConfigurationTarget.Workspace;
+      await settings.update('breakOn', ['nan'], target);
+      try {
+        await inSession(
+          () => run('bad.py'),
+          async (stopped) => {
+            assert.match((await stopped.stack())[0] ?? '', /^forward: log = /);
+          },
+        );
+      } finally {
+        await settings.update('breakOn', undefined, target);
+      }
+    },
+  ],
 ];
 
-/** A program that is stopped. */
-class Stopped {
-  readonly #session: vscode.DebugSession;
-  readonly #stops: vscode.Event<number>;
-  #thread: number;
-
-  constructor(session: vscode.DebugSession, stops: vscode.Event<number>, thread: number) {
-    this.#session = session;
-    this.#stops = stops;
-    this.#thread = thread;
-  }
-
-  /** Each frame with the text of its line, innermost first. */
-  async stack(): Promise<string[]> {
-    const frames = (await this.#frames()).map(async ({ name, line, source }) => {
-      // VS Code has written what the debugger calls a path as what it calls one itself.
-      const document = await vscode.workspace.openTextDocument(
-        vscode.Uri.parse(source.path),
-      );
-      return `${name}: ${document.lineAt(line - 1).text.trim()}`;
-    });
-    return Promise.all(frames);
-  }
-
-  async evaluate(expression: string): Promise<string> {
-    const frameId = (await this.#frames())[0]?.id;
-    const request = { expression, frameId, context: 'repl' };
-    const answer = (await this.#session.customRequest('evaluate', request)) as {
-      result: string;
-    };
-    return answer.result;
-  }
-
-  async step(how: 'next' | 'stepIn'): Promise<void> {
-    const stopped = next(this.#stops);
-    await this.#session.customRequest(how, { threadId: this.#thread });
-    this.#thread = await stopped;
-  }
-
-  async #frames(): Promise<readonly Frame[]> {
-    const answer = (await this.#session.customRequest('stackTrace', {
-      threadId: this.#thread,
-    })) as { stackFrames: Frame[] };
-    return answer.stackFrames;
-  }
-}
-
-interface Frame {
-  readonly id: number;
-  readonly name: string;
-  readonly line: number;
-  readonly source: { readonly path: string };
-}
-
-/** Starts a session, calls when it has stopped, and ends it. */
-async function inSession(
-  start: () => Thenable<unknown>,
-  act: (stopped: Stopped) => Promise<void>,
-): Promise<void> {
-  const stops = new vscode.EventEmitter<number>();
-  const tracker = vscode.debug.registerDebugAdapterTrackerFactory('fxls', {
-    createDebugAdapterTracker: () => ({
-      onDidSendMessage: (message: { event?: string; body?: { threadId: number } }) => {
-        if (message.event === 'stopped' && message.body !== undefined) {
-          stops.fire(message.body.threadId);
-        }
-      },
-    }),
-  });
-  try {
-    const started = next(vscode.debug.onDidStartDebugSession);
-    const first = next(stops.event);
-    await start();
-    const session = await started;
-    const ended = next(vscode.debug.onDidTerminateDebugSession, (s) => s === session);
-    try {
-      await act(new Stopped(session, stops.event, await first));
-    } finally {
-      await vscode.debug.stopDebugging(session);
-      await ended;
-    }
-  } finally {
-    tracker.dispose();
-    stops.dispose();
-  }
-}
-
-async function withBreakpoint(
-  at: vscode.Location,
-  act: () => Promise<void>,
-): Promise<void> {
-  const breakpoint = new vscode.SourceBreakpoint(at);
-  vscode.debug.addBreakpoints([breakpoint]);
-  try {
-    await act();
-  } finally {
-    vscode.debug.removeBreakpoints([breakpoint]);
-  }
+function nodeBreakpoints(): string[] {
+  return vscode.debug.breakpoints.flatMap((each) =>
+    each instanceof vscode.FunctionBreakpoint ? [each.functionName] : [],
+  );
 }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { renameSync } from 'node:fs';
 import * as vscode from 'vscode';
 import type { State } from '../../src/status.ts';
 import { extension, file, hover, open, place, settled, type Test } from './editor.ts';
@@ -63,6 +64,46 @@ export const faults: readonly Test[] = [
       await vscode.commands.executeCommand('fxls.showGeneratedCode');
       const listing = vscode.window.activeTextEditor?.document;
       assert.match(listing?.uri.path ?? '', /\.fxls\/Net_[0-9a-f]{12}\.py$/);
+    },
+  ],
+  [
+    'a listing of 50 MB neither stops the editor nor the server',
+    async () => {
+      const long = 'x'.repeat(99);
+      const text = `def forward(self, x):\n${`    # ${long}\n`.repeat(500_000)}    return x\n`;
+      const big = file('.fxls/Big_0123456789ab.py');
+      await vscode.workspace.fs.writeFile(big, new TextEncoder().encode(text));
+      try {
+        // VS Code shows it, and gives it to no extension.
+        await vscode.commands.executeCommand('vscode.open', big);
+        await open('net.py');
+        await vscode.commands.executeCommand('fxls.showGeneratedCode');
+        const listing = vscode.window.activeTextEditor?.document;
+        assert.ok(listing);
+        assert.match(await hover(listing, place(listing, 'add = ')), /add/);
+        assert.equal((await settled()).kind, 'ready');
+      } finally {
+        await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+        await vscode.workspace.fs.delete(big);
+      }
+    },
+  ],
+  [
+    'an interpreter that vanishes is said, and used again when it is back',
+    async () => {
+      const [here, away] = [file('.venv').fsPath, file('.venv-away').fsPath];
+      renameSync(here, away);
+      try {
+        await vscode.commands.executeCommand('fxls.restart');
+        const state = await settled();
+        // The next one on the PATH is used, or it is said that there is none.
+        assert.equal(state.kind, 'problem');
+        assert.notEqual(state.text, 'fxls');
+      } finally {
+        renameSync(away, here);
+      }
+      await vscode.commands.executeCommand('fxls.restart');
+      assert.deepEqual((await settled()).kind, 'ready');
     },
   ],
 ];

@@ -1,0 +1,69 @@
+// What stops a program besides breakpoints: the first node whose value breaks a rule.
+
+import * as vscode from 'vscode';
+
+/** The rules that there are, and when a node breaks them. */
+const RULES: readonly (readonly [rule: string, when: string])[] = [
+  ['nan', 'its value holds NaN, and no value that went into it does'],
+  ['inf', 'its value holds an infinite number, and no value that went into it does'],
+  ['shape', 'its value has another shape than the listing records'],
+  ['dtype-change', 'its value has another dtype than the listing records'],
+  ['grad-nan', 'its backward makes NaN of gradients that hold none'],
+];
+
+/** Lets a person choose, for the sessions to come and the one that is stopped. */
+export function registerBreakOn(): vscode.Disposable {
+  return vscode.Disposable.from(
+    vscode.commands.registerCommand('fxls.breakOn', chooseRules),
+    vscode.workspace.onDidChangeConfiguration(async (change) => {
+      if (change.affectsConfiguration('fxls.breakOn')) await tell(rulesOf(undefined));
+    }),
+  );
+}
+
+/** The rules of the settings of a folder. */
+export function rulesOf(folder: vscode.WorkspaceFolder | undefined): readonly string[] {
+  const settings = vscode.workspace.getConfiguration('fxls', folder);
+  return settings.get<string[]>('breakOn', []);
+}
+
+/** The environment that tells a program of rules. */
+export function asEnvironment(rules: readonly string[]): Record<string, string> {
+  return rules.length === 0 ? {} : { FXLS_BREAK_ON: rules.join(',') };
+}
+
+async function chooseRules(): Promise<void> {
+  const chosen = new Set(rulesOf(undefined));
+  const picked = await vscode.window.showQuickPick(
+    RULES.map(([label, detail]) => ({ label, detail, picked: chosen.has(label) })),
+    { title: 'Stop at the first node when', canPickMany: true },
+  );
+  if (picked === undefined) return;
+  const target =
+    vscode.workspace.workspaceFolders === undefined
+      ? vscode.ConfigurationTarget.Global
+      : vscode.ConfigurationTarget.Workspace;
+  await vscode.workspace.getConfiguration('fxls').update(
+    'breakOn',
+    picked.map(({ label }) => label),
+    target,
+  );
+}
+
+/** Tells the program that is stopped, when there is one. */
+async function tell(rules: readonly string[]): Promise<void> {
+  const frame = vscode.debug.activeStackItem;
+  if (!(frame instanceof vscode.DebugStackFrame)) return;
+  const { session, frameId } = frame;
+  if (session.type !== 'fxls' && session.type !== 'debugpy') return;
+  const names = rules.map((rule) => JSON.stringify(rule)).join(', ');
+  const expression = `__import__("fxls").break_on(${names})`;
+  try {
+    await session.customRequest('evaluate', { expression, frameId, context: 'repl' });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    void vscode.window.showWarningMessage(
+      `The program does not take the rules: ${message}`,
+    );
+  }
+}

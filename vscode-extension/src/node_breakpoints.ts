@@ -1,0 +1,52 @@
+// Breakpoints on nodes: wherever a node of this name runs, in this revision or another.
+
+import * as vscode from 'vscode';
+import type { KnownGraphs } from './known_graphs.ts';
+import { isListing } from './listings.ts';
+import { implementations } from './linked.ts';
+
+export function registerNodeBreakpoints(graphs: KnownGraphs): vscode.Disposable {
+  return vscode.commands.registerCommand('fxls.breakOnNode', async (given?: unknown) => {
+    const name = typeof given === 'string' ? given : await nodeAtCursor(graphs);
+    if (name !== undefined) toggle(name);
+  });
+}
+
+/** Sets a breakpoint on a node, as `Net.relu`, or removes the one that is there. */
+export function toggle(node: string): void {
+  const name = `node:${node}`;
+  const there = vscode.debug.breakpoints.filter(
+    (each) => each instanceof vscode.FunctionBreakpoint && each.functionName === name,
+  );
+  if (there.length > 0) vscode.debug.removeBreakpoints(there);
+  else vscode.debug.addBreakpoints([new vscode.FunctionBreakpoint(name)]);
+}
+
+/** The node that the cursor is on, in a listing; in a source, one that was made there. */
+async function nodeAtCursor(graphs: KnownGraphs): Promise<string | undefined> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) return undefined;
+  const { document, selection } = editor;
+  if (isListing(document.uri)) {
+    return nodesOn(graphs, document.uri, selection.active.line).then(([first]) => first);
+  }
+  const found = await implementations(document.uri, selection.active);
+  const names = new Set<string>();
+  for (const { uri, range } of found) {
+    if (!isListing(uri)) continue;
+    for (const name of await nodesOn(graphs, uri, range.start.line)) names.add(name);
+  }
+  if (names.size < 2) return [...names][0];
+  return vscode.window.showQuickPick([...names], { title: 'Break on the node' });
+}
+
+async function nodesOn(
+  graphs: KnownGraphs,
+  listing: vscode.Uri,
+  line: number,
+): Promise<string[]> {
+  const graph = await graphs.of(listing);
+  const nodes = graph?.nodes ?? [];
+  const type = graph?.qualname.split('.').at(-1) ?? '';
+  return nodes.filter((node) => node.line === line).map(({ name }) => `${type}.${name}`);
+}

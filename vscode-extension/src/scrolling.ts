@@ -1,0 +1,116 @@
+// Sources and listings that are side by side scroll together.
+
+import * as vscode from 'vscode';
+import type { KnownGraphs } from './known_graphs.ts';
+import { isListing } from './listings.ts';
+import { areLinked } from './linked.ts';
+import type { GraphItem } from './protocol.ts';
+
+/** Where editor a scrolls, the others show the same nodes. */
+export class LinkedScrolling implements vscode.Disposable {
+  readonly #graphs: KnownGraphs;
+  readonly #listener: vscode.Disposable;
+  #asked = 0;
+
+  constructor(graphs: KnownGraphs) {
+    this.#graphs = graphs;
+    this.#listener = vscode.window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => {
+      // The others scroll because this one did.
+      if (textEditor === vscode.window.activeTextEditor) void this.#follow(textEditor);
+    });
+  }
+
+  dispose(): void {
+    this.#listener.dispose();
+  }
+
+  async #follow(editor: vscode.TextEditor): Promise<void> {
+    this.#asked += 1;
+    const asked = this.#asked;
+    const [seen] = editor.visibleRanges;
+    if (!areLinked() || seen === undefined) return;
+    const shown = vscode.window.visibleTextEditors.filter(
+      (other) => other === editor || other.document.languageId === 'python',
+    );
+    const listings = shown.filter(({ document }) => isListing(document.uri));
+    if (listings.length === 0 || shown.length < 2) return;
+    const graphs = new Map<vscode.TextEditor, GraphItem>();
+    for (const each of listings) {
+      const graph = await this.#graphs.of(each.document.uri);
+      if (graph !== null) graphs.set(each, graph);
+    }
+    if (asked !== this.#asked) return;
+    const middle = (seen.start.line + seen.end.line) >> 1;
+    const from = graphs.get(editor);
+    for (const other of shown) {
+      if (other === editor) continue;
+      const to = graphs.get(other);
+      const line =
+        from === undefined
+          ? to && nodeLine(to, editor.document.uri, middle)
+          : to === undefined
+            ? sourceLine(from, middle, other.document.uri)
+            : sameNode(from, middle, to);
+      if (line === undefined) continue;
+      const range = new vscode.Range(line, 0, line, 0);
+      other.revealRange(range, vscode.TextEditorRevealType.InCenter);
+    }
+  }
+}
+
+/** The line of a listing with the node that comes from about a line of a source. */
+export function nodeLine(
+  { nodes, places }: GraphItem,
+  source: vscode.Uri,
+  line: number,
+): number | undefined {
+  let [best, distance]: [number | undefined, number] = [undefined, Infinity];
+  for (const node of nodes) {
+    const place = places[node.origin ?? -1];
+    if (place === undefined || vscode.Uri.parse(place.uri).path !== source.path) continue;
+    const away = Math.abs(place.line - line);
+    if (away < distance) [best, distance] = [node.line, away];
+  }
+  return best;
+}
+
+/** The line of a source that the node at about a line of a listing comes from. */
+export function sourceLine(
+  { nodes, places }: GraphItem,
+  line: number,
+  source: vscode.Uri,
+): number | undefined {
+  const from = nodes.flatMap(({ line: at, origin }) => {
+    const place = places[origin ?? -1];
+    const isThere = place !== undefined && vscode.Uri.parse(place.uri).path === source.path;
+    return isThere ? [{ at, line: place.line }] : [];
+  });
+  return nearest(from, line)?.line;
+}
+
+/** The line of another listing with the node of the same name. */
+export function sameNode(
+  { nodes }: GraphItem,
+  line: number,
+  other: GraphItem,
+): number | undefined {
+  const there = new Map(other.nodes.map((node) => [node.name, node.line]));
+  const both = nodes.flatMap(({ name, line: at }) => {
+    const found = there.get(name);
+    return found === undefined ? [] : [{ at, line: found }];
+  });
+  return nearest(both, line)?.line;
+}
+
+function nearest<T extends { readonly at: number }>(
+  all: readonly T[],
+  line: number,
+): T | undefined {
+  let best: T | undefined;
+  for (const each of all) {
+    if (best === undefined || Math.abs(each.at - line) < Math.abs(best.at - line)) {
+      best = each;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,74 @@
+// A source, its listing, and what the listing was before the last pass, side by side.
+
+import * as vscode from 'vscode';
+import { isAbout, listingOf } from './choosing.ts';
+import { isListing } from './listings.ts';
+import { graph, identities, revisions } from './protocol.ts';
+import type { Server } from './server.ts';
+
+export function registerSideBySide(server: Server): vscode.Disposable {
+  return vscode.commands.registerCommand('fxls.showSideBySide', (about?: unknown) =>
+    showSideBySide(server, about),
+  );
+}
+
+async function showSideBySide(server: Server, about: unknown): Promise<void> {
+  const listing = await listingOf(server, isAbout(about) ? about : undefined);
+  if (listing === undefined) return;
+  const source = await sourceOf(server, listing);
+  const before = await previous(server, listing);
+  const all = [source, before, listing].filter((uri) => uri !== undefined);
+  for (const [index, uri] of all.entries()) {
+    await vscode.window.showTextDocument(uri, {
+      viewColumn: COLUMNS[index] ?? vscode.ViewColumn.Beside,
+      preview: false,
+      preserveFocus: uri !== listing,
+    });
+  }
+}
+
+/** The source that is open, else the one that most nodes are from. */
+async function sourceOf(
+  server: Server,
+  listing: vscode.Uri,
+): Promise<vscode.Uri | undefined> {
+  const active = vscode.window.activeTextEditor?.document;
+  if (active?.languageId === 'python' && !isListing(active.uri)) return active.uri;
+  const client = await server.client();
+  const uri = listing.toString();
+  const { nodes = [], places = [] } = (await client?.sendRequest(graph, { uri })) ?? {};
+  const counts = new Map<string, number>();
+  for (const { origin } of nodes) {
+    const place = places[origin ?? -1];
+    if (place !== undefined) counts.set(place.uri, (counts.get(place.uri) ?? 0) + 1);
+  }
+  const [most] = [...counts].sort(([, one], [, other]) => other - one);
+  return most && vscode.Uri.parse(most[0]);
+}
+
+/** The listing of the pass before, else of the revision before. */
+async function previous(
+  server: Server,
+  listing: vscode.Uri,
+): Promise<vscode.Uri | undefined> {
+  const client = await server.client();
+  if (client === undefined) return undefined;
+  const uri = client.code2ProtocolConverter.asUri(listing);
+  const all = (await client.sendRequest(identities, {})) ?? [];
+  const at = all.findIndex((item) => item.uri === uri);
+  const [here, before] = [all[at], all[at - 1]];
+  if (
+    here?.stage !== undefined &&
+    before?.module === here.module &&
+    before.qualname === here.qualname &&
+    before.producer === here.producer &&
+    before.rank === here.rank
+  ) {
+    return vscode.Uri.parse(before.uri);
+  }
+  const own = (await client.sendRequest(revisions, { uri })) ?? [];
+  const older = own[own.findIndex((item) => item.uri === uri) + 1];
+  return older && vscode.Uri.parse(older.uri);
+}
+
+const COLUMNS = [vscode.ViewColumn.One, vscode.ViewColumn.Two, vscode.ViewColumn.Three];

@@ -1,0 +1,133 @@
+// The pages that show a graph: its picture and its table, as a person sees them.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Locator } from 'playwright-core';
+import { PROJECT } from './browser.mts';
+import { command, lens, pageOf, row, shot, story, word } from './window.mts';
+
+await story('graph', 'resnet.py', async (page, done) => {
+  await row(page, 'class BasicBlock').click();
+  await page.keyboard.press('Control+End');
+  await lens(page, 'Show generated code').click();
+  const model = page.locator('.editor-group-container').nth(0);
+  const listing = page.locator('.editor-group-container').nth(1);
+  await row(listing, 'stem_0: f32').click();
+
+  done('the picture of a graph opens beside its listing');
+  await command(page, 'fxls: Show Graph Picture');
+  const picture = pageOf(page, 0);
+  const chosen = picture.locator('#chosen');
+  await picture.locator('#legend', { hasText: 'call_module' }).waitFor();
+  await picture.locator('#work').waitFor({ state: 'hidden' });
+  await shot(page, 'picture');
+
+  done('a search opens the modules around a node, and the editors go there');
+  await picture.locator('#search').fill('stage2 relu');
+  await picture.locator('#search').press('Enter');
+  await chosen.filter({ hasText: 'relu_4' }).waitFor();
+  assert.equal(
+    await chosen.innerText(),
+    'relu_4 · call_function torch.nn.functional.relu · f32[1, 128, 8, 8] · 32 KiB · cpu · resnet.py:26',
+  );
+  assert.equal(await picture.locator('#found').innerText(), '1 of 4');
+  await row(listing, 'relu_4: f32').waitFor();
+  await row(model, 'F.relu(self.norm1').waitFor();
+  await shot(page, 'picture-search');
+
+  done('keys walk along the edges');
+  await picture.locator('#search').press('Escape');
+  await page.keyboard.press('ArrowDown');
+  await chosen.filter({ hasText: 'stage2_0_conv2 · call_module' }).waitFor();
+  await page.keyboard.press('Enter');
+  await row(listing, 'stage2_0_conv2: f32').waitFor();
+
+  done('a click chooses a node, and the editors go there');
+  await page.keyboard.press('ArrowUp');
+  await chosen.filter({ hasText: 'relu_4' }).waitFor();
+  // What the keyboard is on was moved into view; Fit shows all with it in the middle.
+  await page.keyboard.press('0');
+  await shot(page, 'picture-open');
+
+  done('the cursor in the listing is followed');
+  await word(row(listing, '= stage1_0_norm2 + stem_3'), 'add').click();
+
+  done('colours tell what takes memory');
+  await picture.locator('#colours').selectOption('memory');
+  await picture.locator('#legend', { hasText: 'KiB' }).waitFor();
+  await shot(page, 'picture-memory');
+
+  done('it is saved as SVG');
+  await picture.locator('button', { hasText: 'SVG' }).click();
+  // The proposed name is written in after the dialog is there.
+  await page.waitForFunction(
+    `[...document.querySelectorAll('.quick-input-widget input')].some((each) => each.value.endsWith('ResNet18.svg'))`,
+  );
+  await page.keyboard.press('Enter');
+  await page.locator('.explorer-folders-view', { hasText: 'ResNet18.svg' }).waitFor();
+  const svg = await readFile(join(PROJECT, 'ResNet18.svg'), 'utf8');
+  assert.match(svg, /^<svg xmlns/);
+  assert.match(svg, />relu_4<\/text>/);
+
+  done('while it is debugged, the node that runs is marked');
+  await row(listing, 'relu_1: f32').click();
+  await page.keyboard.press('Control+b');
+  await page.keyboard.press('F9');
+  await command(page, 'fxls: Debug Generated Code');
+  await picture.locator('#paused', { hasText: 'stopped at stem_0' }).waitFor();
+  await page.keyboard.press('F5');
+  await picture.locator('#paused', { hasText: 'stopped at relu_1' }).waitFor();
+  await shot(page, 'picture-paused');
+  await page.keyboard.press('Shift+F5');
+  await picture
+    .locator('#paused', { hasNotText: 'stopped' })
+    .waitFor({ state: 'attached' });
+
+  done('the table of the graph has a row for each node');
+  await row(listing, 'relu_1: f32').click();
+  await command(page, 'fxls: Show Graph Table');
+  const table = pageOf(page, 1);
+  const first = table.locator('.row').first();
+  await first.waitFor();
+  assert.equal(await table.locator('#found').innerText(), '71 nodes');
+  assert.deepEqual(await cells(first), [
+    ...['0', 'images', 'placeholder', 'images', '', '[1, 3, 64, 64]', 'float32', 'cpu'],
+    ...['49,152', '1', '', ''],
+  ]);
+
+  done('it is sorted by a click on a head');
+  await table.locator('#columns button', { hasText: 'Bytes' }).click();
+  await table.locator('#columns button', { hasText: 'Bytes' }).click();
+  await first.filter({ hasText: '262,144' }).waitFor();
+  await shot(page, 'table');
+
+  done('it is filtered by words, and a click on a row moves the editors');
+  await table.locator('#search').fill('stage3 relu');
+  await table.locator('#found', { hasText: '4 of 71 nodes' }).waitFor();
+  await table.locator('.row', { hasText: 'relu_9' }).click();
+  await row(listing, 'relu_9: f32').waitFor();
+  await table.locator('.row.chosen', { hasText: 'relu_9' }).waitFor();
+
+  done('and so do keys');
+  await page.keyboard.press('Tab');
+  await table.locator('#rows').focus();
+  await page.keyboard.press('ArrowDown');
+  await table.locator('.row.chosen', { hasText: 'relu_10' }).waitFor();
+  await row(listing, 'relu_10: f32').waitFor();
+  await shot(page, 'table-filtered');
+
+  done('both take the colours of a dark theme');
+  await command(page, 'Preferences: Toggle between Light/Dark Themes');
+  await table.locator('body.vscode-dark').waitFor();
+  await shot(page, 'table-dark');
+  await page.locator('.tab', { hasText: 'Graph: ResNet18' }).click();
+  await picture.locator('body.vscode-dark').waitFor();
+  await picture.locator('#picture').focus();
+  await shot(page, 'picture-dark');
+});
+
+/** What stands in a row of the table. */
+async function cells(found: Locator): Promise<string[]> {
+  return found.locator('span').allInnerTexts();
+}

@@ -1,0 +1,169 @@
+// Several listings: compared, side by side, newer ones, and those that have no file.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import * as vscode from 'vscode';
+import { extension, file, open, place, type Test } from './editor.ts';
+import { until } from './waiting.ts';
+
+export const graphs: readonly Test[] = [
+  [
+    'a comparison shows what changed, and no names that changed with it',
+    async () => {
+      const [before, after] = twoRevisions();
+      await vscode.commands.executeCommand('fxls.compareRevisions', undefined, [
+        { uri: after.toString() },
+        { uri: before.toString() },
+      ]);
+      const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+      assert.ok(input instanceof vscode.TabInputTextDiff);
+      assert.deepEqual(await body(input.original), [
+        'linear = self.linear(x)',
+        'relu = torch.relu(linear)',
+        'add = relu + x',
+        'return add',
+      ]);
+      assert.deepEqual(await body(input.modified), [
+        'linear = self.linear(x)',
+        'tanh = torch.tanh(linear)',
+        'add = tanh + x',
+        'return add',
+      ]);
+      await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+    },
+  ],
+  [
+    'source, what was before, and the listing stand side by side',
+    async () => {
+      const [before, after] = twoRevisions();
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      await open('net.py');
+      await vscode.commands.executeCommand('fxls.showSideBySide', {
+        uri: after.toString(),
+      });
+      assert.deepEqual(
+        vscode.window.tabGroups.all.map(({ activeTab }) => activeTab?.label),
+        ['net.py', name(before), name(after)],
+      );
+      assert.equal(vscode.window.activeTextEditor?.document.uri.path, after.path);
+    },
+  ],
+  [
+    'they scroll together, both ways',
+    async () => {
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      const source = await open('resnet.py');
+      await vscode.commands.executeCommand('fxls.showGeneratedCode');
+      const listing = vscode.window.activeTextEditor;
+      assert.ok(listing);
+      const model = vscode.window.visibleTextEditors.find(
+        ({ document }) => document === source,
+      );
+      assert.ok(model);
+      reveal(model, place(source, '# fxls: ResNet18'));
+      await scrolledTo(model, place(source, 'out = self.norm2('), () => {
+        reveal(listing, place(listing.document, 'stage4_0_conv2 = '));
+      });
+      const active = await vscode.window.showTextDocument(source, vscode.ViewColumn.One);
+      await scrolledTo(listing, place(listing.document, 'add = '), () => {
+        reveal(active, place(source, 'class ResNet18'));
+      });
+    },
+  ],
+  [
+    'a model that changes takes its tab and its breakpoints along',
+    async () => {
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      const source = await open('changing.py');
+      await vscode.commands.executeCommand('fxls.showGeneratedCode');
+      const old = vscode.window.activeTextEditor?.document;
+      assert.ok(old);
+      const breakpoint = new vscode.SourceBreakpoint(
+        new vscode.Location(old.uri, place(old, 'add = ')),
+      );
+      vscode.debug.addBreakpoints([breakpoint]);
+      const edit = new vscode.WorkspaceEdit();
+      edit.replace(source.uri, whole(source), source.getText().replace('(x) +', '(-x) +'));
+      await vscode.workspace.applyEdit(edit);
+      await source.save();
+      const moved = await until(vscode.window.tabGroups.onDidChangeTabs, () =>
+        openTabs().find(({ path }) => path.includes('/Changing_') && path !== old.uri.path),
+      );
+      const now = await vscode.workspace.openTextDocument(moved);
+      assert.match(now.getText(), /neg = -x\n/);
+      const lines = vscode.debug.breakpoints.map((each) =>
+        each instanceof vscode.SourceBreakpoint
+          ? now.lineAt(each.location.range.start.line).text.trim()
+          : '',
+      );
+      vscode.debug.removeBreakpoints(vscode.debug.breakpoints);
+      assert.deepEqual(lines, ['add = relu + x;  relu = x = None']);
+    },
+  ],
+  [
+    'a graph has a document that is in no file, and so has its table',
+    async () => {
+      await open('net.py');
+      await vscode.commands.executeCommand('fxls.showGeneratedCode');
+      const listing = vscode.window.activeTextEditor?.document;
+      assert.ok(listing);
+      const held = await (await extension().activate()).graphs();
+      const net = held.find(({ qualname }) => qualname === 'Net');
+      assert.ok(net);
+      const uri = vscode.Uri.parse(net.document);
+      const document = await vscode.workspace.openTextDocument(uri);
+      assert.match(document.getText(), /\n {4}add = (relu|tanh) \+ x;/);
+      const table = uri.with({ path: uri.path.replace('forward.py', 'table.txt') });
+      const text = (await vscode.workspace.openTextDocument(table)).getText();
+      assert.match(text, /^linear +call_module +linear +\(2, 4\) +float32 +net\.py:13/m);
+    },
+  ],
+];
+
+/** Two revisions of the graph of net.py, the older one first. */
+function twoRevisions(): readonly [vscode.Uri, vscode.Uri] {
+  execFileSync(file('.venv/bin/python').fsPath, ['rewritten.py'], {
+    cwd: file('.').fsPath,
+  });
+  return [file('.fxls/Net_7fe8cef5d937.py'), file('.fxls/Net_6cd94119fca3.py')];
+}
+
+/** The statements of a listing. */
+async function body(uri: vscode.Uri): Promise<string[]> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  const lines = document.getText().trimEnd().split('\n');
+  const start = lines.findIndex((line) => line.startsWith('def '));
+  return lines.slice(start + 1).map((line) => line.trim());
+}
+
+/** Waits until an editor shows a place, because something else was done. */
+async function scrolledTo(
+  editor: vscode.TextEditor,
+  at: vscode.Position,
+  begin: () => void,
+): Promise<void> {
+  const seen = until(vscode.window.onDidChangeTextEditorVisibleRanges, () =>
+    editor.visibleRanges.some((range) => range.contains(at)) ? true : undefined,
+  );
+  begin();
+  await seen;
+}
+
+function reveal(editor: vscode.TextEditor, at: vscode.Position): void {
+  editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenter);
+}
+
+/** The files that are open in tabs. */
+function openTabs(): vscode.Uri[] {
+  return vscode.window.tabGroups.all
+    .flatMap(({ tabs }) => tabs)
+    .flatMap(({ input }) => (input instanceof vscode.TabInputText ? [input.uri] : []));
+}
+
+function whole(document: vscode.TextDocument): vscode.Range {
+  return new vscode.Range(0, 0, document.lineCount, 0);
+}
+
+function name(uri: vscode.Uri): string {
+  return uri.path.split('/').at(-1) ?? '';
+}

@@ -1,0 +1,86 @@
+// What a person sees of VS Code's window, and does in it.
+
+import { join } from 'node:path';
+import type { FrameLocator, Locator, Page } from 'playwright-core';
+import { address, inBrowser, remote, PROJECT, SHOTS } from './browser.mts';
+
+/** One thing after the other in one window; each has a name, and a failure ends it. */
+export async function story(
+  name: string,
+  file: string,
+  tell: (page: Page, done: (next: string) => void) => Promise<void>,
+): Promise<void> {
+  await inBrowser(async (page) => {
+    page.setDefaultTimeout(60_000);
+    let step = 'VS Code opens the folder';
+    try {
+      await page.goto(address([['openFile', remote(`${PROJECT}/${file}`)]]));
+      await tell(page, (next) => {
+        console.log(`ok    ${step}`);
+        step = next;
+      });
+      console.log(`ok    ${step}`);
+    } catch (error) {
+      process.exitCode = 1;
+      console.log(`FAIL  ${step}: ${String(error)}`);
+      await page.screenshot({ path: join(SHOTS, `failed-${name}.png`) });
+    }
+  });
+}
+
+/** The page that an extension draws by itself; they stand in the order of their making. */
+export function pageOf(page: Page, place: number): FrameLocator {
+  return page.frameLocator(`iframe.webview >> nth=${place}`).frameLocator('#active-frame');
+}
+
+/** The first line of an editor that has a text. */
+export function row(within: Page | Locator, text: string): Locator {
+  // The editor shows spaces as no-break spaces; the locator takes both.
+  return within.locator('.view-line', { hasText: text }).first();
+}
+
+/** The first word of a line that is this one. */
+export function word(line: Locator, text: string): Locator {
+  return line.locator('span > span', { hasText: text }).first();
+}
+
+/** The item of the status bar. */
+export function item(page: Page): Locator {
+  return page.locator('.statusbar-item[id="fxls.fxls.fxls.status"]');
+}
+
+export function lens(page: Page, title: string): Locator {
+  return page.locator('.codelens-decoration a', { hasText: title }).first();
+}
+
+/** What linked views highlight. */
+export function linked(editor: Locator): Locator {
+  return editor.locator('.view-overlays [class*="ced-"], .cdr[class*="ced-"]');
+}
+
+/** The innermost frame of the call stack, when it says this. */
+export function stack(page: Page, pattern: RegExp): Locator {
+  return page.locator('.debug-call-stack .monaco-list-row', { hasText: pattern }).first();
+}
+
+/** Chooses a command in the palette. */
+export async function command(page: Page, title: string): Promise<void> {
+  await page.keyboard.press('F1');
+  const box = page.locator('.quick-input-widget input');
+  await box.waitFor();
+  await box.fill(`>${title}`);
+  await page
+    .locator('.quick-input-list .monaco-list-row', { hasText: title })
+    .first()
+    .click();
+}
+
+export async function shot(page: Page, name: string): Promise<void> {
+  // Where the pointer rests, a tip would stand in the picture.
+  if (name !== 'hover') await page.mouse.move(1200, 8);
+  await page.screenshot({ path: join(SHOTS, `${name}.png`) });
+}
+
+export function plain(text: string): string {
+  return text.replaceAll('\u00a0', ' ');
+}

@@ -1,0 +1,32 @@
+// The other side of a page: the extension that made it.
+
+import type { FromPage, ToPage } from './messages.ts';
+
+interface Host {
+  postMessage(message: FromPage): void;
+  getState(): unknown;
+  setState(state: unknown): void;
+}
+
+declare function acquireVsCodeApi(): Host;
+
+const host = acquireVsCodeApi();
+
+export function tell(message: FromPage): void {
+  host.postMessage(message);
+}
+
+/** Calls with each message of the extension, and says that the page listens. */
+export function listen(hear: (message: ToPage) => void): void {
+  window.addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
+    hear(data);
+  });
+  tell({ kind: 'ready' });
+}
+
+/** The element of the page with an id. */
+export function element<T extends Element>(id: string, type: new () => T): T {
+  const found = document.getElementById(id);
+  if (!(found instanceof type)) throw new Error(`the page has no ${id}`);
+  return found;
+}

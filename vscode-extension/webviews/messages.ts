@@ -1,0 +1,30 @@
+// What the extension and its pages say to each other. Types alone: both sides import it.
+
+import type { GraphItem, RowsAnswer, RowsAsked } from '../src/protocol.ts';
+
+/** What the extension tells a page. */
+export type ToPage =
+  | { readonly kind: 'graph'; readonly graph: GraphItem }
+  /** Rows of the table, as they were asked for. */
+  | { readonly kind: 'rows'; readonly asked: RowsAsked; readonly answer: RowsAnswer }
+  /** The cursor of an editor is on these nodes; none of them when it is elsewhere. */
+  | { readonly kind: 'selected'; readonly nodes: readonly number[] }
+  /** A program is stopped at a node; null when none is stopped in this graph. */
+  | { readonly kind: 'paused'; readonly node: number | null }
+  /** The picture as SVG is wanted. */
+  | { readonly kind: 'export' }
+  /** There is no graph to show, for this reason. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** What a page tells the extension. */
+export type FromPage =
+  /** It listens. */
+  | { readonly kind: 'ready' }
+  /** A person chose a node. */
+  | { readonly kind: 'chosen'; readonly node: number }
+  /** It wants rows of the table. */
+  | { readonly kind: 'rows'; readonly asked: RowsAsked }
+  /** A person wants the picture as SVG. */
+  | { readonly kind: 'export' }
+  /** The picture as SVG. */
+  | { readonly kind: 'svg'; readonly text: string };
