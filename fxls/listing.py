@@ -203,6 +203,8 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Whether it does anything besides giving a value, so that it is never dead."""
     passes: tuple[str, ...] = ()
     """The passes that made it, the last one first; empty for a node as captured."""
+    more_origins: tuple[_Index, ...] = ()
+    """The rows of its other origins, for a node that was made from several nodes."""
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -275,6 +277,14 @@ class Listing(msgspec.Struct, frozen=True):
         """Where a node came from; None when nobody knows."""
         places = tuple(self.places(self.nodes[node].origin))
         return Origin(places) if places else None
+
+    def origins(self, node: int) -> tuple[Origin, ...]:
+        """Everything that a node came from; `origin` first."""
+        facts = self.nodes[node]
+        chains = (
+            tuple(self.places(row)) for row in (facts.origin, *facts.more_origins)
+        )
+        return tuple(Origin(places) for places in chains if places)
 
     def module_path(self, node: int) -> tuple[Scope, ...]:
         """The submodules that were being called when a node was made, outermost first."""

@@ -126,6 +126,18 @@ def resolve_all(frames: RawOrigin | None) -> tuple[Origin, ...]:
     return tuple(dict.fromkeys(Origin(places) for places in _chains(frames) if places))
 
 
+def is_merged(frames: RawOrigin | None) -> bool:
+    """Whether there may be more than one origin."""
+    while frames is not None:
+        if isinstance(frames, Merged):
+            return True
+        step = _step(frames)
+        if isinstance(step, tuple) and is_merged(step):
+            return True
+        frames = frames[2]
+    return False
+
+
 def stack_trace(frames: RawOrigin | None) -> str | None:
     """The origin as Python prints a traceback, outermost first."""
     origin = resolve(frames)

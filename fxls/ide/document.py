@@ -146,11 +146,11 @@ class Document:
 
     def nodes_through(self, frame: int) -> tuple[int, ...]:
         """The nodes that were made in a frame or in what it called."""
-        found: list[int] = []
+        found: set[int] = set()
         below = [frame]
         while below:
             row = below.pop()
-            found += self._made_in.get(row, ())
+            found.update(self._made_in.get(row, ()))
             below += self._callees.get(row, ())
         return tuple(sorted(found))
 
@@ -193,4 +193,6 @@ class Document:
         for node, facts in enumerate(self.listing.nodes):
             if facts.origin is not None:
                 made[facts.origin].append(node)
+            for origin in facts.more_origins:
+                made[origin].append(node)
         return made

@@ -161,7 +161,9 @@ def _node_card(document: Document, node: int, source: SourceText) -> Card:
         card.append(Field("is", (Code(_clipped(facts.detail)),)))
     if facts.passes:
         card.append(Field("made by", (", after ".join(facts.passes),)))
-    return (*card, *_frames(list(listing.places(facts.origin)), source))
+    card += _frames(list(listing.places(facts.origin)), source)
+    card += _others([[*listing.places(row)] for row in facts.more_origins], source)
+    return tuple(card)
 
 
 def _calls(document: Document, facts: Facts) -> tuple[Inline, ...]:
@@ -204,6 +206,19 @@ def _frames(places: Sequence[Place], source: SourceText) -> Iterable[Block]:
     if len(places) > _FRAMES:
         left = counted(len(places) - _FRAMES, "frame")
         yield Line((f"… and {left} more, up to ", place_link(places[-1])))
+
+
+def _others(chains: Sequence[Sequence[Place]], source: SourceText) -> Iterable[Block]:
+    """Where else a node came from that was made from several: the innermost places."""
+    places = [*dict.fromkeys(chain[0] for chain in chains if chain)]
+    for place in places[:_FRAMES]:
+        yield Line(("also from ", place_link(place), " in ", Code(place.function)))
+        text = source(place.path)
+        snippet = _lines(text, place) if text is not None else ""
+        if snippet:
+            yield Snippet(snippet)
+    if len(places) > _FRAMES:
+        yield Line((f"… and {counted(len(places) - _FRAMES, 'place')} more",))
 
 
 def _lines(text: str, place: Place) -> str:

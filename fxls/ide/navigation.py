@@ -40,16 +40,15 @@ def definition(document: Document, point: Point) -> Jump | None:
 
 def implementation(document: Document, point: Point) -> Jump | None:
     """The source of the node under a cursor, also from a use: every frame of its
-    origin, innermost first.
+    origins, innermost first.
     """
     touched = document.touched(point)
-    origin = document.listing.origin(touched.node) if touched else None
-    if touched is None or origin is None:
+    origins = document.listing.origins(touched.node) if touched else ()
+    if touched is None or not origins:
         return None
-    return Jump(
-        touched.span,
-        tuple(Destination(p.path, p.span, p.span) for p in origin.places),
-    )
+    places = dict.fromkeys(place for origin in origins for place in origin.places)
+    there = tuple(Destination(p.path, p.span, p.span) for p in places)
+    return Jump(touched.span, there)
 
 
 def declaration(document: Document, point: Point, source: SourceText) -> Jump | None:

@@ -60,6 +60,7 @@ class FactsOfNodes:
             call=self.targets.row(node, attribute),
             impure=not node.users and _has_effect(node),
             passes=passes_of(node),
+            more_origins=self.tables.more_frames(frames),
         )
 
     def _attribute(self, node: Node) -> Any:

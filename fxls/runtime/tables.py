@@ -11,10 +11,13 @@ import torch
 from fxls.engine import origin
 from fxls.engine.origin import RawOrigin
 from fxls.engine.scope import ScopeSnapshot
-from fxls.listing import Frame, Scope, Source
+from fxls.listing import Frame, Origin, Scope, Source
 from fxls.runtime.targets import file_of
 
 __all__ = ["Tables", "source_digest"]
+
+_MOST = 16
+"""So many origins besides the first are kept of a node."""
 
 
 class Tables:
@@ -33,9 +36,19 @@ class Tables:
 
     def frame(self, raw: RawOrigin | None) -> int | None:
         """The row of an origin as the engine keeps it."""
-        if id(raw) in self._raw:
-            return self._raw[id(raw)]
-        found = origin.resolve(raw)
+        if id(raw) not in self._raw:
+            self._raw[id(raw)] = self._row(origin.resolve(raw))
+        return self._raw[id(raw)]
+
+    def more_frames(self, raw: RawOrigin | None) -> tuple[int, ...]:
+        """The rows of the other origins of a node that was made from several."""
+        if not origin.is_merged(raw):
+            return ()
+        more = origin.resolve_all(raw)[1 : _MOST + 1]
+        rows = (self._row(one) for one in more)
+        return tuple(row for row in rows if row is not None)
+
+    def _row(self, found: Origin | None) -> int | None:
         row: int | None = None
         for place in reversed(found.places) if found is not None else ():
             span = place.span
@@ -53,7 +66,6 @@ class Tables:
                 known = self._frame_rows[frame] = len(self.frames)
                 self.frames.append(frame)
             row = known
-        self._raw[id(raw)] = row
         return row
 
     def source(self, path: str) -> int:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fxls.ide.document import Document
 from fxls.ide.hover import hover, table
+from fxls.ide.navigation import implementation
 from fxls.ide.pages import page_of
 from fxls.listing import (
     Facts,
@@ -23,7 +24,7 @@ from fxls.listing import (
 )
 from fxls.text import Point
 from tests.ide.nets import LISTING_PATH, NET, NET_LISTING, TEXT, source_text
-from tests.support.cards import card_text
+from tests.support.cards import card_text, jump_text
 from tests.support.drawing import cursor, drawn
 from tests.support.listings import listing_of
 
@@ -382,6 +383,39 @@ def test_a_card_says_what_is_called_and_which_passes_made_the_node() -> None:
         "- calls: `mine.mul`",
         "- module: `block` Block, 1,234 parameters",
     ]
+
+
+def test_a_node_that_was_made_from_several_shows_where_each_came_from() -> None:
+    conv, add, block = 1, 6, NET_LISTING.nodes[3].origin
+    nodes = list(NET_LISTING.nodes)
+    others = (nodes[conv].origin, block, nodes[conv].origin)
+    nodes[add] = replace(
+        nodes[add], more_origins=tuple(o for o in others if o is not None)
+    )
+    document = Document(LISTING_PATH, replace(NET_LISTING, nodes=tuple(nodes)))
+    point = document.destination(add).focus.start
+    found = hover(document, point, source_text)
+    jump = implementation(document, point)
+
+    assert found is not None
+    assert card_text(found.card).partition("from ")[2] == (
+        """\
+[net.py:9 net.py:8:15] in `Net.forward`
+    return self.block(y) + y.view(
+        -1,
+    )
+also from [net.py:8 net.py:7:23] in `Net.forward`
+    y = torch.relu(self.conv(x))
+also from [block.py:3 block.py:2:22] in `Block.forward`
+    return double(self.fc(h))"""
+    )
+    assert jump_text(jump) == [
+        "net.py:8:15-10:9",
+        "net.py:7:23-7:35",
+        "block.py:2:22-2:32",
+        "net.py:8:15-8:28",
+    ]
+    assert document.nodes_through(nodes[conv].origin or 0) == (conv, add)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from torch import nn
 
 from fxls.engine import Graph, GraphModule, Tracer, symbolic_trace
 from fxls.engine.passes.shape_prop import ShapeProp
+from fxls.engine.subgraph_rewriter import replace_pattern
 from fxls.listing import (
     Identity,
     Items,
@@ -44,6 +45,37 @@ def test_a_listing_has_the_text_and_knows_each_node() -> None:
     assert listing.text.splitlines()[listing.definition].startswith("def forward(")
     assert [Path(source.path).name for source in listing.sources] == ["nets.py"]
     assert drawn(listing) == DRAWN
+
+
+def fused(x: Any) -> Any:
+    a = torch.neg(x)
+    b = torch.abs(a)
+    return b + 1
+
+
+def distance(x: Any) -> Any:
+    return torch.abs(torch.neg(x))
+
+
+def square(x: Any) -> Any:
+    return torch.square(x)
+
+
+def test_a_node_that_stands_for_several_comes_from_all_of_them() -> None:
+    traced = symbolic_trace(fused)
+    replace_pattern(traced, distance, square)
+
+    listing = decode(encode(listing_of(traced)), "")
+
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    spans = [one.places[0].span for one in listing.origins(1)]
+    assert [lines[at.start.line][at.start.column : at.end.column] for at in spans] == [
+        "torch.abs(a)",
+        "torch.neg(x)",
+        "torch.square(x)",
+    ]
+    assert listing.origin(1) == listing.origins(1)[0]
+    assert [len(listing.origins(node)) for node in (0, 2, 3)] == [1, 1, 1]
 
 
 @zoo
