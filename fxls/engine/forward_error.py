@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fxls.engine.node import Node
     from fxls.listing import Place
 
-__all__ = ["quoted", "report"]
+__all__ = ["described", "quoted", "report"]
 
 _PLACES = 4
 """Frames of the source that are shown, the innermost ones."""
@@ -94,20 +94,20 @@ def _inputs(node: Node, frame: FrameType) -> Iterator[str]:
     if node.op == "call_module":
         path = str(node.target)
         module = attempt(lambda: attrgetter(path)(values.get("self")))
-        yield f"  with {path}: {_short(module)}"
+        yield f"  with {path}: {described(module)}"
     for used in node.all_input_nodes:
         if used.name in values:
-            yield f"  with {used.name}: {_short(values[used.name])}"
+            yield f"  with {used.name}: {described(values[used.name])}"
 
 
-def _short(value: Any) -> str:
+def described(value: Any) -> str:
     """A value by what errors are about: dtype, shape and device of every tensor."""
     if isinstance(value, torch.Tensor):
         device = "" if value.device.type == "cpu" else f" {value.device}"
         kind = str(value.dtype).removeprefix("torch.")
         return f"{kind} {tuple(value.shape)}{device}"
     if isinstance(value, list | tuple):
-        items = [_short(one) for one in cast("list[Any]", value)[:_INPUTS]]
+        items = [described(one) for one in cast("list[Any]", value)[:_INPUTS]]
         return f"[{', '.join(items)}]"
     if isinstance(value, int | float | str | type(None) | torch.nn.Module):
         text = attempt(lambda: " ".join(repr(value).split()))

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -21,10 +22,12 @@ import torch
 from fxls.on_import import OnImport
 from fxls.runtime.cached import Cached, made_from
 from fxls.runtime.captures import Capture, capturing, hushed, note_capture
+from fxls.runtime.error_notes import with_note
 from fxls.runtime.guarded import guarded
 from fxls.runtime.node_by_node import node_by_node
 from fxls.runtime.patches import Patches
 from fxls.runtime.stack_traces import resumed
+from fxls.runtime.torch_errors import note_error
 from fxls.runtime.untyped import compile_id
 
 __all__ = ["Dynamo"]
@@ -122,7 +125,11 @@ class Dynamo:
                 node_by_node(output, when=self._watches()),
                 self._noticing_hits(gm),
             ):
-                return original(output, gm, *args, **kwargs)
+                compiled = original(output, gm, *args, **kwargs)
+            # Others are objects that torch may want to look into.
+            if isinstance(compiled, FunctionType | MethodType):
+                return functools.wraps(compiled)(with_note(compiled, note_error))
+            return compiled
 
         return call_user_compiler
 

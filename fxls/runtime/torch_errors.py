@@ -9,20 +9,32 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from fxls.listing import Listing
+from fxls.runtime.error_notes import note_on
+from fxls.runtime.guarded import guarded
 from fxls.runtime.untyped import fx
 
-__all__ = ["explain_errors", "explain_errors_in"]
+__all__ = ["explain_errors", "explain_errors_in", "note_error"]
 
 _Wrapped: Any = fx.graph_module._WrappedCall
 
 
-def explain_errors_in(path: Path) -> None:
-    """Count errors in this file among those to be shown."""
-    _paths.add(str(path))
+def explain_errors_in(path: Path, read: Callable[[], Listing | None]) -> None:
+    """Count errors in this file, which is the listing that is read, among those to be
+    shown.
+    """
+    _listings[str(path)] = read
+
+
+def note_error(error: Exception) -> None:
+    """Note on an error which node of a listing raised it."""
+    with guarded("an error has no note"):
+        note_on(error, lambda path: _listings.get(path, _no_listing)())
 
 
 def explain_errors(kind: Any) -> None:
@@ -41,6 +53,7 @@ class _Explained(_Wrapped):
             return call(*args, **kwargs)
         except Exception as error:
             _show(error)
+            note_error(error)
             raise
 
 
@@ -51,10 +64,14 @@ def _show(error: Exception) -> None:
         innermost = innermost.tb_next
     if innermost is not None:
         path = innermost.tb_frame.f_code.co_filename
-        if path in _paths or "eval_with_key" in path:
+        if path in _listings or "eval_with_key" in path:
             summary = traceback.extract_tb(innermost)[-1]
             message = _Wrapped._generate_error_message(summary)
             print(message, file=sys.stderr)  # noqa: T201 - as torch does
 
 
-_paths: set[str] = set()
+def _no_listing() -> None:
+    """Of a file of others."""
+
+
+_listings: dict[str, Callable[[], Listing | None]] = {}

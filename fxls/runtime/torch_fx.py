@@ -146,7 +146,7 @@ class TorchFx:
         self._write(module, made)
         if path not in self._codes:
             self._codes[path] = code
-            explain_errors_in(path)
+            explain_errors_in(path, lambda: self._read(path))
         self._materialized(path)
         return code
 
@@ -163,6 +163,13 @@ class TorchFx:
             listing = made.listing()
             if not self._holds_more(path, listing):
                 self._store.materialize(listing)
+
+    def _read(self, path: Path) -> Listing | None:
+        self.finish()
+        try:
+            return self._store.read(path)
+        except StoreError:
+            return None
 
     def _holds_more(self, path: Path, listing: Listing) -> bool:
         """Whether the store knows what this graph does not know of: values, or, of one
