@@ -7,7 +7,7 @@
 # FXLS_TEST_PYTHON  a Python in a virtual environment that has fxls, torch and debugpy
 # FXLS_TEST_CACHE   where VS Code is installed (default: .cache here)
 # FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
-# FXLS_TEST_PARTS   some of "units inside workbench graph trust" (default: all)
+# FXLS_TEST_PARTS   some of "units inside workbench graph windows trust" (default: all)
 # FXLS_TEST_ONLY    of the part inside, the tests whose name has this text
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -68,7 +68,7 @@ curl --silent --fail --output /dev/null --retry 100 --retry-connrefused --retry-
 
 export FXLS_TEST_SERVER=http://127.0.0.1:$port FXLS_TEST_PROJECT=$run/project
 failed=0
-for part in ${FXLS_TEST_PARTS:-units inside workbench graph trust}; do
+for part in ${FXLS_TEST_PARTS:-units inside workbench graph windows trust}; do
   if [ "$part" = units ]; then
     "$node" --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test \
       --test-reporter=dot tests/units/*.test.mts || failed=1

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import type { KnownGraphs } from './known_graphs.ts';
 import { isListing } from './listings.ts';
 import { implementations } from './linked.ts';
+import type { GraphItem } from './protocol.ts';
 
 export function registerNodeBreakpoints(graphs: KnownGraphs): vscode.Disposable {
   return vscode.commands.registerCommand('fxls.breakOnNode', async (given?: unknown) => {
@@ -12,14 +13,24 @@ export function registerNodeBreakpoints(graphs: KnownGraphs): vscode.Disposable 
   });
 }
 
-/** Sets a breakpoint on a node, as `Net.relu`, or removes the one that is there. */
-export function toggle(node: string): void {
+/** Sets a breakpoint on a node, or removes the one that is there. */
+export function toggleBreak(graph: GraphItem, node: number): void {
+  const item = graph.nodes[node];
+  if (item !== undefined) toggle(named(graph, item.name));
+}
+
+function toggle(node: string): void {
   const name = `node:${node}`;
   const there = vscode.debug.breakpoints.filter(
     (each) => each instanceof vscode.FunctionBreakpoint && each.functionName === name,
   );
   if (there.length > 0) vscode.debug.removeBreakpoints(there);
   else vscode.debug.addBreakpoints([new vscode.FunctionBreakpoint(name)]);
+}
+
+/** `Net.relu`, as breakpoints name nodes. */
+function named({ qualname }: GraphItem, node: string): string {
+  return `${qualname.split('.').at(-1) ?? ''}.${node}`;
 }
 
 /** The node that the cursor is on, in a listing; in a source, one that was made there. */
@@ -46,7 +57,7 @@ async function nodesOn(
   line: number,
 ): Promise<string[]> {
   const graph = await graphs.of(listing);
-  const nodes = graph?.nodes ?? [];
-  const type = graph?.qualname.split('.').at(-1) ?? '';
-  return nodes.filter((node) => node.line === line).map(({ name }) => `${type}.${name}`);
+  if (graph === null) return [];
+  const nodes = graph.nodes.filter((node) => node.line === line);
+  return nodes.map(({ name }) => named(graph, name));
 }

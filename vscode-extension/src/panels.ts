@@ -5,6 +5,7 @@ import type { FromPage, ToPage } from '../webviews/messages.ts';
 import type { Link, LinkedViews } from './linked.ts';
 import { isListing } from './listings.ts';
 import { saveSvg } from './export.ts';
+import { toggleBreak } from './node_breakpoints.ts';
 import { html, type PageKind } from './pages.ts';
 import { graph, type GraphItem, rows } from './protocol.ts';
 import { revealNode } from './reveal.ts';
@@ -233,6 +234,9 @@ export class Panel {
         if (this.#graph !== undefined) {
           await revealNode(this.#graph, message.node, this.#panel.viewColumn);
         }
+        break;
+      case 'break':
+        if (this.#graph !== undefined) toggleBreak(this.#graph, message.node);
         break;
       case 'rows': {
         const client = await this.#server.client();

@@ -34,6 +34,7 @@ export interface ServerStatus {
 
 /** Commands that the server answers; its lenses name them too. */
 export const TRACE = 'fxls.trace';
+export const TABLE = 'fxls.table';
 
 /** Commands of ours that lenses of the server may name. */
 export const DEBUG = 'fxls.debug';

@@ -9,9 +9,10 @@ import {
   type StaticFeature,
   State,
 } from 'vscode-languageclient/node';
+import { complaint } from './complaint.ts';
 import { isListing, showListing } from './listings.ts';
-import { EXPERIMENTAL, serverStatus } from './protocol.ts';
-import { findPython, type Interpreter, type Python } from './python.ts';
+import { EXPERIMENTAL, serverStatus, TABLE } from './protocol.ts';
+import { findPython, type Interpreter } from './python.ts';
 import type { Action, Status } from './status.ts';
 
 /** The server of a window; there is at most one, and one restart that waits. */
@@ -88,7 +89,9 @@ export class Server implements vscode.Disposable {
     await setContext('missing', python.kind === 'incomplete');
     this.#interpreter = 'interpreter' in python ? python.interpreter : undefined;
     if (python.kind !== 'ready') {
-      this.#complain(python);
+      const state = complaint(python, this.#version);
+      this.#log.warn(state.detail);
+      this.#status.show(state);
       return;
     }
     const { interpreter } = python;
@@ -217,6 +220,11 @@ export class Server implements vscode.Disposable {
         },
       },
       middleware: {
+        // Other clients show a table as a text.
+        executeCommand: (command, values, next) =>
+          command === TABLE && typeof values[0] === 'string'
+            ? vscode.commands.executeCommand('fxls.showTable', { uri: values[0] })
+            : (next(command, values) as unknown),
         window: {
           showDocument: async (params, token, next) => {
             const uri = vscode.Uri.parse(params.uri);
@@ -228,54 +236,6 @@ export class Server implements vscode.Disposable {
         },
       },
     };
-  }
-
-  #complain(python: Exclude<Python, { kind: 'ready' }>): void {
-    const problem = (text: string, detail: string, action: Action) => {
-      this.#log.warn(detail);
-      this.#status.show({ kind: 'problem', text: `fxls: ${text}`, detail, action });
-    };
-    switch (python.kind) {
-      case 'absent':
-        problem(
-          'no Python',
-          'fxls found no Python: no environment of the Python extension, no .venv in the folder, none on the PATH.',
-          SETTING,
-        );
-        break;
-      case 'broken':
-        problem(
-          'Python fails',
-          `${python.interpreter.path} (from ${python.interpreter.found}) cannot be used: ${python.message}`,
-          SETTING,
-        );
-        break;
-      case 'old':
-        problem(
-          `Python ${python.version}`,
-          `${python.interpreter.path} is Python ${python.version}; fxls needs 3.11 or newer.`,
-          SETTING,
-        );
-        break;
-      case 'incomplete':
-        problem(
-          `no ${python.missing}`,
-          `${python.interpreter.path} has no ${python.missing}.`,
-          {
-            title: `Install ${python.missing}`,
-            command: 'fxls.install',
-            ...(python.missing === 'torch' ? { arguments: ['torch'] } : {}),
-          },
-        );
-        break;
-      case 'mismatch':
-        problem(
-          'other version',
-          `${python.interpreter.path} has fxls ${python.fxls}; this extension is made for ${this.#version}.`,
-          { title: `Install fxls ${this.#version}`, command: 'fxls.install' },
-        );
-        break;
-    }
   }
 }
 
@@ -292,11 +252,6 @@ const FAREWELL = 5000;
 
 const LOG: Action = { title: 'Show Log', command: 'fxls.showLog' };
 const RESTART: Action = { title: 'Restart fxls', command: 'fxls.restart' };
-const SETTING: Action = {
-  title: 'Choose a Python',
-  command: 'workbench.action.openSettings',
-  arguments: ['fxls.python'],
-};
 
 const experimental: StaticFeature = {
   fillClientCapabilities: (capabilities) => {

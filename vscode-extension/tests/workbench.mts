@@ -65,6 +65,17 @@ await story('workbench', 'resnet.py', async (page, done) => {
     .locator('.pane', { hasText: 'Graphs' })
     .locator('.monaco-list-row', { hasText: 'ResNet18' });
   await graph.waitFor();
-  assert.match(plain(await graph.innerText()), /^ResNet18\s*resnet · 71 nodes$/);
+  assert.match(
+    plain(await graph.innerText()),
+    /^ResNet18\s*resnet · 71 nodes · \d+:\d+( [AP]M)?$/,
+  );
+  await graph.hover();
   await shot(page, 'graphs');
+
+  done('a graph is deleted when that is confirmed');
+  await graph.click({ button: 'right' });
+  await page.locator('.monaco-menu .action-item', { hasText: 'Delete from' }).click();
+  const dialog = page.locator('.monaco-dialog-box', { hasText: 'Delete ResNet18' });
+  await dialog.locator('.monaco-button', { hasText: 'Delete' }).click();
+  await graph.waitFor({ state: 'detached' });
 });

@@ -22,6 +22,8 @@ export type FromPage =
   | { readonly kind: 'ready' }
   /** A person chose a node. */
   | { readonly kind: 'chosen'; readonly node: number }
+  /** A person wants the program to stop at a node, or no longer. */
+  | { readonly kind: 'break'; readonly node: number }
   /** It wants rows of the table. */
   | { readonly kind: 'rows'; readonly asked: RowsAsked }
   /** A person wants the picture as SVG. */

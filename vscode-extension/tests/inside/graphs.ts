@@ -103,10 +103,6 @@ export const graphs: readonly Test[] = [
   [
     'a graph has a document that is in no file, and so has its table',
     async () => {
-      await open('net.py');
-      await vscode.commands.executeCommand('fxls.showGeneratedCode');
-      const listing = vscode.window.activeTextEditor?.document;
-      assert.ok(listing);
       const held = await (await extension().activate()).graphs();
       const net = held.find(({ qualname }) => qualname === 'Net');
       assert.ok(net);
@@ -115,7 +111,7 @@ export const graphs: readonly Test[] = [
       assert.match(document.getText(), /\n {4}add = (relu|tanh) \+ x;/);
       const table = uri.with({ path: uri.path.replace('forward.py', 'table.txt') });
       const text = (await vscode.workspace.openTextDocument(table)).getText();
-      assert.match(text, /^linear +call_module +linear +\(2, 4\) +float32 +net\.py:13/m);
+      assert.match(text, /^linear +call_module +linear +x +1 .*net\.py:13$/m);
     },
   ],
 ];

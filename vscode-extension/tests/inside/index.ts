@@ -9,7 +9,7 @@ import { story } from './story.ts';
 export async function run(): Promise<void> {
   const failed: string[] = [];
   let count = 0;
-  for (const [name, test] of [...story, ...graphs, ...debugging, ...faults]) {
+  for (const [name, test] of [...story, ...debugging, ...graphs, ...faults]) {
     if (!name.includes(process.env['FXLS_TEST_ONLY'] ?? '')) continue;
     count += 1;
     const began = performance.now();

@@ -101,6 +101,9 @@ function press(picture: Picture, { key, shiftKey }: KeyboardEvent): boolean {
       if (typeof current === 'number') tell({ kind: 'chosen', node: current });
       else if (current !== undefined) void picture.toggle(current);
       return true;
+    case 'b':
+      if (typeof current === 'number') tell({ kind: 'break', node: current });
+      return true;
     case '+':
     case '=':
       camera.zoom(ZOOM);

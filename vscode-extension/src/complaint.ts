@@ -1,0 +1,59 @@
+// What is missing in a Python, in words, with the one action that helps.
+
+import type { Python } from './python.ts';
+import type { Action, State } from './status.ts';
+
+/** What is said of a Python that fxls `version` cannot be started with. */
+export function complaint(
+  python: Exclude<Python, { kind: 'ready' }>,
+  version: string,
+): State {
+  const problem = (text: string, detail: string, action: Action): State => ({
+    kind: 'problem',
+    text: `fxls: ${text}`,
+    detail,
+    action,
+  });
+  switch (python.kind) {
+    case 'absent':
+      return problem(
+        'no Python',
+        'fxls found no Python: no environment of the Python extension, no .venv in the folder, none on the PATH.',
+        SETTING,
+      );
+    case 'broken':
+      return problem(
+        'Python fails',
+        `${python.interpreter.path} (from ${python.interpreter.found}) cannot be used: ${python.message}`,
+        SETTING,
+      );
+    case 'old':
+      return problem(
+        `Python ${python.version}`,
+        `${python.interpreter.path} is Python ${python.version}; fxls needs 3.11 or newer.`,
+        SETTING,
+      );
+    case 'incomplete':
+      return problem(
+        `no ${python.missing}`,
+        `${python.interpreter.path} has no ${python.missing}.`,
+        {
+          title: `Install ${python.missing}`,
+          command: 'fxls.install',
+          ...(python.missing === 'torch' ? { arguments: ['torch'] } : {}),
+        },
+      );
+    case 'mismatch':
+      return problem(
+        'other version',
+        `${python.interpreter.path} has fxls ${python.fxls}; this extension is made for ${version}.`,
+        { title: `Install fxls ${version}`, command: 'fxls.install' },
+      );
+  }
+}
+
+const SETTING: Action = {
+  title: 'Choose a Python',
+  command: 'workbench.action.openSettings',
+  arguments: ['fxls.python'],
+};
