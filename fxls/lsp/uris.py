@@ -1,15 +1,25 @@
-"""Paths as ``file:`` URIs and back."""
+"""Paths as ``file:`` URIs and back, on every system."""
 
 from __future__ import annotations
 
+import ntpath
 import os
+import posixpath
 import re
-from pathlib import PurePath
 from urllib.parse import quote, unquote, urlsplit
 
 from fxls.text import Point
 
-__all__ = ["SCHEME", "link_to", "path_of", "uri_of"]
+__all__ = [
+    "SCHEME",
+    "link_to",
+    "path_of",
+    "posix_path",
+    "posix_uri",
+    "uri_of",
+    "windows_path",
+    "windows_uri",
+]
 
 SCHEME = "fxls"
 """Of the documents that are in no file."""
@@ -19,9 +29,7 @@ def uri_of(path: str) -> str:
     """The URI of an absolute path; the "path" of a virtual document is its URI."""
     if path.startswith(SCHEME + ":/"):
         return path
-    if os.name == "nt":
-        return PurePath(path).as_uri()
-    return "file://" + quote(os.fsencode(path))
+    return windows_uri(path) if os.name == "nt" else posix_uri(path)
 
 
 def link_to(path: str, point: Point) -> str:
@@ -31,15 +39,51 @@ def link_to(path: str, point: Point) -> str:
 
 def path_of(uri: str) -> str | None:
     """The path of a ``file:`` URI; None for any other."""
+    return windows_path(uri) if os.name == "nt" else posix_path(uri)
+
+
+def posix_uri(path: str) -> str:
+    return "file://" + _quoted(path)
+
+
+def windows_uri(path: str) -> str:
+    path = path.replace("\\", "/")
+    if path.startswith("//"):
+        return "file:" + _quoted(path)
+    drive, path = path[:2], path[2:]
+    return f"file:///{drive}{_quoted(path)}"
+
+
+def posix_path(uri: str) -> str | None:
+    found = _split(uri)
+    return posixpath.normpath(found[1]) if found and found[1] else None
+
+
+def windows_path(uri: str) -> str | None:
+    """With the drive in small letters: clients write it either way, also as ``c%3A``."""
+    found = _split(uri)
+    if not found or not found[1]:
+        return None
+    host, path = found
+    drive = re.match(r"/([A-Za-z]):", path)
+    if drive:
+        path = drive[1].lower() + path[2:]
+    elif host and host.lower() != "localhost":
+        path = f"//{host}{path}"
+    return ntpath.normpath(path)
+
+
+def _quoted(path: str) -> str:
+    # A name of a file may be no Unicode: its bytes are.
+    return quote(path.encode("utf-8", "surrogateescape"))
+
+
+def _split(uri: str) -> tuple[str, str] | None:
+    """Host and path; None when it is no ``file:`` URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:
         return None
     if parts.scheme != "file":
         return None
-    path = unquote(parts.path, errors="surrogateescape")
-    if os.name == "nt":
-        host = f"//{parts.netloc}" if parts.netloc else ""
-        drive = re.match(r"/([A-Za-z]):", path)
-        path = drive[1].lower() + path[2:] if drive else host + path
-    return os.path.normpath(path) if path else None
+    return parts.netloc, unquote(parts.path, errors="surrogateescape")

@@ -358,6 +358,42 @@ def test_a_submodule_in_another_file_is_marked_as_a_leaf_where_the_entry_is(
     assert "block = self.block(x)" in Path(traced["path"]).read_text()
 
 
+def test_two_clients_of_one_store_see_what_the_other_makes(project: Path) -> None:
+    net, block = project / "net.py", project / "block.py"
+    with started() as first, started() as second:
+        for client in (first, second):
+            client.initialize(project, capabilities=EDITOR)
+            client.open(net)
+        (one,) = first.command("fxls.trace", net.as_uri())
+        for client in (first, second):
+            refreshed(client)
+        seen = second.ask("implementation", net, 11, 16)
+        second.open(Path(one["path"]))
+        block.write_text(BLOCK.replace("relu", "tanh"))
+        (two,) = first.command("fxls.trace", net.as_uri())
+        told = [client.notification("fxls/revised") for client in (first, second)]
+        # It may say first that its source changed.
+        while said_of(second, Path(one["path"])) != "This is an earlier revision.":
+            pass
+        lines = Path(two["path"]).read_text().split("\n")
+        (tanh,) = [n for n, line in enumerate(lines) if "torch.tanh" in line]
+        hover = second.ask("hover", Path(two["path"]), tanh, 5)
+        for client in (first, second):
+            client.unread()
+            client.end()
+
+    assert [link["targetUri"] for link in seen] == [one["uri"]]
+    expected = {"old": one["uri"], "new": two["uri"]}
+    assert [{k: each[k] for k in expected} for each in told] == [expected] * 2
+    assert "torch.tanh" in hover["contents"]["value"]
+
+
+def said_of(client: LspClient, path: Path) -> str:
+    """The message of the next diagnostics of a file, which are one."""
+    (said,) = client.diagnostics(path)
+    return said["message"]
+
+
 def edited(text: str, edits: list[Json]) -> str:
     """A text after the edits of an action."""
     lines = LineTable(text)

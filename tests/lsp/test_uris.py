@@ -1,39 +1,90 @@
-"""Paths as URIs."""
+"""Paths as URIs, as every system and every client writes them."""
 
 from __future__ import annotations
 
-import sys
+import os
 
 import pytest
 
-from fxls.lsp.uris import link_to, path_of, uri_of
+from fxls.lsp.uris import (
+    link_to,
+    path_of,
+    posix_path,
+    posix_uri,
+    uri_of,
+    windows_path,
+    windows_uri,
+)
 from fxls.text import Point
 
-posix = pytest.mark.parametrize(
+
+@pytest.mark.parametrize(
     ("path", "uri"),
     [
         ("/work/net.py", "file:///work/net.py"),
         ("/work/a b#c?%.py", "file:///work/a%20b%23c%3F%25.py"),
         ("/work/é𝄞.py", "file:///work/%C3%A9%F0%9D%84%9E.py"),
         ("/work/\udcff.py", "file:///work/%FF.py"),
+        ("/work/c:/net.py", "file:///work/c%3A/net.py"),
     ],
 )
-
-assert sys.platform != "win32", "the examples are those of other systems"
-
-
-@posix
 def test_a_path_is_a_uri_and_back(path: str, uri: str) -> None:
-    assert uri_of(path) == uri
-    assert path_of(uri) == path
+    assert posix_uri(path) == uri
+    assert posix_path(uri) == path
 
 
 @pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("c:\\work\\net.py", "file:///c:/work/net.py"),
+        ("c:\\a b#c%\\é.py", "file:///c:/a%20b%23c%25/%C3%A9.py"),
+        ("\\\\server\\share\\net.py", "file://server/share/net.py"),
+    ],
+)
+def test_a_path_of_windows_is_a_uri_and_back(path: str, uri: str) -> None:
+    assert windows_uri(path) == uri
+    assert windows_path(uri) == path
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///C:/work/net.py",
+        "file:///c:/work/net.py",
+        # As VS Code writes it.
+        "file:///c%3A/work/net.py",
+        "file:///C%3a/work/./other/../net.py",
+    ],
+)
+def test_a_drive_is_one_however_it_is_written(uri: str) -> None:
+    assert windows_path(uri) == "c:\\work\\net.py"
+
+
+def test_this_machine_is_no_server_of_windows() -> None:
+    assert windows_path("file://localhost/work/net.py") == "\\work\\net.py"
+
+
+@pytest.mark.parametrize("path_of", [posix_path, windows_path, path_of])
+@pytest.mark.parametrize(
     "uri", ["fxls:/net/forward.py", "untitled:Untitled-1", "", "file://[", "file:"]
 )
-def test_other_uris_have_no_path(uri: str) -> None:
+def test_other_uris_have_no_path(path_of: object, uri: str) -> None:
+    assert callable(path_of)
     assert path_of(uri) is None
 
 
+def test_the_path_of_a_virtual_document_is_its_uri() -> None:
+    assert uri_of("fxls:/net/forward.py") == "fxls:/net/forward.py"
+
+
+def test_this_system_is_the_one_that_runs() -> None:
+    expected = windows_uri if os.name == "nt" else posix_uri
+
+    assert uri_of(os.__file__) == expected(os.__file__)
+    assert path_of(uri_of(os.__file__)) == os.__file__
+
+
 def test_a_link_counts_from_one() -> None:
-    assert link_to("/work/net.py", Point(0, 3)) == "file:///work/net.py#L1,4"
+    path = "c:\\net.py" if os.name == "nt" else "/net.py"
+
+    assert link_to(path, Point(0, 3)) == f"{uri_of(path)}#L1,4"
