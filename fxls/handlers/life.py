@@ -63,10 +63,10 @@ async def on_did_change_configuration(
     else:
         whole = cast("dict[str, object] | None", params.settings)
         said = (whole or {}).get("fxls")
-    before = ls.session.settings.python
-    if said is None or not _set(ls, "settings", said):
+    before = ls.session.settings
+    if said is None or not _set(ls, "settings", said) or ls.session.settings == before:
         return
-    if ls.session.settings.python != before:
+    if ls.session.settings.python != before.python:
         await ls.session.traces.close()
     _set_folders(ls)  # their stores may be others
     ls.refresh()

@@ -395,6 +395,18 @@ def test_settings_are_asked_for_when_they_change(
     assert "lenses" in log["message"]
 
 
+def test_settings_that_stay_as_they_were_start_nothing(
+    client: LspClient, project: Path, listing: Path
+) -> None:
+    client.open(project / "net.py")
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.reply("workspace/configuration", [{}])
+    # Neither a refresh nor a trace: nothing is left unread behind this.
+    lenses = client.request("textDocument/codeLens", of(listing))
+
+    assert len(lenses) == 2
+
+
 def test_lenses_stand_on_every_node_where_that_is_set(
     project: Path, listing: Path
 ) -> None:
