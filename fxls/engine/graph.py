@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from fxls.engine.graph_module import GraphModule
+    from fxls.engine.program import Program
     from fxls.engine.tracer import Tracer
 
 __all__ = ["CodeGen", "Graph", "PythonCode", "map_arg"]
@@ -77,6 +78,8 @@ class Graph:
         self._owners = 0
         self._lines_of: tuple[str, str] | None = None
         """For which names of the module and of ``__main__`` nodes keep their lines."""
+        self._program: tuple[tuple[int, int], Program] | None = None
+        """What an Interpreter runs, and the state that it was made for."""
         self._may_wrap_torch = False
         """Whether a function of torch may be wrapped, which a node's meta says."""
         self._tracer_cls = tracer_cls

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
-from weakref import WeakKeyDictionary
 
 from fxls.engine.arguments import (
     EMPTY_KWARGS,
@@ -56,15 +55,11 @@ class Program(NamedTuple):
 def program_of(graph: Graph) -> Program:
     """The program of a graph as it is now."""
     state = graph.state
-    known = _programs.get(graph)
+    known = graph._program
     if known is None or known[0] != state:
-        known = _programs[graph] = (state, _program(graph))
+        # Kept by the graph, which the nodes in the steps refer to.
+        known = graph._program = (state, _program(graph))
     return known[1]
-
-
-_programs: WeakKeyDictionary[Graph, tuple[tuple[int, int], Program]] = (
-    WeakKeyDictionary()
-)
 
 
 class _Writer:

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import gc
 import operator
+import weakref
 from typing import Any
 
 import pytest
@@ -407,3 +409,14 @@ class TestShapeProp:
             ShapeProp(module).propagate(torch.ones(2), torch.ones(3))
 
         assert "must match the size" in capsys.readouterr().err
+
+
+def test_a_graph_that_was_run_is_let_go() -> None:
+    module = fx.symbolic_trace(nn.ReLU())
+    fx.Interpreter(module).run(torch.ones(1))
+    graph = weakref.ref(module.graph)
+
+    del module
+    gc.collect()
+
+    assert graph() is None
