@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { isAbout, listingOf } from './choosing.ts';
 import { isListing } from './listings.ts';
-import { graph, identities, revisions } from './protocol.ts';
+import { graph, identities, type IdentityItem, revisions } from './protocol.ts';
 import type { Server } from './server.ts';
 
 export function registerSideBySide(server: Server): vscode.Disposable {
@@ -16,8 +16,8 @@ async function showSideBySide(server: Server, about: unknown): Promise<void> {
   const listing = await listingOf(server, isAbout(about) ? about : undefined);
   if (listing === undefined) return;
   const source = await sourceOf(server, listing);
-  const before = await previous(server, listing);
-  const all = [source, before, listing].filter((uri) => uri !== undefined);
+  const earlier = await previous(server, listing);
+  const all = [source, earlier, listing].filter((uri) => uri !== undefined);
   for (const [index, uri] of all.entries()) {
     await vscode.window.showTextDocument(uri, {
       viewColumn: COLUMNS[index] ?? vscode.ViewColumn.Beside,
@@ -56,19 +56,26 @@ async function previous(
   const uri = client.code2ProtocolConverter.asUri(listing);
   const all = (await client.sendRequest(identities, {})) ?? [];
   const at = all.findIndex((item) => item.uri === uri);
-  const [here, before] = [all[at], all[at - 1]];
-  if (
-    here?.stage !== undefined &&
-    before?.module === here.module &&
-    before.qualname === here.qualname &&
-    before.producer === here.producer &&
-    before.rank === here.rank
-  ) {
-    return vscode.Uri.parse(before.uri);
-  }
+  const pass = before(all, at);
+  if (pass !== undefined) return vscode.Uri.parse(pass.uri);
   const own = (await client.sendRequest(revisions, { uri })) ?? [];
   const older = own[own.findIndex((item) => item.uri === uri) + 1];
   return older && vscode.Uri.parse(older.uri);
+}
+
+/** What a pass was given: it is called like what it made, without the last part. */
+function before(all: readonly IdentityItem[], at: number): IdentityItem | undefined {
+  const here = all[at];
+  if (here?.stage === undefined) return undefined;
+  const given = here.stage.slice(0, Math.max(here.stage.lastIndexOf(', '), 0));
+  return all.find(
+    ({ module, qualname, producer, rank, stage = '' }) =>
+      module === here.module &&
+      qualname === here.qualname &&
+      producer === here.producer &&
+      rank === here.rank &&
+      stage === given,
+  );
 }
 
 const COLUMNS = [vscode.ViewColumn.One, vscode.ViewColumn.Two, vscode.ViewColumn.Three];

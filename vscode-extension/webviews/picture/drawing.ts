@@ -60,10 +60,15 @@ export function draw(
   const paused = marked.paused === null ? undefined : scene.blockWith(marked.paused);
   for (const block of blocks) {
     if (block.isOpen) continue;
-    const isPaused = paused !== undefined && block === paused;
-    const colour =
-      isPaused || typeof block.member !== 'number' ? undefined : colouring.of(block.member);
-    if (isPaused) pen.box(grown(block, 5), { fill: palette.paused, radius: 8 });
+    const isPaused = block === paused;
+    // A ring that is seen from far.
+    const ring = grown(block, Math.max(5, 4 / scale));
+    if (isPaused) pen.box(ring, { fill: palette.paused, radius: 8 });
+    const colour = isPaused
+      ? palette.paused
+      : typeof block.member === 'number'
+        ? colouring.of(block.member)
+        : undefined;
     drawBlock(pen, block, labels(block.member, graph), colour, palette, hasText);
   }
   const thickness = Math.max(2, 1.5 / scale);
