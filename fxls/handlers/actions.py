@@ -123,16 +123,18 @@ def on_code_action(
     lines, client = LineTable(text), ls.client
     span = client.span_in(params.range, lines)
     found: list[lsp.CodeAction] = []
+    offered: set[fixes.Fix] = set()
     for diagnostic in ls.session.failures(path):
         if diagnostic.failure is not None and diagnostic.span.meets(span):
             said = client.diagnostic(diagnostic, ls.session.lines_of)
             entry = diagnostic.entry
             there = ls.session.text_of(entry.path) if entry else None
-            offered = fixes.fixes(diagnostic.failure, entry, path, text, there)
-            found += [
-                actions.code_action(client, fix, ls.session.lines_of(fix.path), said)
-                for fix in offered
-            ]
+            for fix in fixes.fixes(diagnostic.failure, entry, path, text, there):
+                # Two entries may fail in one place.
+                if fix not in offered:
+                    offered.add(fix)
+                    file = ls.session.lines_of(fix.path)
+                    found.append(actions.code_action(client, fix, file, said))
     found += [
         actions.code_action(client, fix, lines, None)
         for fix in fixes.entry_fixes(text, path, span.start)
