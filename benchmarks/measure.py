@@ -43,16 +43,17 @@ class Comparison:
 
 def compare(theirs: Prepare, ours: Prepare, *, pairs: int, repeats: bool) -> Comparison:
     """Time both in turns; `repeats` says that what is timed may be called again."""
-    loops = _loops(theirs, ours) if repeats else 1
+    their_loops = _loops(theirs) if repeats else 1
+    our_loops = _loops(ours) if repeats else 1
     times: list[tuple[float, float]] = []
     for turn in range(pairs + 1):
         # Each side goes first in every other pair.
         if turn % 2:
-            ours_took = seconds(ours(), loops)
-            theirs_took = seconds(theirs(), loops)
+            ours_took = seconds(ours(), our_loops)
+            theirs_took = seconds(theirs(), their_loops)
         else:
-            theirs_took = seconds(theirs(), loops)
-            ours_took = seconds(ours(), loops)
+            theirs_took = seconds(theirs(), their_loops)
+            ours_took = seconds(ours(), our_loops)
         if turn:  # the first pair fills the caches
             times.append((theirs_took, ours_took))
     ratios = [theirs_took / ours_took for theirs_took, ours_took in times]
@@ -84,8 +85,8 @@ def exponent(sizes: Sequence[int], times: Sequence[float]) -> float:
     return line.slope
 
 
-def _loops(theirs: Prepare, ours: Prepare) -> int:
-    took = min(seconds(theirs()), seconds(ours()))
+def _loops(prepare: Prepare) -> int:
+    took = seconds(prepare())
     return max(1, min(10_000, math.ceil(SHORTEST / max(took, 1e-7))))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +10,19 @@ from pathlib import Path
 
 from benchmarks.cases import Case
 from benchmarks.measure import Comparison
+from benchmarks.server import Figure
 
-__all__ = ["Limits", "limits_table", "line", "table", "write"]
+__all__ = [
+    "Limits",
+    "figure_line",
+    "figures_table",
+    "limits_table",
+    "line",
+    "table",
+    "write",
+]
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
-_BEGIN = "<!-- benchmarks.engine: begin -->"
-_END = "<!-- benchmarks.engine: end -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +88,39 @@ def limits_table(found: Limits) -> str:
     return "\n".join(lines)
 
 
-def write(rows: Sequence[tuple[Case, Comparison]], found: Limits, machine: str) -> None:
-    """Put the tables into docs/performance.md, between its markers."""
-    text = PAGE.read_text()
-    inside = "\n\n".join(
-        [f"Measured with {machine}.", table(rows), limits_table(found)]
+def figure_line(figure: Figure) -> str:
+    """One figure of the server for the terminal."""
+    mark = " " if figure.worst <= figure.bound else "-"
+    bound = "" if math.isinf(figure.bound) else f"  bound {figure.bound:g}"
+    return (
+        f"{mark} {figure.what:62}{figure.median:9.2f}{figure.worst:9.2f}"
+        f" {figure.unit}{bound}"
     )
-    between = re.compile(f"{re.escape(_BEGIN)}.*{re.escape(_END)}", re.DOTALL)
-    assert between.search(text), f"{PAGE} has no markers"
-    PAGE.write_text(between.sub(lambda _: f"{_BEGIN}\n{inside}\n{_END}", text))
+
+
+def figures_table(figures: Sequence[Figure]) -> str:
+    """The figures of the server as a table in Markdown."""
+    lines = ["| server | median | p99 | bound | |", "|---|---:|---:|---:|---|"]
+    lines += [
+        f"| {one.what} | {one.median:.3g} {one.unit} | {one.worst:.3g} {one.unit} |"
+        f" {'' if math.isinf(one.bound) else f'{one.bound:g} {one.unit}'} |"
+        f" {'' if one.worst <= one.bound else 'above'} |"
+        for one in figures
+    ]
+    return "\n".join(lines)
+
+
+def write(part: str, texts: Sequence[str]) -> None:
+    """Put texts into docs/performance.md, between the markers of a part."""
+    begin, end = (
+        f"<!-- benchmarks {part}: begin -->",
+        f"<!-- benchmarks {part}: end -->",
+    )
+    page = PAGE.read_text()
+    between = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
+    assert between.search(page), f"{PAGE} has no markers of {part}"
+    inside = "\n\n".join(texts)
+    PAGE.write_text(between.sub(lambda _: f"{begin}\n{inside}\n{end}", page))
 
 
 def _time(seconds: float) -> str:

@@ -1,26 +1,22 @@
 """How quickly the server answers, in listings of a thousand and of many more nodes.
 
-Each figure is the time from a request on its pipe to the answer, in a process of its
-own; p50 and p99 over many places. Beside each stands its bound, and first what the
-machine takes for a request that asks for nothing.
-
-    python -m benchmarks.server_answers [--nodes 100000]
+Each time is that from a request on its pipe to the answer, by a process of its own. The
+first is what the machine takes for a request that asks for nothing.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
+import math
 import random
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import msgspec
 
@@ -38,42 +34,61 @@ from fxls.listing import (
 )
 from fxls.store import Store
 
+__all__ = ["Answers", "Memory", "answers"]
+
 Json = Any
 
 SOURCE = "import torch\n\n\nclass Net:\n    def forward(self, x):\n        return x\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--nodes", type=int, default=100_000)
-    many: int = parser.parse_args().nodes
+class Answers(NamedTuple):
+    """The times of one kind of request, in seconds."""
+
+    what: str
+    times: list[float]
+    bound: float
+    """What no more than one in a hundred shall take."""
+
+
+class Memory(NamedTuple):
+    """What is resident before and after a long time of work, in MiB."""
+
+    what: str
+    before: float
+    after: float
+
+
+def answers(nodes: int, saves: int) -> Iterator[Answers | Memory]:
+    """In a listing of 1,000 and one of `nodes` nodes; then save a model `saves` times."""
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder)
         (project / "pyproject.toml").touch()
         (project / "net.py").write_text(SOURCE)
         store = Store(project / ".fxls")
-        paths = [store.materialize(_listing(project, n)) for n in (1000, many)]
+        paths = [store.materialize(_listing(project, n)) for n in (1000, nodes)]
         for number in range(1000):
             identity = Identity(f"models.m{number}", f"Model{number}")
             store.materialize(_listing(project, 3, identity))
-        _measure(project, paths[0], paths[1], many)
+        yield from _requests(project, paths[0], paths[1], nodes)
     with tempfile.TemporaryDirectory() as folder:
-        _measure_saves(Path(folder))
+        yield from _saves(Path(folder), saves)
 
 
-def _measure(project: Path, small: Path, large: Path, many: int) -> None:
+def _requests(
+    project: Path, small: Path, large: Path, many: int
+) -> Iterator[Answers | Memory]:
     client = _Client(project)
     try:
         nothing = [client.timed_at("hover", project / "no.py", 1) for _ in range(200)]
-        _say("a request for nothing", nothing, None)
-        _say("hover, 1,000 nodes", _hovers(client, small, 1000, 1000), 5)
+        yield Answers("a request for nothing", nothing, math.inf)
+        yield Answers("hover, 1,000 nodes", _hovers(client, small, 1000, 1000), 0.005)
         began = time.perf_counter()
         client.open(large)
         client.ask("hover", large, 5)
-        _say(
-            f"open and first hover, {many:,} nodes", [time.perf_counter() - began], 1000
-        )
-        _say(f"hover, {many:,} nodes", _hovers(client, large, many, 1000), 15)
+        took = time.perf_counter() - began
+        yield Answers(f"open and first hover, {many:,} nodes", [took], 1)
+        hovers = _hovers(client, large, many, 1000)
+        yield Answers(f"hover, {many:,} nodes", hovers, 0.015)
         lines = random.Random(0).choices(range(many), k=200)
         hints = [
             client.timed(
@@ -81,27 +96,25 @@ def _measure(project: Path, small: Path, large: Path, many: int) -> None:
             )
             for line in lines
         ]
-        _say(f"inlay hints of a screen, {many:,} nodes", hints, 10)
+        yield Answers(f"inlay hints of a screen, {many:,} nodes", hints, 0.010)
         definitions = [client.timed_at("definition", large, line) for line in lines]
-        _say(f"definition, {many:,} nodes", definitions, 15)
+        yield Answers(f"definition, {many:,} nodes", definitions, 0.015)
         client.request("workspace/symbol", {"query": ""})
         symbols = [
             client.timed("workspace/symbol", {"query": f"model{n}"}) for n in range(30)
         ]
-        _say("workspace symbols, 1,000 listings", symbols, 100)
+        yield Answers("workspace symbols, 1,000 listings", symbols, 0.100)
         before = client.memory()
-        for _ in range(10_000):
+        for _ in range(8_000):
             client.ask("hover", project / "no.py", 1)
         for line in itertools.islice(itertools.cycle(lines), 2_000):
             client.ask("hover", small, line % 1000)
-        print(
-            f"{'memory':44}{before:8.0f} MiB, {client.memory():.0f} after 12,000 requests"
-        )
+        yield Memory("10,000 requests", before, client.memory())
     finally:
         client.end()
 
 
-def _measure_saves(project: Path) -> None:
+def _saves(project: Path, count: int) -> Iterator[Answers | Memory]:
     """From the save of a model of a ResNet's size to its listing, by a warm worker."""
     (project / "pyproject.toml").touch()
     path = project / "resnet.py"
@@ -115,13 +128,15 @@ def _measure_saves(project: Path) -> None:
         client.open(path)
         client.traced()
         seconds: list[float] = []
-        for number in range(20):
+        before = client.memory()
+        for number in range(count):
             path.write_text(f"{text}\n# {number}\n")
             began = time.perf_counter()
             client.saved(path)
             client.traced()
             seconds.append(time.perf_counter() - began)
-        _say("save to listing, a ResNet of 16 blocks", seconds, 700)
+        yield Answers("save to listing, a ResNet of 16 blocks", seconds, 0.700)
+        yield Memory(f"{count:,} traces of it", before, client.memory())
     finally:
         client.end()
 
@@ -129,14 +144,6 @@ def _measure_saves(project: Path) -> None:
 def _hovers(client: _Client, path: Path, nodes: int, count: int) -> list[float]:
     chosen = random.Random(0).choices(range(nodes), k=count)
     return [client.timed_at("hover", path, line + 4) for line in chosen]
-
-
-def _say(what: str, seconds: list[float], bound: float | None) -> None:
-    ordered = sorted(seconds)
-    p50 = statistics.median(ordered) * 1e3
-    p99 = ordered[min(int(len(ordered) * 0.99), len(ordered) - 1)] * 1e3
-    limit = "" if bound is None else f"   (bound {bound:g})"
-    print(f"{what:44}{p50:8.2f}{p99:8.2f} ms{limit}", flush=True)
 
 
 def _of(path: Path) -> Json:
@@ -290,7 +297,3 @@ def _seconds(call: Callable[[], object]) -> float:
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None
     return stream
-
-
-if __name__ == "__main__":
-    main()

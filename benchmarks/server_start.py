@@ -1,15 +1,12 @@
 """How long the server takes from the start of its process to its first answer.
 
 Beside it, in turns, a Python that does nothing and one that only imports the types of
-the protocol, without which no server of pygls answers. Wall and CPU time are medians;
-the last column is the ratio to the import, which a busy machine does not change.
-
-    python -m benchmarks.server_start [--runs 15]
+the protocol, without which no server of pygls answers: a busy machine slows all three
+down. Wall and CPU time are medians.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -18,53 +15,49 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO, NamedTuple
 
-SERVE = ("-m", "fxls", "serve")
-IMPORT = ("-c", "import lsprotocol.types")
-NOTHING = ("-c", "")
+__all__ = ["IMPORT", "SERVE", "Start", "starts"]
+
+NOTHING = "python that does nothing"
+IMPORT = "import lsprotocol.types"
+SERVE = "fxls serve, to the answer of initialize"
 
 
-class Cost(NamedTuple):
+class Start(NamedTuple):
+    """What a program cost from its start until it did something."""
+
     wall: float
     cpu: float
     memory: float
     """The most that was resident, in MiB."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=15)
-    runs: int = parser.parse_args().runs
+def starts(runs: int) -> dict[str, Start]:
+    """The medians of each program."""
     programs = {
-        "python": (NOTHING, _wait),
-        "import lsprotocol.types": (IMPORT, _wait),
-        "fxls serve to initialize": (SERVE, _initialize),
+        NOTHING: (("-c", ""), _wait),
+        IMPORT: (("-c", "import lsprotocol.types"), _wait),
+        SERVE: (("-m", "fxls", "serve"), _initialize),
     }
-    costs: dict[str, list[Cost]] = {name: [] for name in programs}
+    costs: dict[str, list[Start]] = {name: [] for name in programs}
     for run in range(runs + 1):
         for name, (arguments, until) in programs.items():
             cost = _cost(arguments, until)
             # The first run fills the caches.
             if run:
                 costs[name].append(cost)
-    medians = {name: _median(found) for name, found in costs.items()}
-    base = medians["import lsprotocol.types"]
-    print(f"{'':28}{'wall ms':>9}{'cpu ms':>9}{'MiB':>7}{'wall x':>8}{'cpu x':>8}")
-    for name, cost in medians.items():
-        print(
-            f"{name:28}{cost.wall * 1e3:9.0f}{cost.cpu * 1e3:9.0f}{cost.memory:7.0f}"
-            f"{cost.wall / base.wall:8.2f}{cost.cpu / base.cpu:8.2f}"
-        )
+    return {name: _median(found) for name, found in costs.items()}
 
 
-def _median(costs: Sequence[Cost]) -> Cost:
-    return Cost(*(statistics.median(column) for column in zip(*costs, strict=True)))
+def _median(costs: Sequence[Start]) -> Start:
+    return Start(*(statistics.median(column) for column in zip(*costs, strict=True)))
 
 
 def _cost(
     arguments: Sequence[str], until: Callable[[subprocess.Popen[bytes]], None]
-) -> Cost:
+) -> Start:
     """What a Python costs from its start until it did something."""
     environment = {**os.environ}
     # Else every start compiles what others read from `__pycache__`.
@@ -78,11 +71,23 @@ def _cost(
     )
     until(process)
     wall = time.perf_counter() - began
+    memory = _most_resident(process.pid)
     # Not `Popen.kill`, which may take the exit status and with it the usage.
     os.kill(process.pid, signal.SIGKILL)
     _, _, usage = os.wait4(process.pid, 0)
     process.returncode = 0
-    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return Start(wall, usage.ru_utime + usage.ru_stime, memory)
+
+
+def _most_resident(process: int) -> float:
+    """In MiB; 0 where the system does not say, or once the process has ended.
+
+    Not what `wait4` says: that counts the parent, as which the process began.
+    """
+    status = Path(f"/proc/{process}/status")
+    lines = status.read_text().split("\n") if status.exists() else []
+    found = [line.split()[1] for line in lines if line.startswith("VmHWM")]
+    return int(found[0]) / 1024 if found else 0
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
@@ -107,7 +112,3 @@ def _initialize(process: subprocess.Popen[bytes]) -> None:
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None
     return stream
-
-
-if __name__ == "__main__":
-    main()
