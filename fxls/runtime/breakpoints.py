@@ -10,6 +10,7 @@ from fxls.listing import Listing
 from fxls.runtime import conditions, pydevd
 from fxls.runtime.frame_view import FrameView
 from fxls.runtime.pydevd import Breakpoint, Debugger
+from fxls.runtime.restored import Restoring
 from fxls.store import Store, StoreError, class_name_of
 
 __all__ = ["Followed", "counterpart"]
@@ -31,6 +32,7 @@ class Followed:
         """What was carried where already; the client may have removed it since."""
         self._refused: set[Breakpoint] = set()
         self._of_names: list[Breakpoint] = []
+        self._restoring = Restoring(store, _say)
 
     def attend(self) -> Debugger | None:
         """The debugger that is connected, made ready when it was not yet."""
@@ -39,11 +41,16 @@ class Followed:
             debugger.adapt(
                 conditions.judge(self._store.owns, debugger.say),
                 self.changed,
-                FrameView(self._read),
+                FrameView(self._read, self._restoring.look),
             )
             for path in self._running():
                 self.materialized(path)
         return debugger
+
+    def look(self, path: Path) -> None:
+        """Say what happened to the file of a listing that runs, and write it again."""
+        if pydevd.connected() is not None:
+            self._restoring.look(path)
 
     def materialized(self, path: Path) -> None:
         """Bind what waits for this listing, and carry over what is on earlier ones."""
@@ -69,7 +76,25 @@ class Followed:
             while self._of_names:
                 debugger.remove(self._of_names.pop())
         for path in self._running():
+            with pydevd.guarded("breakpoints of an edited listing stay as they were"):
+                self._restore(debugger, path)
             self.materialized(path)
+
+    def _restore(self, debugger: Debugger, path: Path) -> None:
+        """Move what was set in a text that was edited to the lines of the listing."""
+        received = [b for b in debugger.received() if _is_same(Path(b.path), path)]
+        restored = self._restoring.look(path) if received else None
+        if restored is None or not restored.moved:
+            return
+        for breakpoint_ in received:
+            line = restored.moved.get(breakpoint_.line)
+            if line is None:
+                debugger.refuse(
+                    breakpoint_,
+                    "the listing, which was edited by hand, has no such line",
+                )
+            else:  # also on the same line: pydevd took it for one of the edited text
+                debugger.move(breakpoint_, line)
 
     def _carry(
         self,
@@ -163,6 +188,13 @@ def _is_free(debugger: Debugger, path: Path, line: int) -> bool:
         one.line == line and _is_same(Path(one.path), path)
         for one in debugger.received()
     )
+
+
+def _say(message: str) -> None:
+    debugger = pydevd.connected()
+    if debugger is not None:
+        with pydevd.guarded("the session does not say what happened to its files"):
+            debugger.say(message)
 
 
 def _named(debugger: Debugger) -> list[Breakpoint]:

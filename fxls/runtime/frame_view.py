@@ -50,8 +50,14 @@ class Freed:
 class FrameView:
     """Answers for the frames of the listings that `read` knows."""
 
-    def __init__(self, read: Callable[[Path], Listing | None]) -> None:
+    def __init__(
+        self,
+        read: Callable[[Path], Listing | None],
+        look: Callable[[Path], object] = lambda _: None,
+    ) -> None:
+        """`look` is called with the path of each listing that is looked at."""
         self._read = read
+        self._look = look
         self._known: dict[str, _Nodes | None] = {}
 
     def shown(self, frame: FrameType, name: str, value: object, text: str) -> str:
@@ -59,6 +65,7 @@ class FrameView:
         nodes = self._nodes(frame)
         if nodes is None or name not in nodes.facts:
             return text
+        self._look(Path(frame.f_code.co_filename))
         freed = nodes.freed(frame, name) if value is None else None
         value_text = text if freed is None else repr(freed)
         return f"{value_text}  ← {nodes.about(name)}"

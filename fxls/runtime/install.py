@@ -22,6 +22,7 @@ from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory
 from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule, on_break_of, rules_of
+from fxls.runtime import pydevd
 from fxls.runtime.breakpoints import Followed
 from fxls.runtime.listing_of import ListingText
 from fxls.runtime.producers import Producers
@@ -68,7 +69,7 @@ def install(
             if keep_values is not None:
                 _installed[0].keep_values(keep_values)
             return root
-        compiler = _Materializer(Store(root))
+        compiler = _Materializer(Store(root, report=_report))
         if keep_values is None:
             keep_values = os.environ.get("FXLS_KEEP_VALUES", "") not in ("", "0")
         compiler.keep_values(keep_values)
@@ -168,6 +169,7 @@ class _Materializer:
             *(store, self._codes, followed.attend, followed.materialized),
             self.watching,
         )
+        self.producers.torch_fx.look = followed.look
 
     def keep_values(self, keep: bool) -> None:  # noqa: FBT001 - its name says it
         """Let the listings made from now on keep their values, or let them go."""
@@ -183,6 +185,8 @@ class _Materializer:
         text = ListingText(module, code.graph, keeps_values=self._keeps_values)
         code.take(text.code.code, text.layout.lines)
         path = self.store.path_of(text.identity.class_name, text.text)
+        if path in self._codes:
+            self._followed.look(path)
         try:
             self._materialize(path, text)
         except StoreError as error:
@@ -251,6 +255,16 @@ def _says_less(listing: Listing, text: ListingText) -> bool:
     return listing.identity != text.identity or (
         text.has_values() and all(facts.value is None for facts in listing.nodes)
     )
+
+
+def _report(trouble: StoreError) -> None:
+    """Say what happened to the store, to the person who debugs, or to the log."""
+    debugger = pydevd.connected()
+    if debugger is None:
+        _log.warning("%s", trouble)
+        return
+    with pydevd.guarded("the session does not say what happened to its files"):
+        debugger.say(str(trouble))
 
 
 def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:

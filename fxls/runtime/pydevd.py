@@ -151,12 +151,20 @@ class Debugger:
         self._tell("new", new, new.line, verified=True)
 
     def remove(self, old: Breakpoint) -> None:
-        """Undo `copy`."""
+        """Let a breakpoint stop nothing any more; the client does not hear of it."""
         api: Any = sys.modules["_pydevd_bundle.pydevd_api"]
         with self._locked():
             api.PyDevdAPI().remove_breakpoint(
                 self._pydb, old.path, old.terms[0], old.id
             )
+
+    def move(self, old: Breakpoint, line: int) -> None:
+        """Let a breakpoint be on another line of its file, and tell the client."""
+        self.remove(old)
+        new = Breakpoint(old.id, old.path, line, old.terms)
+        with self._locked():
+            self._add(new)
+        self._tell("changed", new, line, verified=True)
 
     def refuse(self, breakpoint_: Breakpoint, reason: str) -> None:
         """Tell the client that a breakpoint stops nothing, and why."""

@@ -54,6 +54,8 @@ class TorchFx:
         self._tracing = Tracing()
         self._codes = codes
         self._function_made = made
+        self.look: Callable[[Path], object] = lambda _path: None
+        """Called with the path of a text that runs already, before it is written."""
         self.keeps_values = False
         """Whether values live until a forward returns, and not to their last use."""
 
@@ -144,6 +146,8 @@ class TorchFx:
             # torch.compile finds what is noted of a node by its line.
             module._lineno_map = made.layout.lines(module._lineno_map)
         self._write(module, made)
+        else:
+            self.look(path)
         if path not in self._codes:
             self._codes[path] = code
             explain_errors_in(path, lambda: self._read(path))

@@ -178,7 +178,8 @@ class Session:
         """Ends the program, its children and the adapter."""
         for child in self._children:
             child.close()
-        with contextlib.suppress(RequestFailed, TimedOut, Ended, OSError):
+        # After `hang_up` there is nobody to ask, which is a ValueError.
+        with contextlib.suppress(RequestFailed, TimedOut, Ended, OSError, ValueError):
             self.request("disconnect", {"terminateDebuggee": True}, time_limit=5)
         for event in self.events("process"):
             pid = event.body.get("systemProcessId")
@@ -186,6 +187,17 @@ class Session:
                 # debugpy makes the program the leader of a group of its own.
                 kill_group(pid)
         self._connection.close()
+
+    def hang_up(self) -> None:
+        """Goes away without a word, as a client does that crashes."""
+        self._connection.close()
+
+    def process(self) -> int:
+        """The id of the program's process."""
+        (event,) = self.events("process")
+        pid = event.body["systemProcessId"]
+        assert isinstance(pid, int)
+        return pid
 
     def launch(
         self,
