@@ -5,10 +5,9 @@ Importing this package imports neither torch nor a protocol.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from fxls._version import __version__
+
+TYPE_CHECKING = False  # that of `typing`, whose import takes longer than all of this
 
 if TYPE_CHECKING:
     import os
@@ -102,4 +101,6 @@ def __getattr__(name: str) -> ModuleType:
     """``fxls.listing``, imported when it is first used: a module that can be called."""
     if name != "listing":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - as above
+
     return import_module("fxls.listing")

@@ -6,16 +6,17 @@ import contextlib
 import weakref
 from collections.abc import Generator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from fxls.runtime.untyped import is_compiling
+from fxls.runtime.untyped import fx, is_compiling
 
 __all__ = [
     "Capture",
     "capture_of",
     "capturing",
     "hushed",
+    "is_hushed",
     "note_capture",
     "published_as",
 ]
@@ -34,8 +35,15 @@ class Capture:
 
 
 def note_capture(module: Any, capture: Capture) -> None:
-    """Let the listings of a graph module say this."""
+    """Let the listings of a graph module say this, and those of the graph modules in it,
+    as the branches of ``torch.cond`` are.
+    """
     _captures[module] = capture
+    for path, part in module.named_modules():
+        if path and isinstance(part, fx.GraphModule):
+            stage = f"{capture.stage}, {path}" if capture.stage else path
+            header = (f"It is called by the graph as {path}.",)
+            _captures[part] = replace(capture, stage=stage, header=header)
 
 
 def capture_of(module: Any) -> Capture | None:
@@ -69,6 +77,11 @@ def hushed(*, when: bool = True) -> Generator[None]:
         yield
     finally:
         _hushed.reset(token)
+
+
+def is_hushed() -> bool:
+    """Whether what is made is torch's own business."""
+    return _hushed.get()
 
 
 def published_as(module: Any) -> Capture:

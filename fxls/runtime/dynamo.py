@@ -20,15 +20,16 @@ from typing import Any
 import torch
 
 from fxls.on_import import OnImport
+from fxls.runtime import torch_errors
 from fxls.runtime.cached import Cached, made_from
-from fxls.runtime.captures import Capture, capturing, hushed, note_capture
+from fxls.runtime.captures import Capture, capturing, hushed, is_hushed, note_capture
 from fxls.runtime.error_notes import with_note
 from fxls.runtime.guarded import guarded
 from fxls.runtime.node_by_node import node_by_node
 from fxls.runtime.patches import Patches
 from fxls.runtime.stack_traces import resumed
 from fxls.runtime.torch_errors import note_error
-from fxls.runtime.untyped import compile_id
+from fxls.runtime.untyped import compile_id, fx
 
 __all__ = ["Dynamo"]
 
@@ -52,13 +53,15 @@ class Dynamo:
         publish: _Publish,
         watches: Callable[[], bool] = lambda: False,
         cached: Cached | None = None,
+        root_of: Callable[[Any], tuple[str, str] | None] = lambda _: None,
     ) -> None:
         """`watches` tells whether the values of nodes are wanted, so that they are to be
-        run one by one.
+        run one by one; `root_of` what a graph module was made of.
         """
         self._publish = publish
         self._watches = watches
         self._cached = cached
+        self._root_of = root_of
         self._captured: dict[str, _Captured] = {}
         """By torch's name of the compilation, as ``1/0``."""
         self._frames: dict[tuple[str, str], list[str]] = {}
@@ -69,6 +72,7 @@ class Dynamo:
 
     def put_in(self, patches: Patches) -> None:
         """Make listings from now on, as soon as torch's compiler is imported."""
+        self._when("torch._dynamo.trace_rules", lambda m: _be_skipped(m, patches))
         self._when(
             "torch._dynamo.output_graph", lambda m: self._follow_dynamo(m, patches)
         )
@@ -112,6 +116,8 @@ class Dynamo:
     def _compile(self, original: Any) -> Any:
         @functools.wraps(original)
         def call_user_compiler(output: Any, gm: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_hushed():  # torch.export uses Dynamo on its way
+                return original(output, gm, *args, **kwargs)
             theirs: Capture | None = None
             hush = _is_torchs(output.compiler_fn)
             with guarded("a graph of torch.compile is no listing"):
@@ -179,6 +185,8 @@ class Dynamo:
         if isinstance(owner, torch.nn.Module):
             kind = type(owner)
             root = (kind.__module__, kind.__qualname__)
+            if isinstance(owner, fx.GraphModule):
+                root = self._root_of(owner) or (root[0], kind.__name__)
             self._owners[code.co_filename, function] = root
             return root
         # Behind a graph break `self` is there only if the rest of the function needs it.
@@ -247,6 +255,8 @@ class Dynamo:
         return _nothing
 
 
+_CALLING = torch_errors.__file__
+
 _PASSES = (
     ("_recursive_pre_grad_passes", "pre-grad"),
     ("_recursive_joint_graph_passes", "joint"),
@@ -257,6 +267,11 @@ _inside: ContextVar[bool] = ContextVar("fxls_inside_passes", default=False)
 """Whether passes run already: they call themselves for graphs inside the graph."""
 
 _NUMBER = re.compile(r"\b(0x[0-9a-f]+|\d{9,})\b")
+
+
+def _be_skipped(rules: Any, patches: Patches) -> None:
+    """Let Dynamo begin behind the call of a graph module, as where it is torch's own."""
+    patches.put(rules, "FORCE_SKIP_FILES", {*rules.FORCE_SKIP_FILES, _CALLING})
 
 
 def _module(name: str) -> Any:

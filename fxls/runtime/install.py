@@ -29,7 +29,6 @@ from fxls.runtime.producers import Producers
 from fxls.runtime.rank import launched_as
 from fxls.runtime.tables import source_digest
 from fxls.runtime.torch_fx import TorchFx
-from fxls.runtime.uncaught import show_text_that_ran
 from fxls.runtime.watching import Watching
 from fxls.store import Store, StoreError, is_url, locate
 
@@ -84,7 +83,6 @@ def install(
     compiler.attend()
     # A debugger may come after the last listing, and shows something then.
     tensor_view.listeners.add(compiler.attend)
-    show_text_that_ran()
     return root
 
 

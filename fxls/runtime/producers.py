@@ -13,6 +13,7 @@ from fxls.runtime.dynamo import Dynamo
 from fxls.runtime.exported import Exported
 from fxls.runtime.patches import Patches
 from fxls.runtime.torch_fx import TorchFx
+from fxls.runtime.uncaught import show_text_that_ran
 from fxls.runtime.watching import Watching
 from fxls.store import Store, StoreError, prune_seldom
 
@@ -34,13 +35,15 @@ class Producers:
         self._patches = Patches()
         self.torch_fx = TorchFx(store, codes, attend, materialized, watching.made)
         self.dynamo = Dynamo(
-            self.torch_fx.publish, lambda: bool(watching), Cached(store)
+            *(self.torch_fx.publish, lambda: bool(watching), Cached(store)),
+            self.torch_fx.root,
         )
-        self._exported = Exported()
+        self._exported = Exported(self.torch_fx.root)
 
     def put_in(self) -> None:
         """Hook into everybody."""
         atexit.register(self._prune)
+        show_text_that_ran(self._patches)
         self.torch_fx.put_in(self._patches)
         self.dynamo.put_in(self._patches)
         self._exported.put_in(self._patches)

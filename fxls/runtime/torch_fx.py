@@ -72,6 +72,10 @@ class TorchFx:
         """Write the facts that are not written yet."""
         self._later.finish()
 
+    def root(self, module: Any) -> tuple[str, str] | None:
+        """Module and qualified name of what a graph module was made of."""
+        return published_as(module).root or self._tracing.root(module._graph)
+
     def listing(self, module: Any) -> Listing:
         """The listing of a graph module as its graph is now."""
         code = module._graph.python_code(root_module="self")

@@ -66,6 +66,9 @@ class Tracing:
                 # calls super().trace more than once.
                 return original(tracer, root, *args, **kwargs)
             followed = _Followed(tracer, root, original.__code__)
+            if isinstance(root, fx.GraphModule):
+                of = (type(root).__module__, type(root).__name__)
+                followed.name = self._roots.get(root._graph, of)
             trails[id(tracer)] = followed
             try:
                 graph = original(tracer, root, *args, **kwargs)

@@ -10,13 +10,15 @@ import sys
 import traceback
 from types import TracebackType
 
+from fxls.runtime.patches import Patches
+
 __all__ = ["show_text_that_ran"]
 
 
-def show_text_that_ran() -> None:
+def show_text_that_ran(patches: Patches) -> None:
     """Let uncaught exceptions be printed by `traceback`, unless somebody prints them."""
     if sys.excepthook is sys.__excepthook__ and sys.version_info < (3, 13):
-        sys.excepthook = _print
+        patches.put(sys, "excepthook", _print)
 
 
 def _print(

@@ -31,8 +31,10 @@ fresh_cache: Any = cast("Any", inductor_utils).fresh_cache
 
 pytestmark = [
     pytest.mark.slow,
-    # torch's own: its compilers use names of torch that it means to remove.
-    pytest.mark.filterwarnings("default"),
+    # torch's own, with Inductor: it uses names of torch that it means to remove.
+    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),
+    # Also torch's own, behind a graph break.
+    pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning"),
 ]
 
 
@@ -90,6 +92,16 @@ def test_code_that_eager_runs_is_in_the_file(store: Store) -> None:
     (newest,) = [store.newest(identity) for identity in store.identities()]
     assert newest is not None
     assert path_of(seen[0]) == newest.path
+
+
+def test_a_graph_module_is_compiled_from_its_forward_on(store: Store) -> None:
+    module = cast("Any", torch).fx.symbolic_trace(Net())
+    compiled = torch_compile(module, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(torch.ones(2, 4)), module(torch.ones(2, 4)))
+    assert list(listings_in(store)) == [
+        ("Net", "torch.compile", "graph 0"),
+        ("Net", "torch.fx", ""),
+    ]
 
 
 def test_what_a_users_backend_makes_is_a_listing_of_its_own(store: Store) -> None:

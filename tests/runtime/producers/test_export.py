@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any, cast
 
 import pytest
@@ -16,13 +17,13 @@ from tests.runtime.producers.looking import (
     listings_in,
     sources,
 )
-from tests.runtime.producers.torch_nets import Net
+from tests.runtime.producers.torch_nets import Choosing, Net
 
-export: Any = cast("Any", torch).export.export
+_export: Any = cast("Any", torch).export
+export, save, load = _export.export, _export.save, _export.load
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("default")  # torch's own
 def test_an_exported_program_is_one_listing_with_its_signature(store: Store) -> None:
     program = export(Net(), (torch.ones(2, 4),))
     listing = listing_in(store, program.graph_module)
@@ -54,6 +55,64 @@ def test_an_exported_program_is_one_listing_with_its_signature(store: Store) -> 
     shapes = {f.name: getattr(f.value, "shape", None) for _, f in nodes(listing)}
     assert shapes["linear"] == (2, 4)
     assert shapes["sum_1"] == (2,)
+
+
+@pytest.mark.slow
+# torch's own, where it copies a program.
+@pytest.mark.filterwarnings("ignore:`isinstance.treespec:FutureWarning")
+def test_graphs_on_the_way_to_a_program_are_torchs_own_business(store: Store) -> None:
+    x = torch.ones(2, 4)
+    kinds = {("Net", "torch.export", "")}
+    program = export(Net(), (x,))
+    assert set(listings_in(store)) == kinds
+    lowered = program.run_decompositions()
+    assert set(listings_in(store)) == kinds
+    export(Net(), (x,), strict=True)
+    assert set(listings_in(store)) == kinds
+    file = io.BytesIO()
+    save(program, file)
+    file.seek(0)
+    loaded = load(file)
+    assert set(listings_in(store)) == kinds
+    assert listing_in(store, loaded.graph_module) == listing_in(
+        store, program.graph_module
+    )
+    assert (
+        "torch.ops.aten.addmm.default" in listing_in(store, lowered.graph_module).text
+    )
+
+    module = program.module()
+    assert set(listings_in(store)) == {*kinds, ("Net", "torch.export", "module")}
+    listing = listing_in(store, module)
+    assert "linear_weight = self.linear.weight" in listing.text
+    model = Net()
+    model.load_state_dict(program.state_dict)
+    assert torch.equal(module(x), model(x))
+
+
+@pytest.mark.slow
+def test_a_program_of_a_graph_module_is_called_after_what_was_traced(
+    store: Store,
+) -> None:
+    module = cast("Any", torch).fx.symbolic_trace(Net())
+    export(module, (torch.ones(2, 4),))
+    assert list(listings_in(store)) == [
+        ("Net", "torch.export", ""),
+        ("Net", "torch.fx", ""),
+    ]
+
+
+@pytest.mark.slow
+def test_the_branches_of_a_condition_are_listings(store: Store) -> None:
+    export(Choosing(), (torch.ones(2),))
+    found = listings_in(store)
+    assert list(found) == [
+        ("Choosing", "torch.export", stage)
+        for stage in ("", "false_graph_0", "true_graph_0")
+    ]
+    branch = found["Choosing", "torch.export", "true_graph_0"]
+    assert header(branch) == ["It is called by the graph as true_graph_0."]
+    assert "torch.ops.aten.sin.default" in branch.text
 
 
 def nodes(listing: Listing) -> list[tuple[int, Facts]]:

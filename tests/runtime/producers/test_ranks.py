@@ -10,6 +10,7 @@ from textwrap import dedent
 import pytest
 
 from fxls.store import Store
+from tests.support.lsp_client import started
 
 PROGRAM = """\
 import torch
@@ -64,3 +65,13 @@ def test_a_job_of_four_ranks_writes_one_store(tmp_path: Path) -> None:
     assert sorted(path.name for path in store.root.glob("*.py")) == sorted(
         {path.name for path in paths.values()}
     )
+
+    with started() as server:
+        server.initialize(tmp_path, {"store": str(store.root)})
+        shown = server.request("fxls/identities", {})
+        symbols = server.request("workspace/symbol", {"query": "Deep"})
+        server.end()
+    assert {(one["qualname"], one["rank"]) for one in shown} == set(found)
+    assert {(one["name"], one["containerName"].split()[-1]) for one in symbols} == {
+        ("Deep.forward", str(rank)) for rank in range(4)
+    }

@@ -7,7 +7,6 @@ import inspect
 import logging
 import operator
 import pickle
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -192,60 +191,6 @@ def test_without_a_store_modules_run_from_memory_and_it_is_said_once(
     assert [r.getMessage().partition(": ")[0] for r in caplog.records] == [
         "a graph module of torch.fx runs from memory"
     ]
-
-
-def test_every_attribute_of_torch_is_put_back(tmp_path: Path) -> None:
-    def attributes() -> dict[str, Any]:
-        owners: dict[str, Any] = {
-            "graph_module": fx.graph_module,
-            "GraphModule": fx.GraphModule,
-            "Graph": fx.Graph,
-            "Tracer": fx.Tracer,
-            "TracerBase": fx.proxy.TracerBase,
-            "_symbolic_trace": fx._symbolic_trace,
-        }
-        return {
-            f"{name}.{key}": value
-            for name, owner in owners.items()
-            for key, value in owner.__dict__.items()
-        }
-
-    before = attributes()
-    fxls.install(tmp_path / "one")
-    fxls.install(tmp_path / "one")
-    fxls.install(tmp_path / "other")
-    assert {k for k, v in attributes().items() if v is not before[k]} == {
-        "graph_module._exec_with_source",
-        "GraphModule.recompile",
-        "Graph.__deepcopy__",
-        "Graph.node_copy",
-        "Tracer.trace",
-        "TracerBase.create_node",
-    }
-    fxls.uninstall()
-    after = attributes()
-    assert list(before) == list(after)
-    assert [key for key in before if before[key] is not after[key]] == []
-
-
-@pytest.mark.slow
-def test_a_graph_module_of_1000_nodes_costs_little_more(tmp_path: Path) -> None:
-    graph = added(1000)
-
-    def seconds() -> float:
-        start = time.perf_counter()
-        fx.GraphModule({}, graph)
-        return time.perf_counter() - start
-
-    plain: list[float] = []
-    with_fxls: list[float] = []
-    for _ in range(10):
-        plain.append(min(seconds() for _ in range(3)))
-        fxls.install(tmp_path)
-        graph.lint()
-        with_fxls.append(min(seconds() for _ in range(3)))
-        fxls.uninstall()
-    assert min(with_fxls) <= min(plain) * 1.15 + 0.001
 
 
 def added(count: int) -> Any:

@@ -1,5 +1,7 @@
 """Models that torch's own tools trace, capture and export."""
 
+from typing import Any, cast
+
 import torch
 from torch import nn
 
@@ -28,6 +30,14 @@ class Choosy(nn.Module):
         if x.sum() > 0:
             return torch.relu(x)
         return torch.tanh(x)
+
+
+class Choosing(nn.Module):
+    """With both branches in its graph."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        cond: Any = cast("Any", torch).cond
+        return cond(x.sum() > 0, torch.sin, torch.cos, (x,))
 
 
 def doubled(x: torch.Tensor) -> torch.Tensor:

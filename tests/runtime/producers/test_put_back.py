@@ -1,0 +1,77 @@
+"""`uninstall` leaves torch as `install` found it, whatever was imported in between."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fxls
+
+FOLLOWED = (
+    "torch.fx",
+    "torch.export.exported_program",
+    "torch.export._trace",
+    "torch._export.serde.serialize",
+    "torch._dynamo.output_graph",
+    "torch._dynamo.trace_rules",
+    "torch._dynamo.backends.debugging",
+    "torch._inductor.compile_fx",
+)
+
+PUT = {
+    "torch.fx.graph_module._exec_with_source",
+    "torch.fx.graph_module.GraphModule.recompile",
+    "torch.fx.graph.Graph.__deepcopy__",
+    "torch.fx.graph.Graph.node_copy",
+    "torch.fx._symbolic_trace.Tracer.trace",
+    "torch.fx.proxy.TracerBase.create_node",
+    "torch.export.exported_program.ExportedProgram.__init__",
+    "torch.export.exported_program.ExportedProgram.module",
+    "torch.export.exported_program.ExportedProgram.run_decompositions",
+    "torch.export._trace._export",
+    "torch._export.serde.serialize.ExportedProgramDeserializer.deserialize",
+    "torch._dynamo.output_graph.OutputGraph.call_user_compiler",
+    "torch._dynamo.trace_rules.FORCE_SKIP_FILES",
+    "torch._dynamo.backends.debugging.boxed_nop",
+    "torch._inductor.compile_fx._compile_fx_inner",
+    "torch._inductor.compile_fx._recursive_pre_grad_passes",
+    "torch._inductor.compile_fx._recursive_joint_graph_passes",
+    "torch._inductor.compile_fx._recursive_post_grad_passes",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
+def test_every_attribute_is_put_back(tmp_path: Path) -> None:
+    for name in FOLLOWED:
+        importlib.import_module(name)
+    before, finders, hooks = attributes(), list(sys.meta_path), sys.excepthook
+    fxls.install(tmp_path / "one")
+    fxls.install(tmp_path / "one")
+    fxls.install(tmp_path / "other")
+    now = attributes()
+    assert list(before) == list(now)
+    assert {key for key, value in now.items() if value is not before[key]} == PUT
+    fxls.uninstall()
+    after = attributes()
+    assert list(before) == list(after)
+    assert [key for key in before if before[key] is not after[key]] == []
+    assert (list(sys.meta_path), sys.excepthook) == (finders, hooks)
+
+
+def attributes() -> dict[str, Any]:
+    """What every module of torch's has that fxls may know, and every class in it."""
+    found: dict[str, Any] = {}
+    for name, module in list(sys.modules.items()):
+        if name.startswith(FOLLOWED):
+            for key, value in vars(module).items():
+                found[f"{name}.{key}"] = value
+                if inspect.isclass(value) and value.__module__ == name:
+                    for member, of in vars(value).items():
+                        found[f"{name}.{key}.{member}"] = of
+    return {key: value for key, value in found.items() if not key.endswith("_cache")}
