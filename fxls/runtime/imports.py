@@ -21,16 +21,14 @@ from fxls.runtime.modules import importable_name
 __all__ = ["import_lines"]
 
 _STANDARD = frozenset(name for name, _ in STANDARD_GLOBALS)
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def import_lines(code: str, values: Mapping[str, Any]) -> list[str]:
     """Statements that bind the names of `values` that stand in `code`."""
-    words = set(_WORD.findall(code))
     executed: dict[str, None] = {}
     declared: dict[str, None] = {}
     for name, value in values.items():
-        if name in words and getattr(builtins, name, None) is not value:
+        if _stands(name, code) and getattr(builtins, name, None) is not value:
             line, module = _binding(name, value)
             if line and _is_safe(module):
                 executed[line] = None
@@ -41,6 +39,11 @@ def import_lines(code: str, values: Mapping[str, Any]) -> list[str]:
         lines += ["", "TYPE_CHECKING = False", "if TYPE_CHECKING:"]
         lines += [f"    {line}" for line in sorted(declared, key=_order)]
     return lines
+
+
+def _stands(name: str, code: str) -> bool:
+    """Whether a name is a word of `code`; most are not even a part of it."""
+    return name in code and re.search(rf"\b{re.escape(name)}\b", code) is not None
 
 
 def _binding(name: str, value: Any) -> tuple[str, str]:
