@@ -146,12 +146,12 @@ class TorchFx:
         code = self._codes.get(path)
         if code is None:
             code = made.layout.compiled(str(path))
+        else:
+            self.look(path)
         if made.layout.is_divided:
             # torch.compile finds what is noted of a node by its line.
             module._lineno_map = made.layout.lines(module._lineno_map)
         self._write(module, made)
-        else:
-            self.look(path)
         if path not in self._codes:
             self._codes[path] = code
             explain_errors_in(path, lambda: self._read(path))
