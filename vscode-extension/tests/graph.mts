@@ -127,6 +127,44 @@ await story('graph', 'resnet.py', async (page, done) => {
   await shot(page, 'picture-dark');
 });
 
+await story('large', 'deep.py', async (page, done) => {
+  await row(page, 'class Deep').click();
+  await lens(page, 'Show generated code').click();
+  await page.locator('.tab.active', { hasText: 'Deep_' }).waitFor();
+
+  done('ten thousand nodes are a picture in groups');
+  await command(page, 'fxls: Show Graph Picture');
+  const picture = pageOf(page, 0);
+  await picture.locator('#legend', { hasText: 'call_function' }).waitFor();
+  await picture.locator('#work').waitFor({ state: 'hidden' });
+
+  done('any of them is found');
+  await picture.locator('#search').fill('add_7777');
+  await picture.locator('#search').press('Enter');
+  await picture.locator('#chosen', { hasText: 'add_7777 · call_function' }).waitFor();
+
+  done('all of them are opened while the page goes on');
+  await picture.locator('button', { hasText: 'Expand' }).click();
+  await picture.locator('#work', { hasText: 'Laying out' }).waitFor();
+  await picture.locator('#search').fill('add_5');
+  await picture.locator('#found', { hasText: '0 of 1111' }).waitFor();
+  await picture.locator('#work').waitFor({ state: 'hidden', timeout: 300_000 });
+  await picture.locator('button', { hasText: 'Fit' }).click();
+  await shot(page, 'picture-large');
+
+  done('the table has all of them, and scrolls to the last');
+  await row(page, 'def forward').click();
+  await command(page, 'fxls: Show Graph Table');
+  const table = pageOf(page, 1);
+  await table.locator('#found', { hasText: '10000 nodes' }).waitFor();
+  await table.locator('#columns button', { hasText: '#' }).click();
+  await table.locator('.row', { hasText: 'output' }).first().waitFor();
+  await table.locator('#rows').focus();
+  await page.keyboard.press('End');
+  await table.locator('.row', { hasText: 'placeholder' }).waitFor();
+  await shot(page, 'table-large');
+});
+
 /** Puts the cursor at the start of a line, which may be wider than the editor. */
 async function start(line: Locator): Promise<void> {
   await line.click({ position: { x: 40, y: 8 } });
