@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { address, inBrowser, PROJECT, remote, SERVER, SHOTS } from './browser.mts';
-import { item, lens, row } from './window.mts';
+import { item, lens, row, word } from './window.mts';
 
 await inBrowser(async (page) => {
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(180_000);
   let step = 'two windows on one folder both show what is generated';
   const done = (next: string) => {
     console.log(`ok    ${step}`);
@@ -14,19 +14,19 @@ await inBrowser(async (page) => {
   };
   try {
     const other = await page.context().newPage();
-    other.setDefaultTimeout(60_000);
+    other.setDefaultTimeout(180_000);
     const net = address([['openFile', remote(`${PROJECT}/net.py`)]]);
     await Promise.all([page.goto(net), other.goto(net)]);
     for (const window of [page, other]) {
       await window.bringToFront();
       await lens(window, 'Show generated code').click();
-      await row(window, 'linear = self.linear(x)').waitFor();
+      await row(window, '= torch.relu(linear)').waitFor();
     }
 
     done('when one is closed, the other one goes on');
     await page.bringToFront();
     await other.close();
-    await row(page, 'relu = torch.relu').click();
+    await word(row(page, '= relu + x'), 'add').click();
     await page.keyboard.press('F12');
     await page
       .locator('.editor-group-container.active', { hasText: 'class Net' })
