@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -47,22 +47,27 @@ class Gradients:
         self._on_break = on_break
         self._thread = threading.local()
         self._leaves: dict[int, tuple[weakref.ref[torch.Tensor], _Latest]] = {}
+        self._modules: weakref.WeakKeyDictionary[Any, list[_Latest]] = (
+            weakref.WeakKeyDictionary()
+        )
         self._hooks: list[Any] = []
         self._found: set[str] = set()
         self._is_over = False
 
-    def begin(self) -> None:
-        """Let the values from now on be those of another run."""
-        self._thread.run = _Run()
+    def begin(self, module: Any) -> None:
+        """Let the values from now on be those of another run of a module's code."""
+        self._thread.run = run = _Run()
+        for latest in self._parameters_of(module):
+            latest.set(run, latest.name)
 
     def watch(self, name: str, value: torch.Tensor) -> None:
         """Look at the gradient of a node's value, when there will be one."""
         if is_recording():
             return
         run: _Run | None = getattr(self._thread, "run", None)
-        if run is None:
-            return  # the run began before anybody watched
-        if not value.requires_grad or not torch.is_grad_enabled():
+        if run is None or not torch.is_grad_enabled():
+            return  # nobody watched when the run began, or it has no backward
+        if not value.requires_grad:
             run.values[name] = value.detach()
             return
         if run.has(value):
@@ -90,6 +95,49 @@ class Gradients:
         self._is_over = True
         while self._hooks:
             self._hooks.pop().remove()
+
+    def _parameters_of(self, module: Any) -> Sequence[_Latest]:
+        """What stands for the parameters of the submodules that are called."""
+        known = self._modules.get(module)
+        if known is None:
+            known = self._modules[module] = []
+            with guarded("the gradients of parameters are not watched"):
+                for name, statement in self._code.statements.items():
+                    if statement.module:
+                        part = module.get_submodule(statement.module)
+                        if not hasattr(part, "graph"):  # that has a listing of its own
+                            self._hook_parameters(name, statement.module, part, known)
+        return known
+
+    def _hook_parameters(
+        self, node: str, path: str, part: Any, known: list[_Latest]
+    ) -> None:
+        for name, parameter in part.named_parameters(path):
+            if parameter.requires_grad and id(parameter) not in self._leaves:
+                latest = _Latest(_Run(), node)
+                known.append(latest)
+                self._leaves[id(parameter)] = (weakref.ref(parameter), latest)
+                self._hooks.append(
+                    _on_gradient(parameter, self._of_parameter(latest, name))
+                )
+
+    def _of_parameter(
+        self, latest: _Latest, name: str
+    ) -> Callable[[torch.Tensor], None]:
+        def arrived(gradient: torch.Tensor) -> None:
+            run = latest.run()
+            if self._is_over or run is None or is_finite(gradient):
+                return
+            error = None
+            with guarded("a gradient cannot be judged"):
+                said = not_finite(Rule.GRAD_NAN, gradient)
+                if said is not None and not self._is_bad(run, latest.name):
+                    run.came(name, gradient)
+                    error = self._find(run, name, (latest.name,), said)
+            if error is not None:
+                raise error
+
+        return arrived
 
     def _arrived_at(self, latest: _Latest, gradient: torch.Tensor) -> None:
         run = latest.run()
@@ -150,7 +198,7 @@ class Gradients:
         outputs = {node: values[node]} if node in values else {}
         for one in (node, name):
             if one in run.arrived and (gradient := run.arrived[one]) is not None:
-                outputs[f"grad_{one}"] = gradient
+                outputs[f"grad_{one.replace('.', '_')}"] = gradient
         finding = Finding(
             Rule.GRAD_NAN,
             *(self._path, node, statement.line, said, inputs, outputs, more),

@@ -17,7 +17,7 @@ __all__ = ["BROKEN", "CHECK", "Instrumented", "Statement", "instrumented"]
 CHECK = "__fxls_check__"
 """Called with the name of a node and its value; true to have `BROKEN` raised.
 
-A call with an empty name comes first in each run of a function."""
+A call with an empty name comes first in each run of a function, with its `self`."""
 
 BROKEN = "__fxls_broken__"
 """Called for the exception that is to be raised."""
@@ -33,6 +33,8 @@ class Statement:
     """The names of other nodes that it uses."""
     casts: bool = False
     """Whether it says itself which dtype the value shall have."""
+    module: str | None = None
+    """The path of the submodule that it calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def _instrument(function: ast.FunctionDef) -> dict[str, Statement]:
                 statements[name] = _statement(statement, bound)
                 body.append(_call(statement.lineno, name, name))
         part.body = body
-    function.body.insert(0, _call(function.lineno, "", None))
+    function.body.insert(0, _call(function.lineno, "", _first(function)))
     return statements
 
 
@@ -131,7 +133,25 @@ def _statement(statement: ast.stmt, bound: set[str]) -> Statement:
             reads[at.id] = None
         elif isinstance(at, ast.Call):
             casts = casts or _is_cast(at)
-    return Statement(statement.lineno, tuple(reads), casts)
+    module = _path(value.func) if isinstance(value, ast.Call) else None
+    return Statement(statement.lineno, tuple(reads), casts, module)
+
+
+def _path(called: ast.expr) -> str | None:
+    """``a.0`` of ``getattr(self.a, "0")``; None for what is no part of `self`."""
+    match called:
+        case ast.Name(id="self"):
+            return ""
+        case (
+            ast.Attribute(value=owner, attr=name)
+            | ast.Call(
+                func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=name)]
+            )
+        ):
+            path = _path(owner)
+            return None if path is None else f"{path}.{name}".removeprefix(".")
+        case _:
+            return None
 
 
 def _is_cast(call: ast.Call) -> bool:
@@ -142,9 +162,14 @@ def _is_cast(call: ast.Call) -> bool:
 _CASTS = {"bfloat16", "double", "float", "half", "to", "type", "type_as", "_to_copy"}
 
 
-def _call(line: int, name: str, value: str | None) -> ast.stmt:
+def _first(function: ast.FunctionDef) -> str:
+    """The name of the first parameter, which is the module."""
+    return [*function.args.posonlyargs, *function.args.args][0].arg
+
+
+def _call(line: int, name: str, value: str) -> ast.stmt:
     """``if CHECK(name, value): raise BROKEN()``."""
-    given = ast.Constant(None) if value is None else ast.Name(value, ast.Load())
+    given = ast.Name(value, ast.Load())
     test = ast.Call(ast.Name(CHECK, ast.Load()), [ast.Constant(name), given], [])
     error = ast.Call(ast.Name(BROKEN, ast.Load()), [], [])
     made = ast.If(test, [ast.Raise(error, None)], [])

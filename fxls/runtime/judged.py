@@ -30,7 +30,7 @@ def is_finite(value: Any) -> bool:
     if value.layout is not torch.strided or value.is_meta or is_recording():
         return False
     # What is NaN or infinite makes the sum so; a sum may also be too large to hold.
-    total = value.detach().sum().item()
+    total = (value.detach() if value.requires_grad else value).sum().item()
     return total - total == 0
 
 

@@ -83,7 +83,7 @@ class Watched:
             if not name:
                 run.begin()
                 if gradients is not None:
-                    gradients.begin()
+                    gradients.begin(value)
                 return False
             if gradients is not None and isinstance(value, torch.Tensor):
                 gradients.watch(name, value)

@@ -69,6 +69,36 @@ COMPILED = """\
     """
 
 
+LONG = """\
+    import torch
+    import fxls
+
+
+    class Long(torch.nn.Module):
+        def __init__(self, planted):
+            super().__init__()
+            self.planted = planted
+
+        def forward(self, x):
+            for i in range(10_000):
+                if i == 6_789:
+                    x = self.planted(x - 1)
+                x = x + 0
+            return x
+
+
+    def flat(x):
+        return torch.sqrt(x * 0)
+
+
+    fxls.install()
+    torch.fx.symbolic_trace(Long(torch.log))(torch.zeros(1))
+    gm = torch.fx.symbolic_trace(Long(flat))
+    gm(torch.zeros(1, requires_grad=True)).backward()
+    print("ran")
+    """
+
+
 @pytest.fixture
 def nets(project: Project) -> Project:
     project.write({"net.py": NET, "forward.py": FORWARD, "backward.py": BACKWARD})
@@ -208,3 +238,16 @@ def test_fxls_run_knows_its_rules(nets: Project) -> None:
             " nan, inf, shape, dtype-change, grad-nan"
         ),
     ]
+
+
+@pytest.mark.parametrize("rule", ["nan", "grad-nan"])
+def test_it_stops_at_the_planted_node_of_ten_thousand(nets: Project, rule: str) -> None:
+    nets.write({"long.py": LONG})
+    with Debugged(nets) as debugged:
+        debugged.launch("long.py", env={"FXLS_BREAK_ON": rule})
+        assert debugged.stopped() == ("Long:log" if rule == "nan" else "Long:mul")
+        shown = debugged.session.locals()
+        assert ("sub" if rule == "nan" else "grad_sub") in shown
+        top = debugged.session.top()
+        assert top.name.startswith("section_" if rule == "nan" else "backward of mul")
+        assert debugged.finish() == "ran\n"

@@ -66,6 +66,26 @@ class Scaled(nn.Module):
         return (torch.sqrt(self.scale) * x).sum()
 
 
+class Scale(nn.Module):
+    """Its parameter has a gradient that is NaN at 0, and its input has none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = nn.Parameter(torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.sqrt(self.factor * 0) + self.factor
+
+
+class Layers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(2, 2), Scale())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x).sum()
+
+
 class Long(nn.Module):
     """A row of nodes of which one makes NaN of what is below 0."""
 

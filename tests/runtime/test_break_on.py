@@ -222,6 +222,26 @@ def test_the_gradient_of_a_parameter_is_watched_in_every_run(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("kind", [engine, fx])
+def test_the_gradient_of_a_parameter_inside_of_a_module(
+    store: Store, capfd: pytest.CaptureFixture[str], kind: Any
+) -> None:
+    class Keeping(kind.Tracer):
+        def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+            return not isinstance(m, nn.Sequential)
+
+    gm = kind.GraphModule(net := nets.Layers(), Keeping().trace(net))
+    fxls.break_on("grad-nan")
+    for _ in range(2):
+        gm(torch.ones(2)).backward()
+    assert summaries(capfd) == [
+        (
+            "layers_1: its backward makes a gradient of layers.1.factor, of which"
+            " 2 of 2 are NaN"
+        )
+    ]
+
+
 def test_without_a_rule_the_code_is_that_of_the_text(store: Store) -> None:
     for trace in (engine.symbolic_trace, fx.symbolic_trace):
         gm: Any = trace(nets.Rooted())
