@@ -278,8 +278,10 @@ class Library:
 
     def _rows(self, store: Store, identity: Identity) -> Iterator[RevisionRow]:
         for revision in reversed(store.revisions(identity)[-_LATEST:]):
-            document = self._revision(store, revision)
-            nodes = len(document.listing.nodes) if document else None
+            nodes = revision.nodes
+            if nodes is None:
+                document = self._revision(store, revision)
+                nodes = len(document.listing.nodes) if document else None
             path = str(revision.path)
             yield RevisionRow(path, revision.time, revision.entry, nodes)
 
@@ -295,8 +297,19 @@ class Library:
         if known is None or known.listing is not listing:
             known = Document(path, listing)
         self._documents[path] = known
-        while len(self._documents) > _KEPT:
-            del self._documents[next(iter(self._documents))]
+        about = (listing.identity, listing.entry)
+        same = [
+            path
+            for path, one in self._documents.items()
+            if (one.listing.identity, one.listing.entry) == about
+        ]
+        for path in same[:-_KEPT_REVISIONS]:
+            del self._documents[path]
+        nodes = sum(len(one.listing.nodes) for one in self._documents.values())
+        for path in list(self._documents)[:-1]:
+            if len(self._documents) <= _KEPT and nodes <= _NODES:
+                break
+            nodes -= len(self._documents.pop(path).listing.nodes)
         return known
 
     def _changed(self, document: Document) -> tuple[str, ...]:
@@ -335,8 +348,11 @@ def _warn(trouble: Exception) -> None:
 
 _log = logging.getLogger(__name__)
 
-_KEPT = 64
-"""Documents whose tables stay in memory."""
+_KEPT, _NODES = 64, 1_000_000
+"""Documents whose tables stay in memory, and how many nodes these may have."""
+
+_KEPT_REVISIONS = 8
+"""So many of one identity and entry stay."""
 
 
 def _is_whole(path: str) -> bool:

@@ -126,6 +126,20 @@ class ListingProtocol(LanguageServerProtocol):
                 return
         super()._send_response(msg_id, result, error)
 
+    def _execute_handler(
+        self,
+        msg_id: _Number,
+        handler: Any,
+        callback: Any,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        # pygls keeps what became of each notification for as long as it runs.
+        super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
+
     def _handle_cancel_notification(self, msg_id: _Number) -> None:
         super()._handle_cancel_notification(msg_id)
         if self.on_cancel is not None:

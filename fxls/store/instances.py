@@ -26,6 +26,9 @@ _AGAIN = "Run your program or `fxls trace` again to write it again"
 _BOUND = 32 << 20
 """How many bytes of sidecars stay decoded in memory; the last one always does."""
 
+_REVISIONS = 8
+"""So many of one identity and entry do: a model that is edited all day has thousands."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -180,16 +183,33 @@ class Instances:
         return kept.listing
 
     def _keep(self, facts: Path, kept: _Kept) -> None:
-        self._kept.pop(facts, None)
+        is_known = self._kept.pop(facts, None) is kept
         self._kept[facts] = kept
+        if is_known:
+            return
+        for earlier in self._revisions(kept.listing)[:-_REVISIONS]:
+            self._drop(earlier)
         # Lists, because another thread may be reading too.
         spare = sum(kept.signature.size for kept in list(self._kept.values())) - _BOUND
         for oldest in list(self._kept)[:-1]:
             if spare <= 0:
                 break
-            if dropped := self._kept.pop(oldest, None):
-                spare -= dropped.signature.size
-                self._texts.pop(oldest.parent.name + ".py", None)
+            spare -= self._drop(oldest)
+
+    def _revisions(self, listing: Listing) -> list[Path]:
+        """What is kept of an identity and entry, the latest last."""
+        about = (listing.identity, listing.entry)
+        return [
+            facts
+            for facts, kept in list(self._kept.items())
+            if (kept.listing.identity, kept.listing.entry) == about
+        ]
+
+    def _drop(self, facts: Path) -> int:
+        """Let go of a listing; returns the bytes of its sidecar."""
+        dropped = self._kept.pop(facts, None)
+        self._texts.pop(facts.parent.name + ".py", None)
+        return dropped.signature.size if dropped else 0
 
 
 def _decoded(path: Path, text: str, data: bytes) -> Listing:
