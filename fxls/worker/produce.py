@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import logging
+from collections.abc import Generator
+
 import msgspec
 
 from fxls.entry import Entry, Producer
@@ -40,7 +45,8 @@ def others_advice(model: Model, entry: Entry) -> str | None:
     if model.inputs is None:
         return None
     for producer, what in _OTHERS:
-        found = guarded(lambda p=producer: listings_by(p, model, entry))
+        with _silence():
+            found = guarded(lambda p=producer: listings_by(p, model, entry))
         if not isinstance(found, Raised):
             count = f" in {len(found)} graphs" if len(found) > 1 else ""
             return (
@@ -48,6 +54,21 @@ def others_advice(model: Model, entry: Entry) -> str | None:
                 f" `# fxls[{producer.value}]: {entry.expression}`."
             )
     return None
+
+
+@contextlib.contextmanager
+def _silence() -> Generator[None]:
+    """Nobody asked for what is tried here, and torch says much when it fails."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            yield
+    finally:
+        logging.disable(before)
 
 
 _OTHERS = ((Producer.EXPORT, "torch.export"), (Producer.COMPILE, "torch.compile"))

@@ -80,6 +80,8 @@ def test_a_failure_says_who_does_better(
     assert isinstance(failed, Failed)
     assert failed.failure.advice is not None
     assert failed.failure.advice.endswith(advice.format(expression))
+    printed = "".join(text for about, text in worker.printed if about is not None)
+    assert printed == "", "torch explains why export fails, which nobody asked for"
 
 
 @pytest.mark.parametrize("producer", [Producer.EXPORT, Producer.COMPILE])
