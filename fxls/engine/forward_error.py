@@ -19,6 +19,7 @@ import torch
 from fxls.attempt import Raised, attempt
 from fxls.engine import origin
 from fxls.engine.errors import TraceError
+from fxls.rules import BrokenRule
 
 if TYPE_CHECKING:
     from fxls.engine.compile import ForwardCode
@@ -49,8 +50,8 @@ def report(
     if tb.tb_next is not None and _is_part(tb.tb_next, function):
         tb = tb.tb_next  # a part of the forward that is a function of its own
     node = code.node_at(function, tb.tb_lineno)
-    # What cannot be traced says where it is in the source itself.
-    if node is not None and not isinstance(error, TraceError):
+    # What cannot be traced, and what breaks a rule, says where it is itself.
+    if node is not None and not isinstance(error, TraceError | BrokenRule):
         error.add_note("\n".join(_note(node, name, tb)))
     if aloud and tb.tb_next is None:
         _say(tb)

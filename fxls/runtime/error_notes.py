@@ -12,6 +12,7 @@ from types import FrameType, TracebackType
 
 from fxls.engine.forward_error import described, quoted
 from fxls.listing import Facts, Listing
+from fxls.rules import BrokenRule
 
 __all__ = ["note_on", "with_note"]
 
@@ -24,6 +25,8 @@ _INPUTS = 8
 
 def note_on(error: Exception, read: Read) -> None:
     """Note on an error which node raised it: that of the outermost listing."""
+    if isinstance(error, BrokenRule):
+        return  # it says so itself
     tb = error.__traceback__
     while tb is not None:
         listing = read(tb.tb_frame.f_code.co_filename)

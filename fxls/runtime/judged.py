@@ -29,8 +29,13 @@ def is_finite(value: Any) -> bool:
         return True
     if value.layout is not torch.strided or value.is_meta or is_recording():
         return False
+    if value.is_cuda and torch.cuda.is_current_stream_capturing():
+        return True  # nobody may look, and there is no value yet
     # What is NaN or infinite makes the sum so; a sum may also be too large to hold.
-    total = (value.detach() if value.requires_grad else value).sum().item()
+    try:
+        total = (value.detach() if value.requires_grad else value).sum().item()
+    except NotImplementedError:
+        return False  # there is no arithmetic for numbers of eight bits
     return total - total == 0
 
 
@@ -56,6 +61,7 @@ def not_finite(rule: Rule, value: Any) -> str | None:
     if not (value.is_floating_point() or value.is_complex()) or not is_plain(value):
         return None
     with unseen():
+        value = value.float() if value.itemsize == 1 else value
         found = value.isinf() if rule is Rule.INF else value.isnan()
         count = int(found.sum())
     what = "infinite" if rule is Rule.INF else "NaN"

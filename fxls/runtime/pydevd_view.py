@@ -43,12 +43,9 @@ def say_more(view: View) -> None:
         shown = own(self, fmt, context, **more)
         name = self.name
         # A part of a value has another name than the expression that it is evaluated by.
-        if (
-            self.frame is not None
-            and name == self.evaluate_name
-            and context not in _RAW
-        ):
-            shown["value"] = view.shown(self.frame, name, self.value, shown["value"])
+        frame = getattr(self, "frame", None)
+        if frame is not None and name == self.evaluate_name and context not in _RAW:
+            shown["value"] = view.shown(frame, name, self.value, shown["value"])
         return shown
 
     variable.get_var_data = get_var_data

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from fxls.listing import Listing
+from fxls.rules import BrokenRule
 from fxls.runtime.error_notes import note_on
 from fxls.runtime.guarded import guarded
 from fxls.runtime.untyped import fx
@@ -52,7 +53,8 @@ class _Explained(_Wrapped):
         try:
             return call(*args, **kwargs)
         except Exception as error:
-            _show(error)
+            if not isinstance(error, BrokenRule):
+                _show(error)
             note_error(error)
             raise
 

@@ -59,6 +59,7 @@ def test_raising_is_on_the_line_of_the_node(store: Store, trace: Trace) -> None:
     fxls.break_on("nan", on_break="raise")
     with pytest.raises(BrokenRule, match=r"^nan: node sqrt of Rooted, ") as raised:
         gm(torch.tensor([-1.0]))
+    assert not hasattr(raised.value, "__notes__")
     last = traceback.extract_tb(raised.value.__traceback__)[-1]
     assert (last.filename, last.name) == (gm.forward.__code__.co_filename, "forward")
     assert (last.line or "").startswith("sqrt = torch.sqrt(x)")
@@ -76,6 +77,10 @@ RULES: dict[str, tuple[str, nn.Module, torch.Tensor, list[str]]] = {
     "several rules at once": (
         *("nan,inf", nets.Inverse(), torch.tensor([1.0, 0.0])),
         ["reciprocal: 1 of 2 is infinite", "mul: 1 of 2 is NaN"],
+    ),
+    "numbers of eight bits": (
+        *("nan", nets.Eighth(), torch.tensor([torch.nan])),
+        ["x: 1 of 1 is NaN"],
     ),
     "what is changed in place": (
         *("nan", nets.InPlace(), torch.tensor([-1.0])),
