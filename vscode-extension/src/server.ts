@@ -11,6 +11,7 @@ import {
 } from 'vscode-languageclient/node';
 import { complaint } from './complaint.ts';
 import { isListing, showListing } from './listings.ts';
+import { projectFolder } from './project.ts';
 import { EXPERIMENTAL, serverStatus, TABLE } from './protocol.ts';
 import { findPython, type Interpreter } from './python.ts';
 import type { Action, Status } from './status.ts';
@@ -84,7 +85,7 @@ export class Server implements vscode.Disposable {
       return;
     }
     this.#busy('fxls is starting.');
-    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    const folder = await projectFolder();
     const python = await findPython(folder, this.#version);
     await setContext('missing', python.kind === 'incomplete');
     this.#interpreter = 'interpreter' in python ? python.interpreter : undefined;

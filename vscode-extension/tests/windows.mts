@@ -1,9 +1,14 @@
 // Two windows on one folder, and one on none.
 
 import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { address, inBrowser, PROJECT, remote, SERVER, SHOTS } from './browser.mts';
-import { item, lens, row, word } from './window.mts';
+import { lens, row, word } from './window.mts';
+
+const end = promisify(execFile);
+const LIMIT = { timeout: 180_000 };
 
 await inBrowser(async (page) => {
   page.setDefaultTimeout(180_000);
@@ -32,17 +37,43 @@ await inBrowser(async (page) => {
       .locator('.editor-group-container.active', { hasText: 'class Net' })
       .waitFor();
 
-    done('a window without a folder works with the file that is open');
+    done('nothing is left running when the last window is closed');
+    const running = processes();
+    assert.notEqual(running.length, 0);
+    const last = await page.context().newPage();
+    await page.close();
+    // tail ends when the process does.
+    const ends = running.map((pid) =>
+      end('tail', ['--pid', pid, '-f', '/dev/null'], LIMIT),
+    );
+    await Promise.all(ends);
+
+    done('a window without a folder works with the project of the file');
+    last.setDefaultTimeout(180_000);
     const files = JSON.stringify([['openFile', remote(`${PROJECT}/net.py`)]]);
-    await page.goto(`${SERVER}/?ew=true&payload=${encodeURIComponent(files)}`);
-    await row(page, 'class Net').waitFor();
-    await item(page).waitFor();
-    assert.match((await item(page).getAttribute('aria-label')) ?? '', /^fxls/);
-    await page.screenshot({ path: join(SHOTS, 'no-folder.png') });
+    await last.goto(`${SERVER}/?ew=true&payload=${encodeURIComponent(files)}`);
+    await row(last, 'class Net').waitFor();
+    await lens(last, 'Show generated code').click();
+    await row(last, '= torch.relu(linear)').waitFor();
+    await last.screenshot({ path: join(SHOTS, 'no-folder.png') });
     done('');
   } catch (error) {
     process.exitCode = 1;
     console.log(`FAIL  ${step}: ${String(error)}`);
-    await page.screenshot({ path: join(SHOTS, 'failed-windows.png') });
+    if (!page.isClosed()) {
+      await page.screenshot({ path: join(SHOTS, 'failed-windows.png') });
+    }
   }
 });
+
+/** The servers of this project, and what they have started. */
+function processes(): string[] {
+  const table = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' });
+  const rows = table.split('\n').map((line) => line.trim().split(/\s+/));
+  const servers = rows
+    .filter((row) => row.includes('serve') && row[2]?.startsWith(PROJECT))
+    .map(([pid]) => pid);
+  return rows
+    .filter(([pid, parent]) => servers.includes(pid) || servers.includes(parent))
+    .flatMap(([pid]) => pid ?? []);
+}

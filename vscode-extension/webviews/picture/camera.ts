@@ -84,7 +84,7 @@ export class Camera {
   }
 }
 
-const SMALLEST = 0.002;
+const SMALLEST = 0.0005;
 const LARGEST = 4;
 const AROUND = 16;
 /** Text is drawn small below this. */
