@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -27,7 +28,8 @@ def importable_name(module: str) -> str:
     give the same listing.
     """
     if module not in _MAIN:
-        return module
+        # In a package of torch.package, with a number that is another in each process.
+        return _IN_PACKAGE.sub("", module)
     main: ModuleType | None = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name not in _MAIN:
@@ -35,6 +37,8 @@ def importable_name(module: str) -> str:
     path = getattr(main, "__file__", None)
     return name_of_file(str(Path(path).absolute())) if path else module
 
+
+_IN_PACKAGE = re.compile(r"^<torch_package_\d+>\.")
 
 _MAIN = ("__main__", "__mp_main__")
 """What the program is called, and what a process calls it that `multiprocessing` spawned."""
