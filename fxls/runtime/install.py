@@ -11,10 +11,12 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
+
+from msgspec.structs import replace
 
 from fxls import tensor_view
 from fxls.engine import compile as engine_compile
@@ -186,7 +188,7 @@ class _Materializer:
         if path in self._codes:
             self._followed.look(path)
         try:
-            self._materialize(path, text)
+            self._materialize(path, text, lambda: ListingText(module, code.graph))
         except StoreError as error:
             self._say(error)
             if not _holds(path, text.text):
@@ -214,10 +216,23 @@ class _Materializer:
         except StoreError:
             return ()
 
-    def _materialize(self, path: Path, text: ListingText) -> None:
+    def _materialize(
+        self, path: Path, text: ListingText, freeing: Callable[[], ListingText]
+    ) -> None:
+        """Write a listing; `freeing` gives the one of this graph that keeps no value."""
         known = self._known(path)
-        if known is None or _says_less(known, text):
-            self.store.materialize(text.listing())
+        if known is not None and not _says_less(known, text):
+            return
+        listing = text.listing()
+        if self._keeps_values and not text.has_values():
+            # A trace with example inputs, which keeps none, has written shapes.
+            other = freeing()
+            known = self._known(
+                self.store.path_of(other.identity.class_name, other.text)
+            )
+            if known is not None and known.identity == listing.identity:
+                listing = _with_values(listing, known)
+        self.store.materialize(listing)
 
     def _known(self, path: Path) -> Listing | None:
         """The listing as it is in the store, when it is as true as one made now."""
@@ -242,6 +257,15 @@ def _holds(path: Path, text: str) -> bool:
         return path.read_bytes() == text.encode()
     except OSError:
         return False
+
+
+def _with_values(listing: Listing, known: Listing) -> Listing:
+    """A listing with what another one of the same graph knows of values."""
+    values = {facts.name: facts.value for facts in known.nodes}
+    nodes = tuple(
+        [replace(facts, value=values.get(facts.name)) for facts in listing.nodes]
+    )
+    return replace(listing, nodes=nodes)
 
 
 def _says_less(listing: Listing, text: ListingText) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.debug.conftest import NET
@@ -80,6 +82,10 @@ def test_values_that_are_kept_are_there(project: Project) -> None:
         assert debugged.stopped() == "Net:sum_1"
         kept = debugged.session.top().source.path
         assert kept == str(project.listing("Net")) != str(path)
+        # What the trace with example inputs knew of the values is known of these, too.
+        facts = [project.store.read(one).nodes for one in (path, Path(kept))]
+        assert facts[0] == facts[1]
+        assert {f.value is None for f in facts[1]} == {False}
         values = {n: about(v)[0] for n, v in debugged.session.locals().items()}
         assert {name: kind for name, kind in values.items() if name != "self"} == {
             "x": "float32 (2, 4) cpu",
