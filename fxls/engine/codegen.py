@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import torch
 import torch.utils._pytree as pytree
@@ -58,8 +58,7 @@ class PythonCode:
     """The line of ``def``, counted from one."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedCode:
+class MarkedCode(NamedTuple):
     """A generated function, and where its text names which node.
 
     - Lines and columns count from zero, as everywhere in fxls.

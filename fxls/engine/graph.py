@@ -528,8 +528,7 @@ class Graph:
             )
             copy_notes(old_output, output)
             val_map[old_output] = output
-        for old, made in val_map.items():
-            memo[id(old)] = made
+        memo.update(zip(map(id, val_map), val_map.values(), strict=True))
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:

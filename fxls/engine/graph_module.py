@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from torch.nn import Module
 
-from fxls.engine import attributes, forward_error
+from fxls.engine import attributes
 from fxls.engine.compile import ForwardCode, forward_of, is_eager
 from fxls.engine.graph import Graph
 from fxls.engine.module_copy import deep_copy
@@ -138,6 +138,8 @@ class GraphModule(Module):
             # What Module.__call__ does, without a frame more.
             return self._call_impl(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # torch's
         except Exception as error:
+            from fxls.engine import forward_error  # noqa: PLC0415 - 3 ms, for an error
+
             forward = type(self).__dict__["forward"]
             # FX's sentence is for who has nothing else; the runtime is not that alone.
             aloud = not is_eager()

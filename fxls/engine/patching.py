@@ -66,13 +66,17 @@ class Session:
         if self._has_own_leaves or not SIMPLE.issuperset(map(type, args)):
             return None
         path = (self.tracer.submodule_paths or {}).get(module)
-        if path is None:
-            return None
+        return path if path is not None and self.is_leaf(module, path) else None
+
+    def is_leaf(self, module: torch.nn.Module, path: str) -> bool:
+        """What the tracer says; asked once for each class when it is the stock one."""
+        if self._has_own_leaves:
+            return self.tracer.is_leaf_module(module, path)
         kind = type(module)
         known = self._leaves.get(kind)
         if known is None:
             known = self._leaves[kind] = self.tracer.is_leaf_module(module, path)
-        return path if known else None
+        return known
 
     def autowrap(self, namespace: dict[str, Any]) -> None:
         """Replace the autowrapped functions that a namespace holds; once for each."""
@@ -187,7 +191,7 @@ def call_module(module: torch.nn.Module, /, *args: Any, **kwargs: Any) -> Any:
         # recursion at two thirds of the depth.
         path = tracer.path_of_module(module)
         with ModuleCall(tracer, module, path):
-            if tracer.is_leaf_module(module, path):
+            if session.is_leaf(module, path):
                 return tracer.create_proxy("call_module", path, args, kwargs)
             return original(module, *args, **kwargs)
     finally:

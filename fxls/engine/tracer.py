@@ -187,7 +187,8 @@ class Tracer(TracerBase):
         if not isinstance(attr_val, torch.Tensor):
             return attr_val
         path = None
-        if isinstance(attr_val, torch.nn.Parameter):
+        # For what is none, the class asks more of a value than this.
+        if type(attr_val) is _Parameter or isinstance(attr_val, _Parameter):
             path = self._path_of("_parameters", attr_val)
         if path is None and self.proxy_buffer_attributes:
             path = self._path_of("_buffers", attr_val)
@@ -348,6 +349,8 @@ def _run(function: Callable[..., Any], values: list[Any]) -> Any:
     """Call what is traced. The frames inside this one are those of the program."""
     return function(*values)
 
+
+_Parameter = torch.nn.Parameter
 
 _BOUNDARIES = (
     _run.__code__,
