@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import CodeType, ModuleType
 
 import torch
 
+from fxls.attempt import Raised, attempt
 from fxls.engine import GraphModule, symbolic_trace
 from fxls.entry import Entry
 from fxls.listing import Failure
+from fxls.pdb import Pdb
 from fxls.runtime import install
 from fxls.runtime.pydevd import Breakpoint, connected
-from fxls.store import StoreError, locate
+from fxls.store import Store, StoreError, locate
 from fxls.targets import entries_of, target_of
 from fxls.worker.evaluate import Inputs, Refused, evaluate
 from fxls.worker.load import home_of, load
@@ -37,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store = options.store or locate(path)
     torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
     try:
-        install(store)
+        root = install(store)
         text = path.read_text("utf-8", errors="replace")
         module = load(home_of(path), locate(path).parent)
         model = evaluate(entry, module, text)
@@ -53,9 +57,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     generated = model.root
     if not isinstance(generated, GraphModule):
         generated = symbolic_trace(model.root)
-    if options.stop:
-        _stop_in(generated)
-    _call(entry, module, generated, model.inputs)
+    place = _place(generated, Store(root), options.node)
+    if isinstance(place, str):
+        return _refuse(place)
+    call = _call(entry, module, generated, model.inputs)
+    if options.pdb:
+        return _in_pdb(place, call)
+    if options.stop or options.node is not None:
+        _stop_at(place)
+    call()
     return 0
 
 
@@ -69,8 +79,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--store", metavar="FOLDER", help="the folder of listings (default: .fxls)"
     )
+    parser.add_argument("--stop", action="store_true", help="stop on the first node")
+    parser.add_argument("--node", metavar="NAME", help="stop on this node")
     parser.add_argument(
-        "--stop", action="store_true", help="stop on the first line of the code"
+        "--pdb", action="store_true", help="stop in pdb, and in no other debugger"
     )
     return parser
 
@@ -90,30 +102,71 @@ def _entry(text: str) -> Entry | str:
     return entry
 
 
-def _stop_in(generated: GraphModule) -> None:
-    """Let the debugger stop once on the first line of the generated forward.
+def _place(
+    generated: GraphModule, store: Store, node: str | None
+) -> tuple[str, int] | str:
+    """File and line of a node, or of the first one; or why there is none."""
+    code: CodeType = type(generated).forward.__code__
+    # The lines of a long listing are in functions inside of the forward.
+    parts = [one for one in code.co_consts if isinstance(one, CodeType)]
+    path = (parts[0] if parts else code).co_filename
+    try:
+        listing = store.read(Path(path))
+    except StoreError as error:
+        return str(error)
+    lines = {f.name: f.line + 1 for f in listing.nodes if f.line != listing.definition}
+    if node is None:
+        return path, min(lines.values())
+    if node in lines:
+        return path, lines[node]
+    return _no_node(node, [facts.name for facts in listing.nodes], lines)
+
+
+def _no_node(node: str, names: Sequence[str], lines: Mapping[str, int]) -> str:
+    if node in names:
+        return (
+            f"{node} is an input, and no line of the code is its own\n"
+            f"help: Stop on what uses it, or on the first node, {next(iter(lines))}."
+        )
+    near = get_close_matches(node, lines, 3, 0.3) or list(lines)[:3]
+    return f"the graph has no node {node!r}\nhelp: It has {', '.join(near)} and others."
+
+
+def _stop_at(place: tuple[str, int]) -> None:
+    """Let the debugger stop there once.
 
     The client does not know of it, and shows no breakpoint.
     """
     debugger = connected()
-    if debugger is None:
-        return
-    code: CodeType = type(generated).forward.__code__
-    lines = {line for _, _, line in code.co_lines() if line is not None}
-    first = min(lines - {code.co_firstlineno})
-    once = Breakpoint(0, code.co_filename, first, _ONCE)
-    debugger.copy(once, code.co_filename, first)
+    if debugger is not None:
+        debugger.copy(Breakpoint(0, *place, _ONCE), *place)
+
+
+def _in_pdb(place: tuple[str, int], call: Callable[[], None]) -> int:
+    """Call it in pdb, which stops there, or where it raises."""
+    debugger = Pdb()
+    trouble: str | None = debugger.set_break(*place, temporary=True)
+    assert trouble is None, trouble
+    # In front of the first prompt, which would be in a line of ours.
+    debugger.rcLines.append("continue")
+    result = attempt(lambda: debugger.runcall(call))
+    if not isinstance(result, Raised):
+        return 0
+    traceback.print_exception(result.error)
+    debugger.reset()
+    debugger.interaction(None, result.error.__traceback__)
+    return 1
 
 
 def _call(
     entry: Entry, module: ModuleType, generated: GraphModule, inputs: Inputs
-) -> None:
-    """Call it from the line of the entry; what it raises is the program's."""
+) -> Callable[[], None]:
+    """Calls it from the line of the entry; what it raises is the program's."""
     line = 1 if entry.span is None else entry.span.start.line + 1
     text = "\n" * (line - 1) + "gm(*inputs.args, **inputs.kwargs)"
     code = compile(text, entry.path, "exec", dont_inherit=True)
     names = {**vars(module), "gm": generated, "inputs": inputs}
-    exec(code, names)
+    return lambda: exec(code, names)
 
 
 def _said(failure: Failure) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from fxls.store import locate
 
-__all__ = ["EPILOG", "SUMMARY", "USAGE", "become", "split"]
+__all__ = ["EPILOG", "SUMMARY", "USAGE", "become", "execute", "split"]
 
 SUMMARY = "run a program, and write the listings of its graphs"
 USAGE = "fxls run [OPTION ...] {FILE | -m MODULE} [ARGUMENT ...]"
@@ -21,6 +21,7 @@ examples:
   fxls run -m package.train --epochs 3
   fxls run -m torch.distributed.run --nproc-per-node 2 train.py
   fxls run --break-on nan,grad-nan train.py
+  fxls run --listen 5678 train.py
 
 The program runs as it would under Python, and ends as it would. Every graph that it
 makes with torch.fx, torch.compile, torch.export or fxls.engine becomes a listing.
@@ -38,7 +39,7 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return own[:at], own[at:]
 
 
-_WITH_VALUE = {"--store", "--break-on", "--on-break"}
+_WITH_VALUE = {"--store", "--break-on", "--on-break", "--listen"}
 
 
 def become(
@@ -46,8 +47,12 @@ def become(
     store: Path | None,
     environment: Mapping[str, str],
     more: Mapping[str, str] | None = None,
+    *,
+    wrapped: Callable[[Sequence[str]], Sequence[str]] = lambda program: program,
 ) -> NoReturn:
     """Let this process be ``python program...``, writing listings to `store`.
+
+    With `wrapped` it is what that makes of the program.
 
     The program sees nothing of it but variables in its environment, `more` among them,
     which the processes that it starts inherit.
@@ -61,8 +66,13 @@ def become(
         "FXLS_STORE": os.path.abspath(store or locate(start)),  # noqa: PTH100  # resolve() follows links
         "PYTHONPATH": os.pathsep.join(paths),
     }
+    execute(wrapped(program), inherited)
+
+
+def execute(program: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+    """Let this process be ``python program...``, with the flags that it has itself."""
     flags: list[str] = cast("Any", subprocess)._args_from_interpreter_flags()
     command = [sys.executable, *flags, *program]
     if os.name == "nt":  # there, exec ends this process before the program ends
-        sys.exit(subprocess.run(command, env=inherited, check=False).returncode)
-    os.execve(sys.executable, command, inherited)
+        sys.exit(subprocess.run(command, env=environment, check=False).returncode)
+    os.execve(sys.executable, command, environment)

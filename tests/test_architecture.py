@@ -14,11 +14,13 @@ MODULES = sorted((ROOT / "fxls").rglob("*.py"))
 PROGRAMS = [*MODULES, *sorted((ROOT / "tools").rglob("*.py"))]
 
 MAY_CATCH_EVERYTHING = {"fxls/faults.py", "fxls/worker/guard.py", "fxls/attempt.py"}
-"""The server's handler wrapper, the worker's request loop, and what runs of the user's
-inside the debugger."""
+"""The server's handler wrapper, the worker's request loop, what runs of the user's inside
+the debugger, and what the runtime does while a program runs."""
 
 MAY_READ_THE_ENVIRONMENT = {
+    "fxls/adapter.py",
     "fxls/cli/command.py",
+    "fxls/cli/debug_command.py",
     "fxls/cli/run_command.py",
     "fxls/cli/serve_command.py",
     "fxls/worker/__main__.py",

@@ -1,4 +1,4 @@
-"""The command line: `fxls trace`, `fxls run`, `fxls serve`, `fxls list`, `fxls prune`.
+"""The command line: `fxls trace`, `fxls run`, `fxls debug`, `fxls serve` and the others.
 
 One module for each subcommand; each loads only what it needs.
 """
@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 from fxls import __version__
 from fxls.cli import (
+    attach_command,
+    debug_command,
     list_command,
     prune_command,
     run_command,
@@ -31,6 +33,8 @@ examples:
   fxls trace 'net.py:Net(3)(torch.randn(1, 3))'       this model, with these inputs
   fxls trace net.py --json | jq '.results[].listing'  for programs
   fxls run train.py --epochs 3                        your program, and its graphs
+  fxls debug net.py --node relu                       stop in the generated code
+  fxls attach 4711                                    debug a program that runs
   fxls list                                           what the store holds
   fxls serve                                          the server that editors start
 
@@ -81,6 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     trace_command.add(commands)
     run_command.add(commands)
+    debug_command.add(commands)
+    attach_command.add(commands)
     list_command.add(commands)
     prune_command.add(commands)
     serve_command.add(commands)

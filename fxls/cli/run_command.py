@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 
 from fxls.cli.command import Commands, add_command, add_store
+from fxls.cli.listen_option import add_listen, check_listen
 
 __all__ = ["add", "run"]
 
@@ -39,6 +41,13 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="write listings that keep every value until the forward returns",
     )
+    add_listen(parser, "let the program listen there for a debugger")
+    parser.add_argument(
+        "--wait",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="with --listen: begin when a debugger is there (the default), or at once",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,13 +57,25 @@ def run(options: argparse.Namespace) -> int:
     program: list[str] = options.program
     if not program or program == ["-m"]:
         options.usage.error("say which file or module to run")
+    check_listen(options)
     more: dict[str, str] = {}
     if options.break_on:
         more["FXLS_BREAK_ON"] = ",".join(options.break_on)
         more["FXLS_ON_BREAK"] = options.on_break
     if options.keep_values:
         more["FXLS_KEEP_VALUES"] = "1"
-    become(program, options.store, os.environ, more)
+    become(
+        *(program, options.store, os.environ, more),
+        wrapped=lambda program: _debugged(options, program),
+    )
+
+
+def _debugged(options: argparse.Namespace, program: Sequence[str]) -> Sequence[str]:
+    from fxls.listening import under_debugger
+
+    if options.listen is None:
+        return program
+    return under_debugger(options.listen, program, waits=options.wait)
 
 
 def _rules(text: str) -> str:
