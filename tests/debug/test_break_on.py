@@ -120,6 +120,11 @@ def test_it_stops_at_the_node_with_its_inputs(nets: Project) -> None:
             "BrokenRule",
             (f"nan: node sqrt of Rooted, line {line} of {path.name}: 2 of 2 are NaN"),
         )
+        asked = debugged.session.request("exceptionInfo", {"threadId": 1})
+        assert (asked["exceptionId"], asked["description"]) == (
+            "BrokenRule",
+            stop.body["description"],
+        )
         assert debugged.session.evaluate("sub.tolist(), sqrt.isnan().tolist()") == (
             "([-1.0, -1.0], [True, True])"
         )
