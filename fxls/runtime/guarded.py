@@ -1,52 +1,36 @@
 """What may go wrong in the runtime while it serves somebody's program, said once.
 
 The program goes on as if fxls were absent; that it does is worth more than a listing.
+So every exception counts: of ours, of torch's internals that we read, of objects of the
+user's that stand in a graph, and a warning where warnings are errors. What a program
+raises to be ended or interrupted is no `Exception`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Generator
 
+from fxls.attempt import attempting
 from fxls.store import StoreError
 
-__all__ = ["FAULTS", "guarded"]
+__all__ = ["guarded"]
 
 _log = logging.getLogger("fxls")
 
-FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    NameError,
-    OSError,
-    RuntimeError,
-    StoreError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
-"""What code of ours, and torch's internals that it reads, can raise.
 
-Not what a program raises to be ended or interrupted, and not what the memory is out of.
-"""
+def guarded(what_fails: str) -> contextlib.AbstractContextManager[None]:
+    """Log a fault in the block, each once, and go on behind the block."""
 
-
-@contextlib.contextmanager
-def guarded(what_fails: str) -> Generator[None]:
-    """Log a fault, each once, and go on."""
-    try:
-        yield
-    except FAULTS as fault:
+    def say(fault: Exception) -> None:
         reason = str(fault) if isinstance(fault, StoreError) else repr(fault)
         kind = fault.problem if isinstance(fault, StoreError) else reason
         if (what_fails, kind) not in _said:
             _said.add((what_fails, kind))
-            expected = isinstance(fault, StoreError)
-            _log.warning("%s: %s", what_fails, reason, exc_info=not expected)
+            trace = None if isinstance(fault, StoreError) else fault
+            _log.warning("%s: %s", what_fails, reason, exc_info=trace)
+
+    return attempting(say)
 
 
 _said: set[tuple[str, str]] = set()

@@ -193,6 +193,33 @@ def test_without_a_store_modules_run_from_memory_and_it_is_said_once(
     ]
 
 
+class Shapeless(torch.Tensor):
+    """A tensor whose author did not think of everything."""
+
+    @property
+    def shape(self) -> torch.Size:  # pyright: ignore[reportIncompatibleVariableOverride]  # the mistake
+        raise EOFError("no shape")
+
+
+def test_whatever_goes_wrong_is_said_once_and_the_program_goes_on(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph = added(2)
+    for node in graph.nodes:
+        node.meta["val"] = torch.ones(2).as_subclass(Shapeless)
+    with caplog.at_level(logging.WARNING, "fxls"):
+        modules = [fx.GraphModule({}, graph) for _ in range(2)]
+        finish()
+    module = modules[1]
+    module.recompile()
+    finish()
+    assert module(1) == 3
+    assert path_of(module).parent == store.root
+    (record,) = caplog.records
+    assert record.getMessage() == "a listing has no facts: EOFError('no shape')"
+    assert record.exc_info is not None
+
+
 def added(count: int) -> Any:
     graph = fx.Graph()
     x = graph.placeholder("x")
