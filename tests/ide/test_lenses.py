@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 import pytest
 from msgspec.structs import replace
@@ -145,6 +146,29 @@ def test_the_class_in_the_head_of_a_listing_is_a_link() -> None:
 
     assert (link.span, link.there) == (Span.of(0, 14, 0, 17), CLASS)
     assert links(NET, source_text) == ()
+
+
+def test_other_graphs_and_lines_in_the_head_are_links() -> None:
+    head = [
+        "# The code of Net's graph, made by torch.compile and written by fxls.",
+        "# It was made from Net_0123456789ab.py.",
+        "# It ends in a graph break: Call to print",
+        f"#   At {PurePath(SOURCE_PATH).name}, line 3, in forward, and other.py, line 1.",
+    ]
+    text = "\n".join([*head, TEXT, "# Net_0123456789ab.py"])
+    listing = listing_of(text, sources={SOURCE_PATH: SOURCE})
+
+    parent, end = links(Document(LISTING_PATH, listing), lambda _: None)
+
+    assert (head[1][parent.span.start.column : parent.span.end.column], parent.tip) == (
+        *("Net_0123456789ab.py", "the graph it was made from"),
+    )
+    folder = PurePath(LISTING_PATH).parent
+    assert parent.there.path == str(folder / "Net_0123456789ab.py")
+    assert (end.there.path, end.there.focus) == (SOURCE_PATH, Span.of(2, 0, 2, 0))
+    assert end.tip == "where the graph ends"
+    virtual = Document("fxls:/net.Net-torch.compile-0/forward.py", listing)
+    assert [link.tip for link in links(virtual, lambda _: None)] == [end.tip]
 
 
 def test_classes_are_found_where_they_are_defined() -> None:
