@@ -33,6 +33,8 @@ class Statement:
     """The names of other nodes that it uses."""
     casts: bool = False
     """Whether it says itself which dtype the value shall have."""
+    says_infinite: bool = False
+    """Whether it writes ``inf`` itself, as masks do."""
     module: str | None = None
     """The path of the submodule that it calls."""
 
@@ -127,14 +129,16 @@ def _statement(statement: ast.stmt, bound: set[str]) -> Statement:
     )
     assert value is not None, "only these bind"
     reads: dict[str, None] = {}
-    casts = False
+    casts = infinite = False
     for at in ast.walk(value):
         if isinstance(at, ast.Name) and at.id in bound:
             reads[at.id] = None
+        elif isinstance(at, ast.Name):
+            infinite = infinite or at.id == "inf"
         elif isinstance(at, ast.Call):
             casts = casts or _is_cast(at)
     module = _path(value.func) if isinstance(value, ast.Call) else None
-    return Statement(statement.lineno, tuple(reads), casts, module)
+    return Statement(statement.lineno, tuple(reads), casts, infinite, module)
 
 
 def _path(called: ast.expr) -> str | None:

@@ -105,7 +105,8 @@ class Watched:
             said = self._broken_by(rule, name, value)
             if said is None:
                 continue
-            is_first = not self._comes_from_before(rule, name, value, frame)
+            meant = rule is Rule.INF and self.code.statements[name].says_infinite
+            is_first = not (meant or self._comes_from_before(rule, name, value, frame))
             self._run.mark(rule, name, value)
             if is_first and (rule, name) not in self._found:
                 self._found.add((rule, name))

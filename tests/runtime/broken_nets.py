@@ -15,6 +15,12 @@ class Inverse(nn.Module):
         return torch.reciprocal(x) * x
 
 
+class Masked(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        masked = x.masked_fill(x > 1, float("-inf"))
+        return torch.softmax(masked + 1, 0) / x
+
+
 class Eighth(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x.to(torch.float8_e4m3fn).to(torch.float32)

@@ -78,6 +78,10 @@ RULES: dict[str, tuple[str, nn.Module, torch.Tensor, list[str]]] = {
         *("nan,inf", nets.Inverse(), torch.tensor([1.0, 0.0])),
         ["reciprocal: 1 of 2 is infinite", "mul: 1 of 2 is NaN"],
     ),
+    "a mask is meant to be infinite": (
+        *("inf", nets.Masked(), torch.tensor([0.0, 1.0, 2.0])),
+        ["truediv: 1 of 3 is infinite"],
+    ),
     "numbers of eight bits": (
         *("nan", nets.Eighth(), torch.tensor([torch.nan])),
         ["x: 1 of 1 is NaN"],
