@@ -2,7 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { changed, type IdentityItem, identities, revisions } from './protocol.ts';
+import { type IdentityItem, identities, revisions } from './protocol.ts';
 import type { Server } from './server.ts';
 
 /** A model with graphs of several producers, passes or ranks. */
@@ -47,10 +47,7 @@ export class Graphs implements vscode.TreeDataProvider<Shelf>, vscode.Disposable
       vscode.commands.registerCommand('fxls.refreshGraphs', () => {
         this.refresh();
       }),
-      server.onDidStart((client) => {
-        client.onNotification(changed, () => {
-          this.refresh();
-        });
+      server.onDidChangeStores(() => {
         this.refresh();
       }),
     );

@@ -1,7 +1,7 @@
 // The graphs of listings that somebody looks at; each is asked for once.
 
 import type * as vscode from 'vscode';
-import { changed, graph, type GraphItem } from './protocol.ts';
+import { graph, type GraphItem } from './protocol.ts';
 import type { Server } from './server.ts';
 
 export class KnownGraphs implements vscode.Disposable {
@@ -11,12 +11,9 @@ export class KnownGraphs implements vscode.Disposable {
 
   constructor(server: Server) {
     this.#server = server;
-    this.#listener = server.onDidStart((client) => {
+    // The text of a listing never changes, but what is known of its nodes may.
+    this.#listener = server.onDidChangeStores(() => {
       this.#known.clear();
-      // The text of a listing never changes, but what is known of its nodes may.
-      client.onNotification(changed, () => {
-        this.#known.clear();
-      });
     });
   }
 

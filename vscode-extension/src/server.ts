@@ -12,7 +12,7 @@ import {
 import { complaint } from './complaint.ts';
 import { isListing, showListing } from './listings.ts';
 import { projectFolder } from './project.ts';
-import { EXPERIMENTAL, serverStatus, TABLE } from './protocol.ts';
+import { changed, EXPERIMENTAL, serverStatus, TABLE } from './protocol.ts';
 import { findPython, type Interpreter } from './python.ts';
 import type { Action, Status } from './status.ts';
 
@@ -22,6 +22,7 @@ export class Server implements vscode.Disposable {
   readonly #log: vscode.LogOutputChannel;
   readonly #version: string;
   readonly #started = new vscode.EventEmitter<LanguageClient>();
+  readonly #changed = new vscode.EventEmitter<void>();
   #client: LanguageClient | undefined;
   #interpreter: Interpreter | undefined;
   #queue: Promise<void> = Promise.resolve();
@@ -43,6 +44,11 @@ export class Server implements vscode.Disposable {
   /** Comes with each connection, before anything is heard of it. */
   get onDidStart(): vscode.Event<LanguageClient> {
     return this.#started.event;
+  }
+
+  /** Comes when a store holds something else than before, or another server says what. */
+  get onDidChangeStores(): vscode.Event<void> {
+    return this.#changed.event;
   }
 
   /** The interpreter that the server was started with. */
@@ -69,6 +75,7 @@ export class Server implements vscode.Disposable {
 
   dispose(): void {
     this.#started.dispose();
+    this.#changed.dispose();
     void this.stop();
   }
 
@@ -141,7 +148,12 @@ export class Server implements vscode.Disposable {
       }
     });
     this.#client = client;
+    // A connection has one listener for each message.
+    client.onNotification(changed, () => {
+      this.#changed.fire();
+    });
     this.#started.fire(client);
+    this.#changed.fire();
     try {
       await client.start();
     } catch (error) {
