@@ -6,6 +6,7 @@ is moved away before anything could print to it.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -124,7 +125,7 @@ def make_server(settings: Settings) -> Server:
 
 def serve_stdio(*, store: str | None = None) -> None:
     """Serve the client at the other end of standard input and output."""
-    _log_to_stderr()
+    _begin()
     answers = os.fdopen(os.dup(1), "wb")
     # Whatever prints, a library or a child, must not reach the protocol.
     os.dup2(2, 1)
@@ -134,10 +135,18 @@ def serve_stdio(*, store: str | None = None) -> None:
 
 def serve_tcp(host: str, port: int, *, store: str | None = None) -> None:
     """Serve the first client that connects."""
-    _log_to_stderr()
+    _begin()
     # It says which port it got when it was asked for any.
     logging.getLogger("pygls.server").setLevel(logging.INFO)
     make_server(Settings(store=store)).start_tcp(host, port)
+
+
+def _begin() -> None:
+    """What is the same for every client."""
+    # An answer about a hundred thousand nodes is a million objects, none of which
+    # refers back: Python would look through all of them again and again.
+    gc.set_threshold(100_000, 20, 50)
+    _log_to_stderr()
 
 
 def _log_to_stderr() -> None:

@@ -12,6 +12,7 @@ from fxls.ide.selection import selections
 from fxls.ide.tokens import tokens
 from fxls.lsp import from_lsp, structure
 from fxls.lsp.protocol import content_modified
+from fxls.lsp.symbols import SymbolItem, symbol_item
 from fxls.lsp.uris import path_of, uri_of
 
 __all__ = [
@@ -33,12 +34,12 @@ _GONE = "the listing is gone, or was edited"
 
 def on_document_symbol(
     ls: Server, params: lsp.DocumentSymbolParams
-) -> list[lsp.DocumentSymbol] | None:
+) -> list[SymbolItem] | None:
     document = document_of(ls, params.text_document.uri)
     if document is None:
         return None
     outline = symbols.outline(document)
-    return [structure.symbol(ls.client, outline, document.lines)]
+    return [symbol_item(ls.client, outline, document.lines)]
 
 
 def on_folding_range(

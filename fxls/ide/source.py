@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from fxls.entry import Entry, Producer
 from fxls.ide.card import Block, Field, Hover, Inline, Line, Link
@@ -27,6 +28,9 @@ __all__ = [
 ]
 
 _NODES = 24
+_PLACES = 1_000
+"""More places than this no editor shows at once: an expression of a loop may have more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +111,9 @@ def implementation(source: SourceFile, point: Point) -> Jump | None:
     found = made_at(source, point)
     if not found:
         return None
-    return Jump(
-        found[0].span,
-        tuple(made.document.destination(n) for made in found for n in made.nodes),
-    )
+    nodes = ((made.document, node) for made in found for node in made.nodes)
+    there = (document.destination(node) for document, node in islice(nodes, _PLACES))
+    return Jump(found[0].span, tuple(there))
 
 
 def definition(source: SourceFile, point: Point) -> Jump | None:

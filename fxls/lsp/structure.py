@@ -12,14 +12,16 @@ from fxls.ide.hierarchy import Call, Item
 from fxls.ide.inline import Lookup
 from fxls.ide.links import DocumentLink
 from fxls.ide.search import Found
-from fxls.ide.symbols import Fold, Symbol
+from fxls.ide.symbols import Fold
 from fxls.ide.tokens import Colour, Token
 from fxls.lsp.to_lsp import Client, Lines
 from fxls.lsp.uris import link_to, uri_of
 from fxls.text import LineTable, Span
 
 __all__ = [
+    "KINDS",
     "LEGEND",
+    "OTHER",
     "calls_from",
     "calls_to",
     "data_of",
@@ -29,11 +31,12 @@ __all__ = [
     "item",
     "links",
     "selection",
-    "symbol",
     "token_data",
 ]
 
-_KINDS = {
+OTHER = lsp.SymbolKind.Variable
+
+KINDS = {
     "forward": lsp.SymbolKind.Function,
     "module": lsp.SymbolKind.Module,
     "placeholder": lsp.SymbolKind.Variable,
@@ -57,18 +60,6 @@ LEGEND = lsp.SemanticTokensLegend(
     token_modifiers=[lsp.SemanticTokenModifiers.Declaration.value, "freed"],
 )
 _NUMBERS = {colour: number for number, colour in enumerate(_TYPES)}
-
-
-def symbol(client: Client, symbol_: Symbol, lines: LineTable) -> lsp.DocumentSymbol:
-    """A symbol with those below it."""
-    return lsp.DocumentSymbol(
-        symbol_.name,
-        _KINDS.get(symbol_.kind, lsp.SymbolKind.Variable),
-        client.range(symbol_.whole, lines),
-        client.range(symbol_.focus, lines),
-        symbol_.detail or None,
-        children=[symbol(client, child, lines) for child in symbol_.children] or None,
-    )
 
 
 def folds(found: Iterable[Fold]) -> list[lsp.FoldingRange]:
@@ -134,7 +125,7 @@ def links(
 def item(client: Client, item_: Item, lines: LineTable) -> lsp.CallHierarchyItem:
     return lsp.CallHierarchyItem(
         item_.name,
-        _KINDS.get(item_.kind, lsp.SymbolKind.Variable),
+        KINDS.get(item_.kind, OTHER),
         uri_of(item_.path),
         client.range(item_.whole, lines),
         client.range(item_.focus, lines),
@@ -213,5 +204,5 @@ def _found(client: Client, found: Found, lines_of: Lines) -> lsp.WorkspaceSymbol
         place = lsp.Location(
             uri_of(found.path), lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
         )
-    kind = _KINDS.get(found.kind, lsp.SymbolKind.Variable)
+    kind = KINDS.get(found.kind, OTHER)
     return lsp.WorkspaceSymbol(place, found.name, kind, container_name=found.container)

@@ -220,3 +220,20 @@ def test_a_call_that_made_very_many_nodes_is_cut_short() -> None:
         26,
         "… and 1,976 more",
     )
+
+
+def test_an_expression_of_a_loop_leads_to_as_many_places_as_can_be_shown() -> None:
+    lines = ["def forward(self, x):"]
+    lines += [f"    r{n} = torch.relu(x)" for n in range(1200)]
+    path, call = "/work/loop.py", "torch.relu(x)"
+    listing = listing_of(
+        "\n".join([*lines, "    return r0", ""]),
+        sources={path: f"{call}\n"},
+        origins={f"r{n}": [(path, call)] for n in range(1200)},
+    )
+    source = SourceFile(path, LineTable(call), (Document("/work/.fxls/L.py", listing),))
+
+    jump = implementation(source, Point(0, 3))
+
+    assert jump is not None
+    assert [there.focus.start.line for there in jump.destinations] == [*range(1, 1001)]
