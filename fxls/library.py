@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,11 +60,17 @@ class Library:
     """Stores by their folders, and the listings that were read from them.
 
     - `root` is the folder that holds all listings; None where each source has a store.
+    - `folders` are those of the workspace, in which files of another machine are found.
     - A store is known from when it is first asked for.
     """
 
-    def __init__(self, root: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        root: Callable[[], str | None],
+        folders: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
         self._root = root
+        self._folders = folders
         self._stores: dict[Path, Store] = {}
         self._documents: dict[str, Document] = {}
         self._tokens: dict[Path, Token] = {}
@@ -97,10 +104,23 @@ class Library:
 
     def store_at(self, root: Path) -> Store:
         if root not in self._stores:
-            self._stores[root] = store = Store(root)
-            self._tokens[root] = store.changes_since(None).token
-            self._shown_in[root] = Shown(root)
+            self._open(root, Store(root))
         return self._stores[root]
+
+    def _open(self, root: Path, store: Store) -> None:
+        self._stores[root] = store
+        self._tokens[root] = store.changes_since(None).token
+        self._shown_in[root] = Shown(root)
+
+    def _here(self, project: str, path: str) -> str:
+        """A file of a project on another machine, in a folder of the workspace."""
+        if path.startswith(project):
+            rest = path.removeprefix(project).split("/")
+            for folder in self._folders():
+                here = os.path.join(folder, *rest)  # noqa: PTH118 - for each of many
+                if os.path.exists(here):  # noqa: PTH110 - quicker
+                    return here
+        return path
 
     def read(self, path: str) -> tuple[Document | None, StoreError | None]:
         """The listing at a path, or why there is none; two None for other files."""
@@ -125,10 +145,13 @@ class Library:
         """Keep a copy of the store at a URL."""
         if url not in self._followers:
             from fxls.store.following import Follower  # noqa: PLC0415 - few have one
-            from fxls.store.remote import Mirror, copies  # noqa: PLC0415
+            from fxls.store.remote import Mirror, copies, project_of  # noqa: PLC0415
 
             mirror = Mirror(url, copies())
-            self.store_at(mirror.root)  # first, so that all that comes is news
+            project = project_of(url)
+            here = partial(self._here, f"{project}/") if project else None
+            # First, so that all that comes is news.
+            self._open(mirror.root, Store(mirror.root, here=here))
             self._followers[url] = Follower(mirror, _warn)
 
     def _copies(self) -> tuple[Path, ...]:

@@ -53,7 +53,7 @@ class Session:
         self.settings = settings
         self.folders: tuple[str, ...] = ()
         """The folders of the workspace."""
-        self.library = Library(lambda: self.settings.store)
+        self.library = Library(lambda: self.settings.store, lambda: self.folders)
         self.traces = traces
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from fxls.listing import Listing, SidecarError, decode
 from fxls.store import files
 from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
@@ -47,10 +49,12 @@ class Instances:
         root: Path,
         rewrote: Callable[[StoreError], None],
         served: Callable[[StoreError], None],
+        here: Callable[[str], str] | None = None,
     ) -> None:
         """`rewrote` hears of damage that was repaired, `served` of damage that was
-        got around.
+        got around; `here` gives the path on this machine of a file on that of the writers.
         """
+        self._here = here
         self._root = root
         self._rewrote = rewrote
         self._served = served
@@ -178,6 +182,8 @@ class Instances:
                 raise Damaged(path, f"its facts {facts.name} are damaged", f"{_AGAIN}.")
             # A sidecar that was only touched is not decoded again.
             listing = kept.listing if kept else _decoded(path, text, data)
+            if kept is None and self._here is not None:
+                listing = _moved(listing, self._here)
             kept = _Kept(signature, listing)
         self._keep(facts, kept)
         return kept.listing
@@ -210,6 +216,17 @@ class Instances:
         dropped = self._kept.pop(facts, None)
         self._texts.pop(facts.parent.name + ".py", None)
         return dropped.signature.size if dropped else 0
+
+
+def _moved(listing: Listing, here: Callable[[str], str]) -> Listing:
+    """A listing with the paths that its files have on this machine."""
+    to = msgspec.structs.replace
+    return to(
+        listing,
+        sources=tuple(to(s, path=here(s.path)) for s in listing.sources),
+        scopes=tuple(to(s, file=s.file and here(s.file)) for s in listing.scopes),
+        targets=tuple(to(t, file=t.file and here(t.file)) for t in listing.targets),
+    )
 
 
 def _decoded(path: Path, text: str, data: bytes) -> Listing:

@@ -10,7 +10,7 @@ is the order of what happened, whatever the clock said.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -73,7 +73,14 @@ class Log:
 class Logs:
     """The logs of one store, kept in memory for as long as the files are unchanged."""
 
-    def __init__(self, root: Path, report: Callable[[StoreError], None]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        report: Callable[[StoreError], None],
+        here: Callable[[str], str] | None = None,
+    ) -> None:
+        """`here` gives the path on this machine of a source on that of the writers."""
+        self._here = here
         self._root = root
         self._folder = root / "log"
         self._report = report
@@ -155,6 +162,9 @@ class Logs:
     def _read(self, path: Path, slug: str) -> Iterator[Revision]:
         for revision in revisions_in(self._root, files.read(path) or b""):
             if slug_of(revision.identity) == slug:
+                if self._here is not None:
+                    sources = tuple(map(self._here, revision.sources))
+                    revision = replace(revision, sources=sources)
                 yield revision
 
 

@@ -12,16 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from fxls.attempt import Raised, attempt
 from fxls.store import files
 from fxls.store.errors import StoreError
 from fxls.store.log import SUFFIX, revisions_in
-from fxls.store.names import digest_in, digest_of, is_file_name
+from fxls.store.names import FOLDER, digest_in, digest_of, is_file_name
 from fxls.store.pruning import delete_listing
 from fxls.store.shown import NAME as SHOWN
 
-__all__ = ["Mirror", "Unreachable", "copies"]
+__all__ = ["Mirror", "Unreachable", "copies", "project_of"]
 
 _AT_ONCE = 32
 """Files that are asked for together."""
@@ -206,6 +207,12 @@ class Mirror:
 
     def _at(self, path: str) -> str:
         return f"{self._path}/{path}".rstrip("/")
+
+
+def project_of(url: str) -> str | None:
+    """The folder on the other machine that a store in it belongs to, when the URL says."""
+    path = PurePosixPath(unquote(urlsplit(url).path))
+    return str(path.parent) if path.name == FOLDER else None
 
 
 def copies() -> Path:

@@ -72,13 +72,20 @@ class Store:
     """
 
     def __init__(
-        self, root: Path, *, report: Callable[[StoreError], None] = _warn
+        self,
+        root: Path,
+        *,
+        report: Callable[[StoreError], None] = _warn,
+        here: Callable[[str], str] | None = None,
     ) -> None:
+        """`here` is for the copy of a store: it gives the path on this machine of a file
+        on the one that wrote the listings, or the path itself.
+        """
         self.root = Path(os.path.abspath(root))  # noqa: PTH100  # resolve() follows links
         self._report = report
         self._reported: set[str] = set()
-        self._instances = Instances(self.root, report, self._report_once)
-        self._logs = Logs(self.root, self._report_once)
+        self._instances = Instances(self.root, report, self._report_once, here)
+        self._logs = Logs(self.root, self._report_once, here)
         self._spellings: dict[str, str] = {}
 
     def path_of(self, class_name: str, text: str) -> Path:

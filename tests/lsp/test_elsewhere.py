@@ -48,7 +48,8 @@ def test_a_store_on_another_machine_is_one_of_the_servers(
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    listing = Store(there).materialize(net_listing(project))
+    # The project has another path there, and the same files.
+    listing = Store(there).materialize(net_listing(there.parent))
     with ssh_server(home) as url, started() as client:
         client.initialize(project, {"store": f"{url}{there}"}, EDITOR)
         net = project / "net.py"
@@ -62,8 +63,10 @@ def test_a_store_on_another_machine_is_one_of_the_servers(
         hover = client.ask("hover", copy, 3, 6)
         client.unread()
 
+        (origin,) = client.ask("definition", copy, 3, 6)
         second = net_listing(project).text.replace("count", "number")
-        ask_to_show(Store(there).materialize(net_listing(project, second)), 2)
+        newer_there = net_listing(there.parent, second)
+        ask_to_show(Store(there).materialize(newer_there), 2)
         shown = client.reply("window/showDocument", {"success": True})
         client.unread()
         errors = client.end()
@@ -72,6 +75,7 @@ def test_a_store_on_another_machine_is_one_of_the_servers(
     assert copy.is_relative_to(home / ".cache" / "fxls")
     assert copy.read_text("utf-8") == listing.read_text("utf-8")
     assert "(2,)" in hover["contents"]["value"]
+    assert origin["targetUri"] == net.as_uri()
     newer = Path(shown["uri"].removeprefix("file://"))
     assert (newer.parent, newer.read_text("utf-8")) == (copy.parent, second)
     assert not (project / ".fxls").exists()
