@@ -144,11 +144,15 @@ def target_name(target: Callable[..., Any] | str) -> str:
 
 def stem(target: Callable[..., Any] | str) -> str:
     """`target_name` as an identifier, which `create_name` makes it anyway."""
-    known = _stems.get(target)
+    if isinstance(target, str):
+        known = _stems.get(target)
+        if known is None:
+            known = _stems[target] = identifier(target_name(target))
+        return known
+    name = target.__name__
+    known = _stems_of_functions.get(name)
     if known is None:
-        known = identifier(target_name(target))
-        if isinstance(target, str):  # a function would live for as long as its entry
-            _stems[target] = known
+        known = _stems_of_functions[name] = identifier(snake_case(name))
     return known
 
 
@@ -159,7 +163,9 @@ _KEYWORDS = frozenset(keyword.kwlist)
 _BUILTINS = vars(builtins)
 _snake_cased: dict[str, str] = {}
 _named: dict[str, str] = {}
-_stems: dict[Any, str] = {}
+_stems: dict[str, str] = {}
+_stems_of_functions: dict[str, str] = {}
+"""By name, not by function, which would live for as long as its entry."""
 
 
 def _parted(found: re.Match[str]) -> str:
