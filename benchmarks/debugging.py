@@ -1,0 +1,139 @@
+"""What a debugger costs generated code, beside a plain function and torch.fx's own.
+
+``python -m benchmarks.debugging`` prints the table, ``--write`` puts it into
+docs/debugging.md. A real debugpy is attached by a client of the protocol; the times are
+those of one process, before it comes and while it is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from benchmarks.debugged import KINDS
+from tests.support.dap import Session
+
+__all__ = ["main"]
+
+PAGE = Path(__file__).parent.parent / "docs" / "debugging.md"
+SIZES = (100, 1_000, 10_000, 100_000)
+ROW = "| {:,} | {} | {:.2f} ms | {} | {} | {} |"
+HEAD = """\
+| lines | code | no debugger | attached | breakpoint in another file | false condition in it |
+|---:|---|---:|---:|---:|---:|"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The time of a call without a debugger, and how many times that it takes with one."""
+
+    kind: str
+    lines: int
+    seconds: float
+    attached: float
+    elsewhere: float
+    inside: float | None
+    """None where a breakpoint does not stop, as in code that is in no file."""
+
+    def row(self) -> str:
+        inside = (
+            "no breakpoint binds" if self.inside is None else f"{self.inside:.2f} x"
+        )
+        return ROW.format(
+            *(self.lines, self.kind, self.seconds * 1000),
+            *(f"{self.attached:.2f} x", f"{self.elsewhere:.2f} x", inside),
+        )
+
+
+def main() -> None:
+    """Measure, and show it."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.debugging")
+    parser.add_argument("--write", action="store_true", help=f"write to {PAGE.name}")
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    options = parser.parse_args()
+    rows = [HEAD]
+    for lines in options.sizes:
+        for kind in KINDS:
+            rows.append(cost(kind, lines).row())
+            print(rows[-1], flush=True)
+    if options.write:
+        _write("\n".join(rows))
+
+
+def cost(kind: str, lines: int) -> Cost:
+    """The cost of one function."""
+    with tempfile.TemporaryDirectory() as folder, _debugged(kind, lines, folder) as run:
+        made = _answer(run)
+        with Session.connect("127.0.0.1", _answer(run)["port"]) as session:
+            other = Path(folder) / "other.py"
+            other.write_text("x = 1\n", "utf-8")
+            path = Path(made["path"])
+            session.attach()
+            attached = _timed(run)
+            session.set_breakpoints(other, [1])
+            elsewhere = _timed(run)
+            inside = None
+            if path.is_file():
+                never = {"line": made["line"], "condition": "False"}
+                (bound,) = session.set_breakpoints(path, [never])
+                assert (bound.verified, bound.line) == (True, made["line"])
+                inside = _timed(run)
+    seconds = made["none"]
+    return Cost(
+        *(kind, lines, seconds, attached / seconds, elsewhere / seconds),
+        None if inside is None else inside / seconds,
+    )
+
+
+@contextlib.contextmanager
+def _debugged(kind: str, lines: int, folder: str) -> Generator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-X", "frozen_modules=off", "-m", "benchmarks.debugged"),
+            *(kind, str(lines), folder),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def _timed(run: subprocess.Popen[str]) -> float:
+    typed = cast("IO[str]", run.stdin)
+    typed.write("\n")
+    typed.flush()
+    return _answer(run)["seconds"]
+
+
+def _answer(run: subprocess.Popen[str]) -> dict[str, Any]:
+    return json.loads(cast("IO[str]", run.stdout).readline())
+
+
+def _write(table: str) -> None:
+    text = PAGE.read_text("utf-8")
+    before, begin, rest = text.partition("<!-- benchmarks debugging: begin -->\n")
+    _, end, after = rest.partition("<!-- benchmarks debugging: end -->")
+    assert begin, "the page says where the table begins"
+    assert end, "the page says where the table ends"
+    PAGE.write_text(f"{before}{begin}{table}\n{end}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
