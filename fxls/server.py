@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from lsprotocol import types as lsp
 
@@ -27,7 +27,8 @@ from fxls.handlers import (
     structure,
 )
 from fxls.lsp import custom
-from fxls.lsp.protocol import quietly
+from fxls.lsp.ahead import ReadAhead
+from fxls.lsp.protocol import ListingProtocol, quietly
 from fxls.lsp.settings import Settings
 from fxls.lsp.structure import LEGEND
 
@@ -130,7 +131,11 @@ def serve_stdio(*, store: str | None = None) -> None:
     # Whatever prints, a library or a child, must not reach the protocol.
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    make_server(Settings(store=store)).start_io(stdout=answers)
+    server = make_server(Settings(store=store))
+    messages = ReadAhead(sys.stdin.fileno())
+    assert isinstance(server.protocol, ListingProtocol)
+    server.protocol.given_up = messages.given_up
+    server.start_io(stdin=cast("BinaryIO", messages), stdout=answers)
 
 
 def serve_tcp(host: str, port: int, *, store: str | None = None) -> None:

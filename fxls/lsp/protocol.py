@@ -26,6 +26,10 @@ _NOT_INITIALIZED = lsp.ResponseError(
     lsp.ErrorCodes.ServerNotInitialized.value, "the server is not initialized"
 )
 
+_CANCELLED = lsp.ResponseError(
+    lsp.LSPErrorCodes.RequestCancelled.value, "the request was cancelled"
+)
+
 
 def quietly(record: logging.LogRecord) -> bool:
     """Whether a record of pygls is worth a line of the log.
@@ -55,10 +59,12 @@ class ListingProtocol(LanguageServerProtocol):
     - A request that cannot be read, or comes before `initialize`, is answered with an
       error; pygls leaves the client waiting.
     - A handler may answer with a `ResponseError`: raised, pygls would log it.
-    - `on_cancel` hears of each request that the client gave up.
+    - `on_cancel` hears of each request that the client gave up; those in `given_up`
+      were before anybody came to them, and are not begun.
     """
 
     on_cancel: Callable[[_Number], None] | None = None
+    given_up: set[_Number] | frozenset[_Number] = frozenset()
 
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(
@@ -101,6 +107,8 @@ class ListingProtocol(LanguageServerProtocol):
     def _handle_request(self, msg_id: _Number, method_name: str, params: Any) -> None:
         if self._workspace is None and method_name != lsp.INITIALIZE:
             self._send_response(msg_id, error=_NOT_INITIALIZED)
+        elif msg_id in self.given_up:
+            self._send_response(msg_id, error=_CANCELLED)
         else:
             super()._handle_request(msg_id, method_name, params)
 
@@ -141,7 +149,11 @@ class ListingProtocol(LanguageServerProtocol):
             future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
 
     def _handle_cancel_notification(self, msg_id: _Number) -> None:
-        super()._handle_cancel_notification(msg_id)
+        if isinstance(self.given_up, set):
+            self.given_up.discard(msg_id)
+        # What was answered already is no trouble.
+        if msg_id in self._request_futures:
+            super()._handle_cancel_notification(msg_id)
         if self.on_cancel is not None:
             self.on_cancel(msg_id)
 

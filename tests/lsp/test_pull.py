@@ -175,8 +175,8 @@ def test_a_question_that_waits_is_given_up_for_the_next_and_at_the_end(
         second = client.send("workspace/diagnostic", told())
         given_up = client.answer(first)["error"]
         third = client.send("workspace/diagnostic", told())
-        client.notify("$/cancelRequest", {"id": third})
         client.answer(second)
+        client.notify("$/cancelRequest", {"id": third})
         cancelled = client.answer(third)["error"]
         last = client.send("workspace/diagnostic", told())
         client.request("shutdown", None)

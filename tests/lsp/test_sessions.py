@@ -402,6 +402,32 @@ def test_a_fault_of_ours_is_logged_and_the_server_answers_on(
     assert "ZeroDivisionError" in errors
 
 
+def test_a_request_that_is_given_up_before_anybody_came_to_it_is_not_begun(
+    project: Path, listing: Path
+) -> None:
+    place = {
+        "textDocument": {"uri": listing.as_uri()},
+        "position": {"line": 3, "character": 4},
+    }
+    with started() as client:
+        client.initialize(project)
+        given_up = client.answer(client.send_and_cancel("textDocument/hover", place))
+        asked = client.send("textDocument/hover", place)
+        hover = client.answer(asked)["result"]
+        client.notify("$/cancelRequest", {"id": asked})
+        client.notify("$/cancelRequest", {"id": "nobody"})
+        again = client.request("textDocument/hover", place)
+        errors = client.end()
+
+    assert given_up["error"] == {
+        "code": -32800,
+        "message": "the request was cancelled",
+    }
+    assert hover == again
+    assert hover["range"] == spot(3, 4, 8)
+    assert errors == "", "a cancellation that comes late is no trouble"
+
+
 def test_a_client_may_come_through_a_socket(project: Path, listing: Path) -> None:
     with connected() as client:
         client.initialize(project)

@@ -111,6 +111,14 @@ class LspClient:
         self._write({"id": self._ids, "method": method, "params": params})
         return self._ids
 
+    def send_and_cancel(self, method: str, params: Json) -> int:
+        """Send a request and its cancellation in one piece; returns the id."""
+        self._ids += 1
+        asked = {"id": self._ids, "method": method, "params": params}
+        cancelled = {"method": "$/cancelRequest", "params": {"id": self._ids}}
+        self._write(asked, cancelled)
+        return self._ids
+
     def answer(self, request: int) -> Json:
         return self._take(
             lambda message: message.get("id") == request and "method" not in message
@@ -186,9 +194,11 @@ class LspClient:
                 return message
             self._kept.append(message)
 
-    def _write(self, message: Json) -> None:
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        self._writing.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    def _write(self, *messages: Json) -> None:
+        bodies = [json.dumps({"jsonrpc": "2.0", **one}).encode() for one in messages]
+        heads = [b"Content-Length: %d\r\n\r\n" % len(body) for body in bodies]
+        pairs = zip(heads, bodies, strict=True)
+        self._writing.write(b"".join(part for pair in pairs for part in pair))
         self._writing.flush()
 
     def _read_errors(self) -> None:
