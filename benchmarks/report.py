@@ -94,20 +94,32 @@ def figure_line(figure: Figure) -> str:
     bound = "" if math.isinf(figure.bound) else f"  bound {figure.bound:g}"
     return (
         f"{mark} {figure.what:62}{figure.median:9.2f}{figure.worst:9.2f}"
-        f" {figure.unit}{bound}"
+        f" {figure.unit}{bound}{_cpu(figure, '  CPU ')}"
     )
 
 
 def figures_table(figures: Sequence[Figure]) -> str:
     """The figures of the server as a table in Markdown."""
-    lines = ["| server | median | p99 | bound | |", "|---|---:|---:|---:|---|"]
+    lines = [
+        "| server | median | p99 | bound | | CPU |",
+        "|---|---:|---:|---:|---|---:|",
+    ]
     lines += [
-        f"| {one.what} | {one.median:.3g} {one.unit} | {one.worst:.3g} {one.unit} |"
+        f"| {one.what} | {_amount(one.median)} {one.unit} |"
+        f" {_amount(one.worst)} {one.unit} |"
         f" {'' if math.isinf(one.bound) else f'{one.bound:g} {one.unit}'} |"
-        f" {'' if one.worst <= one.bound else 'above'} |"
+        f" {'' if one.worst <= one.bound else 'above'} | {_cpu(one)} |"
         for one in figures
     ]
     return "\n".join(lines)
+
+
+def _cpu(figure: Figure, word: str = "") -> str:
+    return "" if math.isnan(figure.cpu) else f"{word}{_amount(figure.cpu)} ms"
+
+
+def _amount(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
 
 
 def write(part: str, texts: Sequence[str]) -> None:

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -48,6 +49,8 @@ class Answers(NamedTuple):
     times: list[float]
     bound: float
     """What no more than one in a hundred shall take."""
+    cpu: float
+    """What the server computed for each, which a busy machine hardly changes."""
 
 
 class Memory(NamedTuple):
@@ -79,31 +82,38 @@ def _requests(
 ) -> Iterator[Answers | Memory]:
     client = _Client(project)
     try:
-        nothing = [client.timed_at("hover", project / "no.py", 1) for _ in range(200)]
-        yield Answers("a request for nothing", nothing, math.inf)
-        yield Answers("hover, 1,000 nodes", _hovers(client, small, 1000, 1000), 0.005)
-        began = time.perf_counter()
-        client.open(large)
-        client.ask("hover", large, 5)
-        took = time.perf_counter() - began
-        yield Answers(f"open and first hover, {many:,} nodes", [took], 1)
-        hovers = _hovers(client, large, many, 1000)
-        yield Answers(f"hover, {many:,} nodes", hovers, 0.015)
+        nowhere = project / "no.py"
+        yield client.each(
+            "a request for nothing",
+            math.inf,
+            (partial(client.ask, "hover", nowhere, 1) for _ in range(200)),
+        )
+        yield client.each("hover, 1,000 nodes", 0.005, _hovers(client, small, 1000))
+
+        def open_and_hover() -> None:
+            client.open(large)
+            client.ask("hover", large, 5)
+
+        large_one = f"{many:,} nodes"
+        yield client.each(f"open and first hover, {large_one}", 1, [open_and_hover])
+        yield client.each(f"hover, {large_one}", 0.015, _hovers(client, large, many))
         lines = random.Random(0).choices(range(many), k=200)
-        hints = [
-            client.timed(
-                "textDocument/inlayHint", {**_of(large), "range": _screen(line)}
-            )
-            for line in lines
-        ]
-        yield Answers(f"inlay hints of a screen, {many:,} nodes", hints, 0.010)
-        definitions = [client.timed_at("definition", large, line) for line in lines]
-        yield Answers(f"definition, {many:,} nodes", definitions, 0.015)
-        client.request("workspace/symbol", {"query": ""})
-        symbols = [
-            client.timed("workspace/symbol", {"query": f"model{n}"}) for n in range(30)
-        ]
-        yield Answers("workspace symbols, 1,000 listings", symbols, 0.100)
+        yield client.each(
+            f"inlay hints of a screen, {large_one}",
+            0.010,
+            (partial(client.hints, large, line) for line in lines),
+        )
+        yield client.each(
+            f"definition, {large_one}",
+            0.015,
+            (partial(client.ask, "definition", large, line) for line in lines),
+        )
+        client.symbols("")
+        yield client.each(
+            "workspace symbols, 1,000 listings",
+            0.100,
+            (partial(client.symbols, f"model{n}") for n in range(30)),
+        )
         before = client.memory()
         for _ in range(8_000):
             client.ask("hover", project / "no.py", 1)
@@ -127,23 +137,26 @@ def _saves(project: Path, count: int) -> Iterator[Answers | Memory]:
     try:
         client.open(path)
         client.traced()
-        seconds: list[float] = []
         before = client.memory()
-        for number in range(count):
+
+        def save(number: int) -> None:
             path.write_text(f"{text}\n# {number}\n")
-            began = time.perf_counter()
             client.saved(path)
             client.traced()
-            seconds.append(time.perf_counter() - began)
-        yield Answers("save to listing, a ResNet of 16 blocks", seconds, 0.700)
+
+        yield client.each(
+            "save to listing, a ResNet of 16 blocks",
+            0.700,
+            (partial(save, number) for number in range(count)),
+        )
         yield Memory(f"{count:,} traces of it", before, client.memory())
     finally:
         client.end()
 
 
-def _hovers(client: _Client, path: Path, nodes: int, count: int) -> list[float]:
-    chosen = random.Random(0).choices(range(nodes), k=count)
-    return [client.timed_at("hover", path, line + 4) for line in chosen]
+def _hovers(client: _Client, path: Path, nodes: int) -> Iterator[Callable[[], Json]]:
+    for line in random.Random(0).choices(range(nodes), k=1000):
+        yield partial(client.ask, "hover", path, line + 4)
 
 
 def _of(path: Path) -> Json:
@@ -239,15 +252,29 @@ class _Client:
                 assert message["params"]["type"] == 3, message
                 return
 
-    def timed(self, method: str, params: Json) -> float:
-        return _seconds(lambda: self.request(method, params))
-
-    def timed_at(self, method: str, path: Path, line: int) -> float:
-        return _seconds(lambda: self.ask(method, path, line))
+    def each(
+        self, what: str, bound: float, requests: Iterable[Callable[[], object]]
+    ) -> Answers:
+        """The times of requests, one behind the other."""
+        before = self._cpu()
+        times: list[float] = []
+        for request in requests:
+            began = time.perf_counter()
+            request()
+            times.append(time.perf_counter() - began)
+        return Answers(what, times, bound, (self._cpu() - before) / len(times))
 
     def ask(self, method: str, path: Path, line: int) -> Json:
         at = {"line": line, "character": 6}
         return self.request(f"textDocument/{method}", {**_of(path), "position": at})
+
+    def hints(self, path: Path, line: int) -> Json:
+        """Those of the screen that begins at a line."""
+        screen = {**_of(path), "range": _screen(line)}
+        return self.request("textDocument/inlayHint", screen)
+
+    def symbols(self, query: str) -> Json:
+        return self.request("workspace/symbol", {"query": query})
 
     def request(self, method: str, params: Json) -> Json:
         number = next(self._ids)
@@ -256,6 +283,11 @@ class _Client:
             if message.get("id") == number:
                 return message["result"]
         raise AssertionError("the server ended")
+
+    def _cpu(self) -> float:
+        """The seconds that the server's threads have run; 0 where nobody says."""
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
+        return sum(int(one.read_text().split()[0]) for one in threads) / 1e9
 
     def memory(self) -> float:
         """What is resident, in MiB; where the system does not say, the most that was."""
@@ -286,12 +318,6 @@ class _Client:
             if not length:
                 return
             yield msgspec.json.decode(stdout.read(length))
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
