@@ -13,19 +13,21 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any, cast
 
 import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.engine import GraphModule, symbolic_trace
-from fxls.entry import Entry
-from fxls.listing import Failure
+from fxls.entry import Entry, Producer
+from fxls.listing import Failure, Reason
 from fxls.pdb import Pdb
 from fxls.runtime import install
+from fxls.runtime.captured import compiled, exported_to_run
 from fxls.runtime.pydevd import Breakpoint, connected
 from fxls.store import Store, StoreError, locate
 from fxls.targets import entries_of, target_of
-from fxls.worker.evaluate import Inputs, Refused, evaluate
+from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
 from fxls.worker.load import home_of, load
 
 __all__ = ["main"]
@@ -54,13 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"`{entry.expression}` has no example inputs, so there is nothing to run\n"
             "help: Call the model in the entry: `Net()(torch.randn(1, 3))`."
         )
-    generated = model.root
-    if not isinstance(generated, GraphModule):
-        generated = symbolic_trace(model.root)
-    place = _place(generated, Store(root), options.node)
+    generated = _generated(entry, model, model.inputs, Store(root))
+    if isinstance(generated, Failure):
+        return _refuse(_said(generated))
+    path, function = generated
+    place = _place(path, Store(root), options.node)
     if isinstance(place, str):
         return _refuse(place)
-    call = _call(entry, module, generated, model.inputs)
+    call = _call(entry, module, function, model.inputs)
     if options.pdb:
         return _in_pdb(place, call)
     if options.stop or options.node is not None:
@@ -102,23 +105,43 @@ def _entry(text: str) -> Entry | str:
     return entry
 
 
-def _place(
-    generated: GraphModule, store: Store, node: str | None
-) -> tuple[str, int] | str:
+def _generated(
+    entry: Entry, model: Model, inputs: Inputs, store: Store
+) -> tuple[Path, Callable[..., object]] | Failure:
+    """The file of the generated code, and what runs it when called with the inputs."""
+    match entry.producer:
+        case Producer.ENGINE:
+            made = model.root
+            if not isinstance(made, GraphModule):
+                made = symbolic_trace(made)
+            code: CodeType = type(made).forward.__code__
+            # The lines of a long listing are in functions inside of the forward.
+            parts = [one for one in code.co_consts if isinstance(one, CodeType)]
+            return Path((parts[0] if parts else code).co_filename), made
+        case Producer.EXPORT:
+            listing, run = exported_to_run(model.root, inputs.args, inputs.kwargs)
+            return store.materialize(listing), run
+        case Producer.COMPILE:
+            listings = compiled(model.root, inputs.args, inputs.kwargs)
+            if not listings:
+                return Failure(Reason.TRACE, "torch.compile captured no graph of it")
+            torch.compiler.reset()  # as a program that compiles it the first time
+            again: Any = cast("Any", torch).compile(model.root, backend="eager")
+            return store.materialize(listings[0]), again
+
+
+def _place(path: Path, store: Store, node: str | None) -> tuple[str, int] | str:
     """File and line of a node, or of the first one; or why there is none."""
-    code: CodeType = type(generated).forward.__code__
-    # The lines of a long listing are in functions inside of the forward.
-    parts = [one for one in code.co_consts if isinstance(one, CodeType)]
-    path = (parts[0] if parts else code).co_filename
     try:
-        listing = store.read(Path(path))
+        listing = store.read(path)
     except StoreError as error:
         return str(error)
     lines = {f.name: f.line + 1 for f in listing.nodes if f.line != listing.definition}
     if node is None:
-        return path, min(lines.values())
+        computed = [f.name for f in listing.nodes if f.opcode != "placeholder"]
+        return str(path), lines[computed[0]]
     if node in lines:
-        return path, lines[node]
+        return str(path), lines[node]
     return _no_node(node, [facts.name for facts in listing.nodes], lines)
 
 
@@ -159,7 +182,7 @@ def _in_pdb(place: tuple[str, int], call: Callable[[], None]) -> int:
 
 
 def _call(
-    entry: Entry, module: ModuleType, generated: GraphModule, inputs: Inputs
+    entry: Entry, module: ModuleType, generated: Callable[..., object], inputs: Inputs
 ) -> Callable[[], None]:
     """Calls it from the line of the entry; what it raises is the program's."""
     line = 1 if entry.span is None else entry.span.start.line + 1

@@ -14,17 +14,30 @@ from fxls.runtime.exported import note_program
 from fxls.runtime.torch_fx import TorchFx
 from fxls.store import Store
 
-__all__ = ["compiled", "exported"]
+__all__ = ["compiled", "exported", "exported_to_run"]
 
 
 def exported(
     root: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Listing:
     """The program that torch.export makes of a model; raises as torch does."""
+    return exported_to_run(root, args, kwargs)[0]
+
+
+def exported_to_run(
+    root: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Listing, Callable[..., Any]]:
+    """The same, and what calls the code of that listing as the model is called."""
     from torch.export import export  # noqa: PLC0415 - it takes long to import
 
     program: Any = cast("Any", export)(_module(root), tuple(args), dict(kwargs))
-    return _lister().listing(note_program(program))
+    listing = _lister().listing(note_program(program))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        # Parameters and buffers are inputs of the code, in front of the model's own.
+        return program.graph_module(*program._graph_module_flat_inputs(args, kwargs))
+
+    return listing, run
 
 
 def compiled(

@@ -139,6 +139,19 @@ def test_an_entry_is_debugged_in_the_terminal(net: Project) -> None:
     ]
 
 
+@pytest.mark.parametrize("producer", ["export", "compile"])
+def test_an_entry_of_another_producer_is_debugged(
+    project: Project, producer: str
+) -> None:
+    entry = f"# fxls[{producer}]: Net()(torch.ones(2, 4))"
+    text = NET.replace("# fxls: Net()(torch.ones(2, 4))", entry)
+    project.write({"net.py": text.replace('fx.wrap("scaled")', "")})
+    typed = "continue\n"
+    ran = project.run("-m", "fxls", "debug", "net.py", given=typed)
+    shown = [row for row in ran.stdout.splitlines() if row.startswith("-> ")]
+    assert shown[0].startswith("-> linear = torch.")
+
+
 def test_an_entry_that_raises_can_be_looked_at(net: Project) -> None:
     target = "net.py:Net()(torch.ones(2, 5))"
     typed = "continue\nup\nup\nup\np tuple(x.shape)\nquit\n"
