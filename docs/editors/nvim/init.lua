@@ -33,12 +33,8 @@ vim.lsp.config('fxls', {
   commands = {
     -- The lens `Debug generated code`.
     ['fxls.debug'] = function(command)
-      local source, expression, listing = unpack(command.arguments)
-      pdb.debug_entry(
-        vim.uri_to_fname(source),
-        expression,
-        type(listing) == 'string' and vim.uri_to_fname(listing) or nil
-      )
+      local source, expression = unpack(command.arguments)
+      pdb.debug_entry(vim.uri_to_fname(source), expression)
     end,
     -- The lens `2 users`.
     ['fxls.showReferences'] = function(command, context)

@@ -1,4 +1,4 @@
--- `python -m fxls.pdb` in a terminal of Neovim: breakpoints are signs, and the line where
+-- pdb, as `fxls debug` starts it, in a terminal of Neovim: breakpoints are signs, and the line where
 -- the program stopped is shown in the window above.
 
 local M = {}
@@ -44,12 +44,13 @@ function M.move_breakpoints(old, new, lines)
 end
 
 -- Stops at the breakpoints, or else on the first line of the listing.
-function M.debug_entry(source, expression, listing)
-  M.run({ '-m', 'fxls.debug_entry', ('%s:%s'):format(source, expression) }, listing)
+function M.debug_entry(source, expression)
+  M.run({ M.program('fxls'), 'debug', ('%s:%s'):format(source, expression) })
 end
 
+-- Stops at the breakpoints, or else on the first line of the program.
 function M.debug_file()
-  M.run({ vim.api.nvim_buf_get_name(0) })
+  M.run({ M.program('python'), '-m', 'fxls.pdb', vim.api.nvim_buf_get_name(0) })
 end
 
 local function show_stop(window, path, line)
@@ -65,34 +66,25 @@ local function show_stop(window, path, line)
   vim.fn.sign_place(0, STOPPED, STOPPED, buffer, { lnum = line, priority = 20 })
 end
 
-local function first_line(listing)
-  local inside = false
-  for number, text in ipairs(vim.fn.readfile(listing)) do
-    if inside and text:match('%S') then
-      return number
-    end
-    inside = inside or text:match('^def forward') ~= nil
-  end
-end
-
--- Runs pdb with arguments, in a terminal below.
-function M.run(arguments, listing)
-  local command = { M.program('python'), '-m', 'fxls.pdb' }
-  local function tell(...)
-    vim.list_extend(command, { '-c', string.format(...) })
-  end
+-- What pdb is told where it stops for the first time.
+local function go_on(path, line)
+  local commands, is_there = {}, false
   for _, buffer in ipairs(vim.fn.getbufinfo()) do
     for _, sign in ipairs(breakpoints(buffer.bufnr)) do
-      tell('break %s:%d', buffer.name, sign.lnum)
+      table.insert(commands, ('break %s:%d\n'):format(buffer.name, sign.lnum))
+      is_there = is_there or (buffer.name == path and sign.lnum == line)
     end
   end
-  if #command == 3 and listing then
-    tell('tbreak %s:%d', listing, first_line(listing))
+  if #commands > 0 and not is_there then
+    table.insert(commands, 'continue\n')
   end
-  tell('continue')
-  vim.list_extend(command, arguments)
+  return table.concat(commands)
+end
 
-  local window, unfinished, ended = vim.api.nvim_get_current_win(), '', false
+-- Runs a program that stops in pdb, in a terminal below.
+function M.run(command)
+  local window, unfinished = vim.api.nvim_get_current_win(), ''
+  local has_begun, has_ended = false, false
   vim.cmd('botright 12new')
   vim.fn.jobstart(command, {
     term = true,
@@ -103,10 +95,14 @@ function M.run(arguments, listing)
         local path, line = said:match('^> (.+)%((%d+)%)')
         if said:match('^The program ') then
           -- pdb would begin again.
-          ended = true
+          has_ended = true
           vim.fn.chansend(job, 'quit\n')
-        elseif path and not ended then
+        elseif path and not has_ended then
           show_stop(window, path, tonumber(line))
+          if not has_begun then
+            has_begun = true
+            vim.fn.chansend(job, go_on(path, tonumber(line)))
+          end
         end
       end
     end,

@@ -1,0 +1,95 @@
+;;; fxls.el --- The generated code of PyTorch models, with Eglot and GUD  -*- lexical-binding: t -*-
+
+;; Load it in your init file: (load "/path/to/docs/editors/fxls.el").
+;; Needs Emacs 29, or Emacs 28 with the package eglot.  docs/editors.md says how to use it.
+
+(require 'eglot)
+(require 'gud)
+
+(defun fxls-program (name)
+  "The program NAME of the project's .venv, else of the PATH."
+  (let* ((folder (locate-dominating-file default-directory ".venv"))
+         (there (and folder (expand-file-name (concat ".venv/bin/" name) folder))))
+    (if (and there (file-executable-p there)) there name)))
+
+(defun fxls-serve (&rest _)
+  "How Eglot starts the server.
+With :trusted it runs the entries of the files that you open, else when you ask."
+  (list (fxls-program "fxls") "serve" :initializationOptions '(:trusted t)))
+
+(add-to-list 'eglot-server-programs '((python-mode python-ts-mode) . fxls-serve))
+
+(defun fxls--uri (file)
+  (browse-url-file-url (expand-file-name file)))
+
+(defun fxls--listings ()
+  "The listings that have nodes from this file, as the server describes them."
+  (append (jsonrpc-request (eglot-current-server) :fxls/listings
+                           `(:textDocument (:uri ,(fxls--uri buffer-file-name))))
+          nil))
+
+(defun fxls-trace ()
+  "Trace the entries of this file."
+  (interactive)
+  (dolist (item (append (jsonrpc-request
+                         (eglot-current-server) :workspace/executeCommand
+                         `(:command "fxls.trace" :arguments [,(fxls--uri buffer-file-name)])
+                         :timeout 120)
+                        nil))
+    (message "%s: %s" (plist-get item :expression)
+             (or (plist-get item :message) (plist-get item :path)))))
+
+(defun fxls--choose ()
+  "A listing of this file, which is traced when it has none."
+  (let ((items (or (fxls--listings) (progn (fxls-trace) (fxls--listings)))))
+    (unless items
+      (user-error "There is no generated code; write an entry: # fxls: Net()(torch.randn(1, 3))"))
+    (if (cdr items)
+        (let ((names (mapcar (lambda (item) (cons (plist-get item :path) item)) items)))
+          (cdr (assoc (completing-read "Listing: " names nil t) names)))
+      (car items))))
+
+(defun fxls-show-generated-code ()
+  "Open the generated code of this file in another window."
+  (interactive)
+  (find-file-other-window (plist-get (fxls--choose) :path)))
+
+(defun fxls--pdb (&rest command)
+  (pdb (combine-and-quote-strings command)))
+
+(defun fxls-debug ()
+  "Debug the generated code of this file: stop on its first line.
+There, \\[gud-break] sets a breakpoint."
+  (interactive)
+  (let ((entry (plist-get (fxls--choose) :entry)))
+    (fxls--pdb (fxls-program "fxls") "debug" (concat buffer-file-name ":" entry))))
+
+(defun fxls-debug-file ()
+  "Debug this program."
+  (interactive)
+  (fxls--pdb (fxls-program "python") "-m" "fxls.pdb" buffer-file-name))
+
+(defun fxls--listing-setup ()
+  "To change what is generated, change the model."
+  (when (and buffer-file-name (string-match-p "/\\.fxls/[^/]+\\.py\\'" buffer-file-name))
+    (read-only-mode)))
+
+(defun fxls--project (folder)
+  "A project without version control has its listings in it as well."
+  (let ((root (locate-dominating-file folder "pyproject.toml")))
+    (and root (cons 'transient root))))
+
+(add-hook 'project-find-functions #'fxls--project 90)
+(add-hook 'python-mode-hook #'eglot-ensure)
+(add-hook 'python-ts-mode-hook #'eglot-ensure)
+(add-hook 'find-file-hook #'fxls--listing-setup)
+
+(defvar fxls-map (make-sparse-keymap) "The keys of fxls.")
+(define-key fxls-map "g" #'fxls-show-generated-code)
+(define-key fxls-map "t" #'fxls-trace)
+(define-key fxls-map "d" #'fxls-debug)
+(define-key fxls-map "D" #'fxls-debug-file)
+(global-set-key (kbd "C-c x") fxls-map)
+
+(provide 'fxls)
+;;; fxls.el ends here
