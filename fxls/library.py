@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from fxls.store import (
     class_name_of,
     is_url,
     locate,
+    prune_seldom,
     uri_of,
 )
 from fxls.store.shown import Asked, Shown
@@ -98,9 +100,12 @@ class Library:
         return tuple(found)
 
     def close(self) -> None:
-        """Follow no store on another machine any more."""
+        """Follow no store on another machine any more, and leave the others small."""
         for follower in self._followers.values():
             follower.close()
+        for root in self._stores.keys() - self._copies():
+            with contextlib.suppress(StoreError):
+                prune_seldom(root)
 
     def store_at(self, root: Path) -> Store:
         if root not in self._stores:

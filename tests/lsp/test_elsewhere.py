@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from fxls.store import Store
 from fxls.store.shown import ask_to_show
 from tests.support.lsp_client import started
-from tests.support.projects import EDITOR, SOURCE, net_listing, spot
+from tests.support.projects import EDITOR, SOURCE, TEXT, net_listing, spot
 from tests.support.ssh_server import ssh_server
 
 
@@ -38,6 +39,20 @@ def test_what_a_program_shows_is_opened(project: Path) -> None:
         "takeFocus": False,
         "selection": spot(2, 0, 0),
     }
+
+
+@pytest.mark.slow
+def test_the_end_of_a_session_keeps_the_store_small(project: Path) -> None:
+    store = Store(project / ".fxls")
+    old = store.materialize(net_listing(project))
+    for file in (old, *(store.root / "facts" / old.stem).iterdir()):
+        os.utime(file, (0, 0))
+    young = store.materialize(net_listing(project, TEXT.replace("count", "number")))
+    with started() as client:
+        client.initialize(project)
+        assert client.request("workspace/symbol", {"query": "Net"}) != []
+        client.end()
+    assert [*store.root.glob("*.py")] == [young]
 
 
 @pytest.mark.slow
