@@ -1,15 +1,7 @@
 // What stops a program besides breakpoints: the first node whose value breaks a rule.
 
 import * as vscode from 'vscode';
-
-/** The rules that there are, and when a node breaks them. */
-const RULES: readonly (readonly [rule: string, when: string])[] = [
-  ['nan', 'its value holds NaN, and no value that went into it does'],
-  ['inf', 'its value holds an infinite number, and no value that went into it does'],
-  ['shape', 'its value has another shape than the listing records'],
-  ['dtype-change', 'its value has another dtype than the listing records'],
-  ['grad-nan', 'its backward makes NaN of gradients that hold none'],
-];
+import { RULES } from './rule_filters.ts';
 
 /** Lets a person choose, for the sessions to come and the one that is stopped. */
 export function registerBreakOn(): vscode.Disposable {
@@ -35,7 +27,9 @@ export function asEnvironment(rules: readonly string[]): Record<string, string> 
 async function chooseRules(): Promise<void> {
   const chosen = new Set(rulesOf(undefined));
   const picked = await vscode.window.showQuickPick(
-    RULES.map(([label, detail]) => ({ label, detail, picked: chosen.has(label) })),
+    RULES.map(({ rule: label, when: detail }) => ({
+      ...{ label, detail, picked: chosen.has(label) },
+    })),
     { title: 'Stop at the first node when', canPickMany: true },
   );
   if (picked === undefined) return;

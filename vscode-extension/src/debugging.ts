@@ -2,6 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
+import { Adapter } from './adapter.ts';
 import { asEnvironment, rulesOf } from './break_on.ts';
 import { hasDebugpy } from './python.ts';
 import type { Server } from './server.ts';
@@ -41,7 +42,7 @@ export function registerDebugging(server: Server): vscode.Disposable {
     vscode.debug.registerDebugAdapterDescriptorFactory(TYPE, {
       createDebugAdapterDescriptor: ({ configuration }) => {
         const python = text(configuration, 'python') ?? 'python';
-        return new vscode.DebugAdapterExecutable(python, ['-m', 'debugpy.adapter']);
+        return new vscode.DebugAdapterInlineImplementation(new Adapter(python));
       },
     }),
     vscode.debug.registerDebugConfigurationProvider(TYPE, {

@@ -59,6 +59,24 @@ await story('workbench', 'resnet.py', async (page, done) => {
   await page.keyboard.press('Shift+F5');
   await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
 
+  done('a filter among the breakpoints stops it at the first NaN');
+  await page.keyboard.press('Control+P');
+  await page.locator('.quick-input-widget input').fill('bad.py');
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'bad.py' }).click();
+  await row(page, 'class Bad').waitFor();
+  const filter = page.locator('.debug-breakpoints .monaco-list-row', {
+    hasText: 'NaN in generated code',
+  });
+  await filter.click();
+  await page.keyboard.press('Space');
+  await command(page, 'fxls: Debug Generated Code');
+  await stack(page, /forward.*Bad_.*6:/).waitFor();
+  await page.keyboard.press('F5');
+  await stack(page, /forward.*Bad_.*7:/).waitFor();
+  await shot(page, 'nan');
+  await page.keyboard.press('Shift+F5');
+  await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
+
   done('the view Graphs lists what the store holds');
   await command(page, 'Explorer: Focus on Graphs View');
   const graph = page

@@ -125,6 +125,24 @@ export const debugging: readonly Test[] = [
       }
     },
   ],
+  [
+    'a filter of exceptions that is chosen while it is stopped stops it at the NaN',
+    async () => {
+      const program = await open('bad.py');
+      const call = new vscode.Location(program.uri, place(program, 'print("ran"'));
+      await withBreakpoint(call, () =>
+        inSession(
+          () => run('bad.py'),
+          async (stopped) => {
+            assert.match((await stopped.stack())[0] ?? '', /^<module>: print\("ran"/);
+            await stopped.filter(['fxls.nan']);
+            await stopped.step('continue');
+            assert.match((await stopped.stack())[0] ?? '', /^forward: log = /);
+          },
+        ),
+      );
+    },
+  ],
 ];
 
 function nodeBreakpoints(): string[] {

@@ -37,7 +37,12 @@ export class Stopped {
     return answer.result;
   }
 
-  async step(how: 'next' | 'stepIn'): Promise<void> {
+  /** Chooses exceptions to stop at. */
+  async filter(filters: readonly string[]): Promise<void> {
+    await this.#session.customRequest('setExceptionBreakpoints', { filters });
+  }
+
+  async step(how: 'next' | 'stepIn' | 'continue'): Promise<void> {
     const stopped = next(this.#stops);
     await this.#session.customRequest(how, { threadId: this.#thread });
     this.#thread = await stopped;

@@ -12,6 +12,9 @@ class Bad(nn.Module):
         return torch.exp(torch.log(x - 1))
 
 
+# fxls: Bad()(torch.zeros(2))
+
+
 if __name__ == "__main__":
     fxls.install()
     gm = fx.symbolic_trace(Bad())
