@@ -1,7 +1,8 @@
 """The program that `benchmarks.debugging` debugs: a long function, timed when asked.
 
-``python -m benchmarks.debugged KIND LINES FOLDER`` prints a JSON object a line: where
-the function is, then for every line that it reads the shortest time of a call.
+``python -m benchmarks.debugged KIND LINES FOLDER`` prints a JSON object a line: what it
+made and where it waits for a debugger, then the shortest time of a call for each line
+that it reads.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["KINDS", "main"]
 
 KINDS = ("listing", "plain function", "torch.fx")
 
-_LONG = 6.0
+_LONG = 3.0
 """Seconds after which no call is made any more; one is made always."""
 _CALLS = 15
 
@@ -37,12 +38,13 @@ def main(arguments: Sequence[str]) -> None:
     kind, lines, folder = arguments[0], int(arguments[1]), Path(arguments[2])
     function, path, line = _MAKERS[kind](lines, folder)
     x = torch.ones(2)
-    print(json.dumps({"path": path, "line": line, "none": _shortest(function, x)}))
+    none = _shortest(function, x)
     import debugpy  # noqa: PLC0415, T100  # pyright: ignore[reportMissingTypeStubs]  # what is compared
 
     where = free()
     debugpy.listen((where.host, where.port))  # noqa: T100  # pyright: ignore[reportUnknownMemberType]  # untyped
-    print(json.dumps({"port": where.port}), flush=True)
+    made = {"path": path, "line": line, "none": none, "port": where.port}
+    print(json.dumps(made), flush=True)
     for _ in sys.stdin:
         print(json.dumps({"seconds": _shortest(function, x)}), flush=True)
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -21,11 +23,14 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from benchmarks.debugged import KINDS
+from fxls.listening import LOCAL
 from tests.support.dap import Session
 
 __all__ = ["main"]
 
 PAGE = Path(__file__).parent.parent / "docs" / "debugging.md"
+PATIENCE = 90.0
+"""Seconds of the clock that a measurement is waited for."""
 SIZES = (100, 1_000, 10_000, 100_000)
 ROW = "| {:,} | {} | {:.2f} ms | {} | {} | {} |"
 HEAD = """\
@@ -74,7 +79,7 @@ def cost(kind: str, lines: int) -> Cost:
     """The cost of one function."""
     with tempfile.TemporaryDirectory() as folder, _debugged(kind, lines, folder) as run:
         made = _answer(run)
-        with Session.connect("127.0.0.1", _answer(run)["port"]) as session:
+        with Session.connect(LOCAL, made["port"]) as session:
             other = Path(folder) / "other.py"
             other.write_text("x = 1\n", "utf-8")
             path = Path(made["path"])
@@ -123,7 +128,10 @@ def _timed(run: subprocess.Popen[str]) -> float:
 
 
 def _answer(run: subprocess.Popen[str]) -> dict[str, Any]:
-    return json.loads(cast("IO[str]", run.stdout).readline())
+    """What the program says next; times are infinite when it says nothing."""
+    said = cast("IO[str]", run.stdout)
+    ready, _, _ = select.select([said], [], [], PATIENCE)
+    return json.loads(said.readline()) if ready else {"seconds": math.inf}
 
 
 def _write(table: str) -> None:

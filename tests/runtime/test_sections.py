@@ -20,6 +20,8 @@ from torch import nn
 import fxls
 from fxls import engine
 from fxls.engine import GraphModule, symbolic_trace
+from fxls.ide import navigation, symbols
+from fxls.ide.document import Document
 from fxls.listing import Listing, Role
 from fxls.runtime import cuts, listing_of, sections
 from fxls.store import Store
@@ -136,6 +138,32 @@ def test_sections_are_bounded_and_end_between_modules(
             assert names[min(lines)].endswith(("linear", "add_300"))
     assert sum(lengths) == len(listing.nodes) - 1
     assert max(lengths) <= cuts.SECTION
+
+
+def test_the_editor_finds_its_way_across_sections(deep: tuple[Any, Listing]) -> None:
+    _, listing = deep
+    document = Document("deep.py", listing)
+    lines = listing.text.split("\n")
+    place = next(i for i, f in enumerate(listing.nodes) if f.name == "mul__31")
+    bound = document.binding(place)
+    assert bound is not None
+    border = next(
+        i for i in range(bound.line, len(lines)) if "def section_1" in lines[i]
+    )
+    first = next(i for i, f in enumerate(listing.nodes) if f.line > border)
+    assert listing.nodes[first].name == "blocks_32_linear"
+    (read,) = (
+        m for m in document.marks_of(place) if m.line == listing.nodes[first].line
+    )
+    jump = navigation.definition(document, read.span.start)
+    assert jump is not None
+    assert [there.focus for there in jump.destinations] == [bound.span]
+    assert lines[read.line][read.column :].startswith("mul__31")
+    (blocks,) = (f for f in symbols.folds(document) if f.text == "blocks.32 Block …")
+    assert (lines[blocks.first], lines[blocks.last]) == (
+        lines[listing.nodes[first].line],
+        next(line for line in lines if line.lstrip().startswith("mul__32 =")),
+    )
 
 
 def test_it_is_copied_saved_and_compiled(deep: tuple[Any, Listing]) -> None:
