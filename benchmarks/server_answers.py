@@ -114,6 +114,7 @@ def _requests(
             0.100,
             (partial(client.symbols, f"model{n}") for n in range(30)),
         )
+        yield from _whole_graphs(client, large, large_one)
         before = client.memory()
         for _ in range(8_000):
             client.ask("hover", project / "no.py", 1)
@@ -122,6 +123,28 @@ def _requests(
         yield Memory("10,000 requests", before, client.memory())
     finally:
         client.end()
+
+
+def _whole_graphs(client: _Client, large: Path, name: str) -> Iterator[Answers]:
+    """What editors and the extension ask of all that there is."""
+    uri = {"uri": large.as_uri()}
+    window = {**uri, "sort": "bytes", "descending": True, "count": 100}
+    asked: list[tuple[str, float, str, Json]] = [
+        ("list of what the store holds, 1,000 listings", 0.100, "identities", {}),
+        (f"window of the sorted table, {name}", 0.250, "table", window),
+        (f"whole graph for its picture, {name}", 2, "graph", uri),
+        (
+            f"text for a comparison, {name}",
+            1,
+            "normalized",
+            {**uri, "like": uri["uri"]},
+        ),
+    ]
+    for what, bound, method, params in asked:
+        call = partial(client.request, f"fxls/{method}", params)
+        yield client.each(what, bound, [call] * 5)
+    outline = partial(client.request, "textDocument/documentSymbol", _of(large))
+    yield client.each(f"outline, {name}", 3, [outline] * 5)
 
 
 def _saves(project: Path, count: int) -> Iterator[Answers | Memory]:
