@@ -48,12 +48,16 @@ class Cost:
     attached: float
     elsewhere: float
     inside: float | None
-    """None where a breakpoint does not stop, as in code that is in no file."""
+    """None where a breakpoint does not stop, as in code that is in no file; infinite
+    where the call took longer than anybody waits."""
 
     def row(self) -> str:
-        inside = (
-            "no breakpoint binds" if self.inside is None else f"{self.inside:.2f} x"
-        )
+        if self.inside is None:
+            inside = "no breakpoint binds"
+        elif math.isinf(self.inside):
+            inside = f"no end in {PATIENCE:.0f} s"
+        else:
+            inside = f"{self.inside:.2f} x"
         return ROW.format(
             *(self.lines, self.kind, self.seconds * 1000),
             *(f"{self.attached:.2f} x", f"{self.elsewhere:.2f} x", inside),
