@@ -8,7 +8,8 @@
 # FXLS_TEST_CACHE   where VS Code is installed (default: .cache here)
 # FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
 # FXLS_TEST_PARTS   some of "units inside workbench graph windows trust" (default: all)
-# FXLS_TEST_ONLY    of the part inside, the tests whose name has this text
+#                   "shots" makes the pictures of docs/pictures again
+# FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here"
@@ -82,7 +83,16 @@ for part in ${FXLS_TEST_PARTS:-units inside workbench graph windows trust}; do
     touch "$FXLS_TEST_PROJECT/pyproject.toml"
     ln -s "$environment" "$FXLS_TEST_PROJECT/.venv"
   fi
+  if [ "$part" = shots ]; then
+    cp tests/shots.json "$run/data/User/settings.json"
+    export FXLS_TEST_PICTURES=${FXLS_TEST_PICTURES:-$here/../docs/pictures}
+    mkdir -p "$FXLS_TEST_PICTURES" "$XDG_CONFIG_HOME/fontconfig"
+    cp tests/fonts.conf "$XDG_CONFIG_HOME/fontconfig"
+  fi
   "$node" --disable-warning=ExperimentalWarning "tests/$part.mts" || failed=1
+  if [ "$part" = shots ]; then
+    pngquant --force --ext .png --skip-if-larger --strip --quality 60-90 "$FXLS_TEST_PICTURES"/*.png || true
+  fi
 done
 if [ "${1:-}" = --negative ]; then
   [ $failed = 1 ] || { echo 'the tests pass with a broken extension'; exit 1; }

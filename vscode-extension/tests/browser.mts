@@ -10,6 +10,12 @@ export const SERVER = given('FXLS_TEST_SERVER');
 export const PROJECT = given('FXLS_TEST_PROJECT');
 export const SHOTS = given('FXLS_TEST_SHOTS');
 
+/** How large the window is, and how many points of a picture one of its has. */
+export interface Size {
+  readonly viewport: { readonly width: number; readonly height: number };
+  readonly deviceScaleFactor?: number;
+}
+
 /** What VS Code calls a file of the machine that serves it. */
 export function remote(path: string): string {
   return `vscode-remote://${new URL(SERVER).host}${path}`;
@@ -22,12 +28,15 @@ export function address(more: readonly (readonly [string, string])[]): string {
 }
 
 /** Calls with a page of a browser that ends with the call. */
-export async function inBrowser<T>(act: (page: Page) => Promise<T>): Promise<T> {
+export async function inBrowser<T>(
+  act: (page: Page) => Promise<T>,
+  size: Size = { viewport: { width: 1400, height: 860 } },
+): Promise<T> {
   const profile = await mkdtemp(join(tmpdir(), 'fxls-chromium-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: process.env['FXLS_TEST_CHROMIUM'] ?? '/usr/bin/chromium',
     headless: true,
-    viewport: { width: 1400, height: 860 },
+    ...size,
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
   });
   try {

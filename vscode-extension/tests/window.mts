@@ -2,16 +2,17 @@
 
 import { join } from 'node:path';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
-import { address, inBrowser, remote, PROJECT, SHOTS } from './browser.mts';
+import { address, inBrowser, remote, PROJECT, SHOTS, type Size } from './browser.mts';
 
 /** One thing after the other in one window; each has a name, and a failure ends it. */
 export async function story(
   name: string,
   file: string,
   tell: (page: Page, done: (next: string) => void) => Promise<void>,
+  size?: Size,
 ): Promise<void> {
   await inBrowser(async (page) => {
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(180_000);
     let step = 'VS Code opens the folder';
     try {
       await page.goto(address([['openFile', remote(`${PROJECT}/${file}`)]]));
@@ -25,7 +26,7 @@ export async function story(
       console.log(`FAIL  ${step}: ${String(error)}`);
       await page.screenshot({ path: join(SHOTS, `failed-${name}.png`) });
     }
-  });
+  }, size);
 }
 
 /** The page that an extension draws by itself; they stand in the order of their making. */
