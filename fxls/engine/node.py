@@ -220,6 +220,15 @@ class Node(Reference):
     @property
     def all_input_nodes(self) -> list[Node]:
         """The nodes in args and kwargs, each once, in the order they stand there."""
+        if not self._kwargs:
+            found: dict[Node, None] = {}
+            for a in self._args:
+                if type(a) is Node:
+                    found[a] = None
+                elif type(a) not in ATOMS:
+                    break
+            else:
+                return list(found)
         return references(self._args, self._kwargs)
 
     @property
