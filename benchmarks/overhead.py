@@ -16,6 +16,7 @@ import operator
 import os
 import platform
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -249,15 +250,18 @@ def start(pairs: int) -> Start:
         took: list[list[float]] = [[] for _ in programs]
         for turn in range(pairs + 1):
             for times, (program, environment) in zip(took, programs, strict=True):
-                began = os.times()
+                began = _spent()
                 command = [sys.executable, "-c", program]
                 subprocess.run(command, env=environment, check=True)
-                ended = os.times()
                 if turn:  # the first turn writes bytecode
-                    user = ended.children_user - began.children_user
-                    system = ended.children_system - began.children_system
-                    times.append(user + system)
+                    times.append(_spent() - began)
     return Start(*map(statistics.median, took))
+
+
+def _spent() -> float:
+    """The CPU time of the processes that this one waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def table(rows: Sequence[tuple[Case, Comparison]], found: Start | None) -> str:
