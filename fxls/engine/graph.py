@@ -25,12 +25,12 @@ from fxls.engine.node import (
     Node,
     Target,
     add_uses,
-    check_op_and_target,
     freeze_kwargs,
     map_arg,
     remove_uses,
 )
 from fxls.engine.node_list import NodeList, Order, ordered
+from fxls.engine.opcodes import check_op_and_target
 from fxls.engine.order import GAP, link_before
 from fxls.engine.users import has_users
 

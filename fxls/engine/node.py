@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import CodeType, MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine import node_text, origin
 from fxls.engine.arguments import (
@@ -20,6 +20,7 @@ from fxls.engine.arguments import (
     references,
 )
 from fxls.engine.immutable_collections import immutable_dict
+from fxls.engine.opcodes import OPCODES, Target, check_op_and_target
 from fxls.engine.order import link_before, unlink
 from fxls.engine.users import add_user, forget_last_user, remove_user, users_of
 
@@ -32,21 +33,6 @@ if TYPE_CHECKING:
     from fxls.listing import Origin
 
 __all__ = ["OPCODES", "Argument", "Node", "Target", "map_aggregate", "map_arg"]
-
-Target: TypeAlias = Callable[..., Any] | str
-
-OPCODES = frozenset(
-    {
-        "placeholder",
-        "get_attr",
-        "call_function",
-        "call_method",
-        "call_module",
-        "output",
-        "root",
-    }
-)
-"""What a node can do; ``root`` is the graph's own sentinel and never listed."""
 
 
 def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
@@ -443,22 +429,6 @@ naming_in_force = _Naming()
 
 NOTHING_NOTED: Mapping[str, Any] = MappingProxyType({})
 """What `noted_all` gives while there is no `meta`."""
-
-
-def check_op_and_target(op: str, target: Target) -> None:
-    """Refuse an opcode that is none, and a target that does not go with it."""
-    if op not in OPCODES:
-        raise AssertionError(f"{op!r} is no opcode; those are {sorted(OPCODES)}")
-    if op == "call_function":
-        if not callable(target):
-            raise ValueError(
-                f"the target of a call_function is a function, not {target!r}"
-                f" of {type(target).__name__}: use call_method or call_module for names"
-            )
-    elif not isinstance(target, str):
-        raise ValueError(
-            f"the target of a {op} is a str, not {target!r} of {type(target).__name__}"
-        )
 
 
 def set_arguments(

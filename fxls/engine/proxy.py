@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import operator
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -20,9 +19,11 @@ from fxls.engine.graph import Graph
 from fxls.engine.immutable_collections import immutable_dict
 from fxls.engine.lowering import Traced
 from fxls.engine.names import stem
-from fxls.engine.node import Node, Target, check_op_and_target, freeze, freeze_kwargs
+from fxls.engine.node import Node, freeze, freeze_kwargs
+from fxls.engine.opcodes import Target, check_op_and_target
 from fxls.engine.operator_schemas import check_for_mutable_operation
 from fxls.engine.origin import RawOrigin
+from fxls.engine.proxy_operators import define_operators
 from fxls.engine.scope import (
     ModuleStack,
     Scope,
@@ -30,7 +31,6 @@ from fxls.engine.scope import (
     ScopeSnapshot,
     snapshot_of,
 )
-from fxls.engine.targets import OPERATORS
 from fxls.engine.trail import Trail, innermost, source_frame
 
 __all__ = [
@@ -526,41 +526,4 @@ def _copied(value: Any, memo: dict[int, Any], node: Node) -> Any:
         return copy.copy(value)
 
 
-def _recording(function: Callable[..., Any], name: str) -> Callable[..., Proxy]:
-    def record(self: Proxy, *others: Any) -> Proxy:
-        return self.tracer.create_proxy("call_function", function, (self, *others), {})
-
-    record.__name__ = name
-    record.__qualname__ = f"Proxy.{name}"
-    return record
-
-
-def _recording_reflected(
-    function: Callable[..., Any], name: str
-) -> Callable[[Proxy, Any], Proxy]:
-    def record(self: Proxy, other: Any) -> Proxy:
-        return self.tracer.create_proxy("call_function", function, (other, self), {})
-
-    record.__name__ = name
-    record.__qualname__ = f"Proxy.{name}"
-    return record
-
-
-_UNREFLECTED = frozenset({"eq", "ne", "lt", "gt", "le", "ge", "pos", "neg", "invert"})
-
-
-def _define_operators() -> None:
-    # Assigned, not written in the class: a class that defines __eq__ loses __hash__.
-    Proxy.__abs__ = _recording(operator.abs, "__abs__")  # pyright: ignore[reportAttributeAccessIssue]  # made here
-    for operation in OPERATORS:
-        function = getattr(operator, operation, None)
-        if function is None:  # div, of Python 2
-            continue
-        word = operation.strip("_")
-        setattr(Proxy, f"__{word}__", _recording(function, f"__{word}__"))
-        if operation not in _UNREFLECTED:
-            reflected = _recording_reflected(function, f"__r{word}__")
-            setattr(Proxy, f"__r{word}__", reflected)
-
-
-_define_operators()
+define_operators(Proxy)
