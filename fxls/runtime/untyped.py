@@ -12,7 +12,9 @@ __all__ = ["compile_id", "fx", "is_compiling", "is_dynamo_compiling"]
 fx: Any = torch.fx
 """``import torch`` has loaded it."""
 
-is_dynamo_compiling: Callable[[], bool] = cast("Any", torch).compiler.is_dynamo_compiling
+is_dynamo_compiling: Callable[[], bool] = cast(
+    "Any", torch
+).compiler.is_dynamo_compiling
 """Whether torch.compile traces this code, and does not run it."""
 
 _context: Any = cast("Any", torch)._guards.CompileContext
