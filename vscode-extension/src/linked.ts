@@ -20,7 +20,9 @@ export interface Link {
 export class LinkedViews implements vscode.Disposable {
   readonly #decoration = vscode.window.createTextEditorDecorationType({
     backgroundColor: new vscode.ThemeColor('editor.wordHighlightBackground'),
-    borderColor: new vscode.ThemeColor('editor.wordHighlightBorder'),
+    // A theme of high contrast has no background for it.
+    border: '1px dashed',
+    borderColor: new vscode.ThemeColor('fxls.linkedBorder'),
     overviewRulerColor: new vscode.ThemeColor(
       'editorOverviewRuler.wordHighlightForeground',
     ),
