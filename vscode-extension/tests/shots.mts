@@ -179,7 +179,7 @@ await scene(
     await page.locator('.monaco-diff-editor .char-insert').first().waitFor();
     await command(page, 'View: Toggle Maximize Editor Group');
     await away(page);
-    await picture(page, 'compare');
+    await picture(page, 'compare', below(0, 230));
   },
   SIZE,
 );
