@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
 
-from fxls.listening import Address, missing
+from fxls.listening import Address, missing, trouble
 
 __all__ = ["put_debugger_into"]
 
@@ -68,12 +67,10 @@ def _out_of_reach(pid: int) -> str | None:
 
 
 def _listens(where: Address) -> bool:
+    """Whether somebody does, found without a connection: debugpy takes one, once."""
     end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end:
-        try:
-            socket.create_connection((where.host, where.port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return True
-    return False
+    while trouble(where) is None:
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
