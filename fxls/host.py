@@ -323,6 +323,9 @@ class _Worker:
         self.hello: asyncio.Future[Hello] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()
         self._reading = asyncio.create_task(self._read())
+        # Also when the event loop ends, and cancels what reads, maybe before it began:
+        # who closes the worker waits for this.
+        self._reading.add_done_callback(lambda _: self.ended.set_result(None))
 
     @classmethod
     async def start(
@@ -400,13 +403,8 @@ class _Worker:
         finally:
             # It cannot answer any more: at its end, or because it sent no message.
             self.kill()
-            try:
-                await self._process.wait()
-                await errors
-            finally:
-                # Also when the event loop ends, and cancels what reads: who closes
-                # the worker waits for this.
-                self.ended.set_result(None)
+            await self._process.wait()
+            await errors
 
     async def _read_answers(self) -> None:
         stdout = self._process.stdout
