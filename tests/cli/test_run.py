@@ -99,7 +99,7 @@ def test_a_program_must_be_named(fxls: Command, arguments: list[str]) -> None:
     assert fxls.run("run", *arguments) == Ended(
         2,
         "",
-        "usage: fxls run [-h] [--store FOLDER] {FILE | -m MODULE} [ARGUMENT ...]\n"
+        "usage: fxls run [OPTION ...] {FILE | -m MODULE} [ARGUMENT ...]\n"
         "fxls run: error: say which file or module to run\n",
     )
 
