@@ -40,6 +40,7 @@ LATER = """\
 
 CHILDREN = """\
     import multiprocessing
+    import sys
 
     def work():
         import torch
@@ -51,6 +52,7 @@ CHILDREN = """\
     if __name__ == "__main__":
         child = multiprocessing.get_context("spawn").Process(target=work)
         child.start()
+        print("child", child.pid, file=sys.stderr, flush=True)
         child.join()
         print("joined", child.exitcode)
     """
@@ -101,7 +103,8 @@ def test_the_processes_of_a_program_are_debugged_too(net: Project) -> None:
     ):
         attach(debugged)
         path, line = net.line("Net:add")
-        child = debugged.session.child(breakpoints={path: [line]})
+        process = int(program.says("child "))
+        child = debugged.session.child(process, breakpoints={path: [line]})
         child.wait_stopped()
         assert child.where().startswith("forward Net_")
         child.resume()

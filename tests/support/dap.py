@@ -131,6 +131,7 @@ class _Connect(msgspec.Struct):
 
 class _Announced(msgspec.Struct):
     connect: _Connect
+    process: int = msgspec.field(name="subProcessId")
 
 
 class Session:
@@ -234,15 +235,24 @@ class Session:
         return self._start("attach", {"request": "attach"}, breakpoints or {}, ())
 
     def child(
-        self, *, breakpoints: Mapping[Path, Sequence[int | Json]] | None = None
+        self,
+        process: int,
+        *,
+        breakpoints: Mapping[Path, Sequence[int | Json]] | None = None,
     ) -> Session:
-        """The session of the next child process that the program starts."""
-        announced = self.wait_event("debugpyAttach").body
-        where = msgspec.convert(announced, _Announced).connect
-        child = Session.connect(where.host, where.port)
-        self._children.append(child)
-        child._start("attach", announced, breakpoints or {}, ())
-        return child
+        """The session of a child process of the program.
+
+        Attaches to those that are announced before it, too, as an editor does: Python
+        has processes of its own.
+        """
+        while True:
+            announced = self.wait_event("debugpyAttach").body
+            told = msgspec.convert(announced, _Announced)
+            child = Session.connect(told.connect.host, told.connect.port)
+            self._children.append(child)
+            child._start("attach", announced, breakpoints or {}, ())
+            if told.process == process:
+                return child
 
     def set_breakpoints(
         self, path: Path, breakpoints: Sequence[int | Json]
