@@ -59,7 +59,9 @@ class Finding:
 
     def _details(self, listing: Listing | None) -> Iterator[str]:
         text = linecache.getline(str(self.path), self.line).strip()
-        yield f"  {text.partition(';  ')[0]}"
+        # As tracebacks have it, which terminals and editors make a link.
+        yield f'  File "{self.path}", line {self.line}, in forward'
+        yield f"    {text.partition(';  ')[0]}"
         yield from _origin(listing, self.node)
         for name, value in list(self.inputs.items())[:_VALUES]:
             yield f"  with {name}: {_short(value)}"

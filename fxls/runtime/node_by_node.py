@@ -39,7 +39,7 @@ def running(compiler: Any) -> Any:
     if name not in _said:
         _said.add(name)
         _log.warning(
-            "what %s would compile runs node by node, as torch.compile captured it,"
+            "fxls: what %s would compile runs node by node, as torch.compile captured it,"
             " because values are watched",
             name,
         )

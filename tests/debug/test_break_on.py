@@ -135,7 +135,8 @@ def test_it_stops_at_the_node_with_its_inputs(nets: Project) -> None:
         assert said == (
             f"fxls: nan: node sqrt of Rooted, line {line} of {path.name}:"
             " 2 of 2 are NaN\n"
-            "  sqrt = torch.sqrt(sub)\n"
+            f'  File "{path}", line {line}, in forward\n'
+            "    sqrt = torch.sqrt(sub)\n"
             f'  File "{nets.folder}/net.py", line 8, in Rooted.forward\n'
             "    root = torch.sqrt(shifted)\n"
             "           ^^^^^^^^^^^^^^^^^^^\n"

@@ -43,7 +43,8 @@ def test_the_node_is_reported_with_its_origin_and_values(
     assert capfd.readouterr().err == (
         f"fxls: nan: node sqrt of Rooted, line {line_of(path, 'sqrt')} of {path.name}:"
         " 1 of 2 is NaN\n"
-        "  sqrt = torch.sqrt(x)\n"
+        f'  File "{path}", line {line_of(path, "sqrt")}, in forward\n'
+        "    sqrt = torch.sqrt(x)\n"
         f'  File "{nets.__file__}", line {source_line("root = torch.sqrt(x)")},'
         " in Rooted.forward\n"
         "    root = torch.sqrt(x)\n"
@@ -189,7 +190,8 @@ def test_a_gradient_names_the_node_whose_backward_made_it(
     assert capfd.readouterr().err == (
         f"fxls: grad-nan: node mul of FlatRoot, line {line_of(path, 'mul')} of"
         f" {path.name}: its backward makes a gradient of relu, of which 2 of 2 are NaN\n"
-        "  mul = relu * 0\n"
+        f'  File "{path}", line {line_of(path, "mul")}, in forward\n'
+        "    mul = relu * 0\n"
         f'  File "{nets.__file__}", line {source_line("flat = torch.relu(x) * 0")},'
         " in FlatRoot.forward\n"
         "    flat = torch.relu(x) * 0\n"

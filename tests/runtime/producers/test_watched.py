@@ -24,6 +24,8 @@ compiler: Any = cast("Any", torch).compile
 
 FOUND = re.compile(
     r"^fxls: ([\w-]+): node (\w+) of \w+, line \d+ of \w+\.py: (.*)\n"
+    r'  File ".*", line \d+, in forward\n'
+    r"    .*\n"
     r"(?:  .*\n)*?"
     r'  File "(.*)", line \d+, in .*\n'
     r"    (.*)\n",
@@ -60,7 +62,7 @@ def test_a_value_in_what_is_compiled(
     ]
     said = [one.message for one in caplog.records if one.name == "fxls"]
     replaced = (
-        "what inductor would compile runs node by node, as torch.compile captured it,"
+        "fxls: what inductor would compile runs node by node, as torch.compile captured it,"
         " because values are watched"
     )
     assert said == ([replaced] if backend == "inductor" else [])
