@@ -57,6 +57,18 @@ CHILDREN = """\
         print("joined", child.exitcode)
     """
 
+RANKS = """\
+    import torch
+    import torch.distributed as dist
+    from fxls import engine as fx
+    from net import Net
+
+    dist.init_process_group("gloo")
+    gm = fx.symbolic_trace(Net())
+    gm(torch.ones(2, 4))
+    dist.destroy_process_group()
+    """
+
 WAITS = "fxls: the program waits for a debugger on 127.0.0.1:"
 
 
@@ -65,7 +77,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A model with an entry, traced, and programs."""
     project = Project(tmp_path_factory.mktemp("net"))
     project.write({"net.py": NET, "plain.py": PLAIN, "later.py": LATER})
-    project.write({"children.py": CHILDREN})
+    project.write({"children.py": CHILDREN, "ranks.py": RANKS})
     project.trace("net.py")
     return project
 
@@ -110,6 +122,32 @@ def test_the_processes_of_a_program_are_debugged_too(net: Project) -> None:
         child.resume()
         debugged.session.wait_event("terminated")
         assert program.ended() == (0, "joined 0\n")
+
+
+def test_the_ranks_of_a_job_are_debugged_too(net: Project) -> None:
+    job = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "ranks.py"]
+    with (
+        started(net, "-m", "fxls", "run", "--listen", "0", *job) as program,
+        Debugged(net, int(program.says(WAITS))) as debugged,
+    ):
+        attach(debugged)
+        path, line = net.line("Net:add")
+        # Both before either is waited for, because one rank waits for the other.
+        ranks = [
+            debugged.session.next_child(breakpoints={path: [line]})[1] for _ in range(2)
+        ]
+        stopped: set[tuple[str, str]] = set()
+        for rank in ranks:
+            rank.wait_stopped()
+            stopped.add((rank.where(), rank.evaluate("torch.distributed.get_rank()")))
+        assert stopped == {
+            (f"forward {path.name}:{line}", "0"),
+            (f"forward {path.name}:{line}", "1"),
+        }
+        for rank in ranks:
+            rank.resume()
+        debugged.session.wait_event("terminated")
+        assert program.ended() == (0, "")
 
 
 def test_an_entry_waits_for_a_debugger_and_stops_on_a_node(net: Project) -> None:

@@ -234,6 +234,17 @@ class Session:
         # An editor sends its whole configuration; without any argument debugpy refuses.
         return self._start("attach", {"request": "attach"}, breakpoints or {}, ())
 
+    def next_child(
+        self, *, breakpoints: Mapping[Path, Sequence[int | Json]] | None = None
+    ) -> tuple[int, Session]:
+        """The next child process of the program that is announced, and its session."""
+        announced = self.wait_event("debugpyAttach").body
+        told = msgspec.convert(announced, _Announced)
+        child = Session.connect(told.connect.host, told.connect.port)
+        self._children.append(child)
+        child._start("attach", announced, breakpoints or {}, ())
+        return told.process, child
+
     def child(
         self,
         process: int,
@@ -246,12 +257,8 @@ class Session:
         has processes of its own.
         """
         while True:
-            announced = self.wait_event("debugpyAttach").body
-            told = msgspec.convert(announced, _Announced)
-            child = Session.connect(told.connect.host, told.connect.port)
-            self._children.append(child)
-            child._start("attach", announced, breakpoints or {}, ())
-            if told.process == process:
+            announced, child = self.next_child(breakpoints=breakpoints)
+            if announced == process:
                 return child
 
     def set_breakpoints(
