@@ -77,7 +77,7 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A model with an entry, traced, and programs."""
     project = Project(tmp_path_factory.mktemp("net"))
     project.write({"net.py": NET, "plain.py": PLAIN, "later.py": LATER})
-    project.write({"children.py": CHILDREN, "ranks.py": RANKS})
+    project.write({"children.py": CHILDREN})
     project.trace("net.py")
     return project
 
@@ -124,14 +124,16 @@ def test_the_processes_of_a_program_are_debugged_too(net: Project) -> None:
         assert program.ended() == (0, "joined 0\n")
 
 
-def test_the_ranks_of_a_job_are_debugged_too(net: Project) -> None:
+def test_the_ranks_of_a_job_are_debugged_too(project: Project) -> None:
+    project.write({"net.py": NET, "ranks.py": RANKS})
+    project.trace("net.py")
     job = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "ranks.py"]
     with (
-        started(net, "-m", "fxls", "run", "--listen", "0", *job) as program,
-        Debugged(net, int(program.says(WAITS))) as debugged,
+        started(project, "-m", "fxls", "run", "--listen", "0", *job) as program,
+        Debugged(project, int(program.says(WAITS))) as debugged,
     ):
         attach(debugged)
-        path, line = net.line("Net:add")
+        path, line = project.line("Net:add")
         # Both before either is waited for, because one rank waits for the other.
         ranks = [
             debugged.session.next_child(breakpoints={path: [line]})[1] for _ in range(2)
