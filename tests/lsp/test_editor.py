@@ -16,18 +16,6 @@ Json = Any
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "net.py").write_text(SOURCE)
-    return tmp_path
-
-
-@pytest.fixture
-def listing(project: Path) -> Path:
-    return Store(project / ".fxls").materialize(net_listing(project))
-
-
-@pytest.fixture
 def client(project: Path, listing: Path) -> Generator[LspClient]:
     """A client of an editor; at its end no message may be left."""
     with started() as client:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from fxls.lsp.params import PARAMS
-from fxls.store import Store, uri_of
+from fxls.store import uri_of
 from tests.support.lsp_client import SERVE, LspClient, started
-from tests.support.projects import EDITOR, SOURCE, net_listing, spot
+from tests.support.projects import EDITOR, net_listing, spot
 
 Json = Any
 
@@ -52,18 +52,6 @@ ODD: list[Json] = [
     {"uri": 3},
     True,
 ]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "net.py").write_text(SOURCE)
-    return tmp_path
-
-
-@pytest.fixture
-def listing(project: Path) -> Path:
-    return Store(project / ".fxls").materialize(net_listing(project))
 
 
 def drained(client: LspClient, requests: list[int]) -> list[Json]:

@@ -38,20 +38,8 @@ def forward(self, x):
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "net.py").write_text(SOURCE)
-    return tmp_path
-
-
-@pytest.fixture
 def store(project: Path) -> Store:
     return Store(project / ".fxls")
-
-
-@pytest.fixture
-def listing(project: Path, store: Store) -> Path:
-    return store.materialize(net_listing(project))
 
 
 @pytest.fixture

@@ -7,69 +7,11 @@ from typing import Any
 
 import pytest
 
-from fxls.listing import Listing, Tensor
-from fxls.store import Store, uri_of
-from tests.support.listings import listing_of
+from fxls.store import uri_of
 from tests.support.lsp_client import SERVE, LspClient, connected, started
+from tests.support.projects import SOURCE, TEXT, net_listing, spot
 
 Json = Any
-
-SOURCE = """\
-import torch
-
-
-# fxls: Net()(torch.randn(2))
-class Net(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x) + '𝄞'.count(x)
-"""
-
-TEXT = """\
-import torch
-
-def forward(self, x):
-    relu = torch.relu(x)
-    count = '𝄞'.count(x);  x = None
-    add = relu + count;  relu = None;  count = None
-    return add
-"""
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A folder with a model, of which no listing was made."""
-    (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "net.py").write_text(SOURCE)
-    return tmp_path
-
-
-@pytest.fixture
-def listing(project: Path) -> Path:
-    """The path of the listing of the model."""
-    return Store(project / ".fxls").materialize(net_listing(project))
-
-
-def net_listing(project: Path) -> Listing:
-    source = str(project / "net.py")
-    return listing_of(
-        TEXT,
-        entry="Net()(torch.randn(2))",
-        sources={source: SOURCE},
-        origins={
-            "relu": [(source, "torch.relu(x)")],
-            "count": [(source, "'𝄞'.count(x)")],
-            "add": [(source, "torch.relu(x) + '𝄞'.count(x)")],
-        },
-        values={"relu": Tensor((2,), "torch.float32", "cpu")},
-    )
-
-
-def spot(line: int, start: int, end: int, end_line: int | None = None) -> Json:
-    """A range as the protocol writes it."""
-    return {
-        "start": {"line": line, "character": start},
-        "end": {"line": line if end_line is None else end_line, "character": end},
-    }
 
 
 def link(path: Path, whole: Json, focus: Json, asked: Json) -> Json:
