@@ -6,7 +6,7 @@ import { isListing } from './listings.ts';
 import { areLinked } from './linked.ts';
 import type { GraphItem } from './protocol.ts';
 
-/** Where editor a scrolls, the others show the same nodes. */
+/** Where an editor scrolls, the others show the same nodes. */
 export class LinkedScrolling implements vscode.Disposable {
   readonly #graphs: KnownGraphs;
   readonly #listener: vscode.Disposable;
@@ -59,37 +59,45 @@ export class LinkedScrolling implements vscode.Disposable {
 }
 
 /** The line of a listing with the node that comes from about a line of a source. */
-export function nodeLine(
-  { nodes, places }: GraphItem,
-  source: vscode.Uri,
-  line: number,
-): number | undefined {
+function nodeLine(graph: GraphItem, source: vscode.Uri, line: number): number | undefined {
+  const lines = linesIn(graph, source);
   let [best, distance]: [number | undefined, number] = [undefined, Infinity];
-  for (const node of nodes) {
-    const place = places[node.origin ?? -1];
-    if (place === undefined || vscode.Uri.parse(place.uri).path !== source.path) continue;
-    const away = Math.abs(place.line - line);
-    if (away < distance) [best, distance] = [node.line, away];
+  for (const { line: at, origin } of graph.nodes) {
+    const from = lines[origin ?? -1];
+    if (from === undefined) continue;
+    const away = Math.abs(from - line);
+    if (away < distance) [best, distance] = [at, away];
   }
   return best;
 }
 
 /** The line of a source that the node at about a line of a listing comes from. */
-export function sourceLine(
-  { nodes, places }: GraphItem,
+function sourceLine(
+  graph: GraphItem,
   line: number,
   source: vscode.Uri,
 ): number | undefined {
-  const from = nodes.flatMap(({ line: at, origin }) => {
-    const place = places[origin ?? -1];
-    const isThere = place !== undefined && vscode.Uri.parse(place.uri).path === source.path;
-    return isThere ? [{ at, line: place.line }] : [];
+  const lines = linesIn(graph, source);
+  const from = graph.nodes.flatMap(({ line: at, origin }) => {
+    const found = lines[origin ?? -1];
+    return found === undefined ? [] : [{ at, line: found }];
   });
   return nearest(from, line)?.line;
 }
 
+/** For each place its line; nothing for those in other sources. */
+function linesIn({ places }: GraphItem, source: vscode.Uri): (number | undefined)[] {
+  // Places are many and their sources few, and it is asked with each line scrolled.
+  const isThere = new Map<string, boolean>();
+  return places.map(({ uri, line }) => {
+    const known = isThere.get(uri) ?? vscode.Uri.parse(uri).path === source.path;
+    isThere.set(uri, known);
+    return known ? line : undefined;
+  });
+}
+
 /** The line of another listing with the node of the same name. */
-export function sameNode(
+function sameNode(
   { nodes }: GraphItem,
   line: number,
   other: GraphItem,
