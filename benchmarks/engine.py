@@ -12,8 +12,10 @@ from typing import NamedTuple
 import torch
 
 from benchmarks import limits, report
-from benchmarks.cases import OURS, THEIRS, Case, cases, forget_models, is_quick
+from benchmarks.cases import Case, cases, is_quick
+from benchmarks.made_once import forget_models
 from benchmarks.measure import Comparison, compare
+from benchmarks.packages import OURS, THEIRS
 
 __all__ = ["Row", "chosen_cases", "compared", "machine", "measured_limits"]
 

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import models
-from benchmarks.cases import Fx, growing
+from benchmarks.cases import growing
 from benchmarks.measure import exponent, seconds
+from benchmarks.packages import Fx
 
 __all__ = ["bytes_per_node", "deepest", "exponents", "import_seconds"]
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.cases import OURS, THEIRS, Case, cases
+from benchmarks.cases import Case, cases
 from benchmarks.engine import ready
+from benchmarks.packages import OURS, THEIRS
 
 
 @pytest.fixture(scope="session", autouse=True)
