@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -25,6 +25,10 @@ __all__ = [
     "graph_item",
     "table_item",
 ]
+
+
+_sorted = lru_cache(maxsize=1)(rows)
+"""Remembered, because a page asks for each window that is scrolled into view."""
 
 
 class _Item(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
@@ -155,7 +159,9 @@ def table_item(
     client: Client, document: Document, asked: Rows, lines_of: Lines
 ) -> TableItem:
     """The rows that were asked for."""
-    found = rows(document, asked.sort, descending=asked.descending, search=asked.search)
+    found = _sorted(
+        document, asked.sort, descending=asked.descending, search=asked.search
+    )
     first = max(asked.first, 0)
     last = None if asked.count is None else first + max(asked.count, 0)
     shown = found[first:last]
