@@ -151,9 +151,5 @@ def _begin() -> None:
     # An answer about a hundred thousand nodes is a million objects, none of which
     # refers back: Python would look through all of them again and again.
     gc.set_threshold(100_000, 20, 50)
-    _log_to_stderr()
-
-
-def _log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     logging.getLogger("pygls.protocol.json_rpc").addFilter(quietly)
