@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from fxls.engine.codegen import STANDARD_GLOBALS
+from fxls.engine.wrap import function_behind
 from fxls.runtime.modules import importable_name
 
 __all__ = ["import_lines"]
@@ -60,7 +61,8 @@ def _binding(name: str, value: Any) -> tuple[str, str]:
     if name == "NoneType":
         return "from types import NoneType", "types"
     for module, attribute in _addresses(value):
-        found = _reach(module, attribute)
+        # Another thread may be tracing, when what is wrapped has a recorder in its place.
+        found = function_behind(_reach(module, attribute))
         if found is value and "<" not in attribute:
             module = importable_name(module)
             if "." not in attribute:

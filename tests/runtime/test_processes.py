@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+import torch
 
 from fxls.engine import symbolic_trace
 from fxls.runtime import listing_of
@@ -140,6 +141,26 @@ def test_threads_materialize_at_the_same_time(store: Store) -> None:
     assert len(paths) == 8
     assert {store.read(path).identity.qualname for path in paths} == {"Net", "Block"}
     assert len(set(paths)) == 2
+
+
+def test_a_listing_is_the_same_while_another_thread_traces(store: Store) -> None:
+    traced = symbolic_trace(nets.Net())
+    is_tracing, may_end = threading.Event(), threading.Event()
+
+    class Waits(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            is_tracing.set()
+            may_end.wait()
+            return x
+
+    tracing = threading.Thread(target=lambda: symbolic_trace(Waits()))
+    tracing.start()
+    is_tracing.wait()
+    while_another_traces = listing_of(traced)
+    may_end.set()
+    tracing.join()
+
+    assert while_another_traces == listing_of(traced)
 
 
 @pytest.mark.slow
