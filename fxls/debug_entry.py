@@ -168,8 +168,7 @@ def _stop_at(place: tuple[str, int]) -> None:
 def _in_pdb(place: tuple[str, int], call: Callable[[], None]) -> int:
     """Call it in pdb, which stops there, or where it raises."""
     debugger = Pdb()
-    trouble: str | None = debugger.set_break(*place, temporary=True)
-    assert trouble is None, trouble
+    debugger.stop_on(*place)
     # In front of the first prompt, which would be in a line of ours.
     debugger.rcLines.append("continue")
     result = attempt(lambda: debugger.runcall(call))

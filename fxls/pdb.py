@@ -40,6 +40,21 @@ class Pdb(pdb.Pdb):
 
     def __init__(self, *args: Any, skip: list[str] | None = None, **more: Any) -> None:
         super().__init__(*args, skip=[*_PLUMBING, *(skip or ())], **more)
+        self._unsaid: set[str] = set()
+
+    def stop_on(self, path: str, line: int) -> None:
+        """Stop there the first time, with no word of the breakpoint that does it."""
+        trouble: str | None = self.set_break(path, line, temporary=True)
+        assert trouble is None, trouble
+        self._unsaid |= {str(one.number) for one in self.get_breaks(path, line)}
+
+    def do_clear(self, arg: str) -> bool | None:
+        """Delete breakpoints; `bdb` calls it for a temporary one that was reached."""
+        if arg not in self._unsaid:
+            return super().do_clear(arg)
+        self._unsaid.remove(arg)
+        self.clear_bpbynumber(int(arg))
+        return None
 
     def stop_here(self, frame: FrameType) -> bool:
         """Whether a step ends in a frame: not in what only calls a listing's sections."""

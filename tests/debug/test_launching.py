@@ -170,7 +170,7 @@ def test_an_entry_is_debugged_in_the_terminal(net: Project) -> None:
     typed = "p tuple(add.shape)\nnext\norigin\ncontinue\n"
     ran = net.run("-m", "fxls", "debug", "net.py", "--node", "relu", given=typed)
     path, line = net.line("Net:relu")
-    assert ran.stdout.splitlines()[1:] == [
+    assert ran.stdout.splitlines() == [
         f"> {path}({line})forward()",
         "-> relu = torch.relu(add);  add = None",
         "(Pdb) (2, 4)",
