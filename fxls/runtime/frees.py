@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["freed_on", "without_frees"]
+__all__ = ["freed_in", "without_frees"]
 
 _WORD = r"[^\W\d]\w*"
 _FREES = re.compile(rf";  ((?:{_WORD} = )+)None$", re.M)
@@ -16,7 +16,6 @@ def without_frees(source: str) -> str:
     return _FREES.sub("", source)
 
 
-def freed_on(line: str) -> list[str]:
-    """The names whose values a line lets go."""
-    match = _FREES.search(line)
-    return _NAME.findall(match[1]) if match else []
+def freed_in(source: str) -> set[str]:
+    """The names whose values code lets go."""
+    return {name for row in _FREES.findall(source) for name in _NAME.findall(row)}

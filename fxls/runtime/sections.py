@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from fxls.runtime.cuts import common, cuts
+from fxls.runtime.frees import freed_in
 
 __all__ = ["DRIVER", "LONGEST", "Divided", "divided"]
 
@@ -93,9 +94,8 @@ def _section(
 ) -> _Section:
     text = "\n".join(body[first:last])
     names = dict.fromkeys(_NAME.findall(text))
-    freed = {name for row in _FREES.findall(text) for name in _NAME.findall(row)}
     used = [name for name in names if name in known]
-    return _Section(first, last, common(rows[first:last]), names, used, freed)
+    return _Section(first, last, common(rows[first:last]), names, used, freed_in(text))
 
 
 _WORD = r"[^\W\d]\w*"
@@ -109,7 +109,6 @@ _BINDS_IN_PLACE = re.compile(
 )
 _UNPACKS = re.compile(rf"{_INDENT}((?:{_WORD}, )*{_WORD},) = ")
 _RETURNS = re.compile(rf"{_INDENT}return\b")
-_FREES = re.compile(rf";  ((?:{_WORD} = )+)None$", re.MULTILINE)
 
 
 def _bound(line: str) -> str | None:
