@@ -125,6 +125,35 @@ STOP = """\
     print("ran", tuple(y.shape))
     """
 
+AGAIN = """\
+    import torch
+    import fxls
+    from fxls import engine as fx
+    from net import Net
+
+    fxls.install()
+    for _ in range(2):
+        gm = fx.symbolic_trace(Net())
+        y = gm(torch.ones(2, 4))
+    print("ran", tuple(y.shape))
+    """
+"""A program that calls the model twice."""
+
+LISTENING = """\
+    import debugpy, torch
+    import fxls
+    from fxls import engine as fx
+    from net import Net
+
+    fxls.install()
+    gm = fx.symbolic_trace(Net())
+    print(debugpy.listen(("127.0.0.1", 0))[1], flush=True)
+    debugpy.wait_for_client()
+    y = gm(torch.ones(2, 4))
+    print("ran", tuple(y.shape), flush=True)
+    """
+"""A program that listens for a debugger, and says on which port."""
+
 
 @pytest.fixture(scope="session")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Project:

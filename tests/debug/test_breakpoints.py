@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.debug.conftest import NET, RUN
+from tests.debug.conftest import AGAIN, LISTENING, NET, RUN
 from tests.debug.debugged import Debugged
 from tests.debug.project import Project
 
@@ -31,20 +31,6 @@ LOOP = """\
     fxls.install()
     gm = fx.symbolic_trace(Net())
     for _ in range(3):
-        y = gm(torch.ones(2, 4))
-    print("ran", tuple(y.shape))
-    """
-
-
-AGAIN = """\
-    import torch
-    import fxls
-    from fxls import engine as fx
-    from net import Net
-
-    fxls.install()
-    for _ in range(2):
-        gm = fx.symbolic_trace(Net())
         y = gm(torch.ones(2, 4))
     print("ran", tuple(y.shape))
     """
@@ -211,21 +197,6 @@ def test_a_debugger_may_come_after_the_listings(
             debugged.session.resume()
             assert program.stdout.readline() == "ran ()\n"
     assert program.returncode == 0
-
-
-LISTENING = """\
-    import debugpy, torch
-    import fxls
-    from fxls import engine as fx
-    from net import Net
-
-    fxls.install()
-    gm = fx.symbolic_trace(Net())
-    print(debugpy.listen(("127.0.0.1", 0))[1], flush=True)
-    debugpy.wait_for_client()
-    y = gm(torch.ones(2, 4))
-    print("ran", tuple(y.shape))
-    """
 
 
 def seconds_for_an_answer(debugged: Debugged) -> float:

@@ -14,29 +14,15 @@ from typing import Any, cast
 
 import pytest
 
-from tests.debug.conftest import NET
+from tests.debug.conftest import AGAIN, LISTENING, NET
 from tests.debug.debugged import Debugged
 from tests.debug.project import Project
-from tests.debug.test_breakpoints import AGAIN, said_of
+from tests.debug.test_breakpoints import said_of
 
 pytestmark = pytest.mark.slow
 
 LIMIT = 60_000
 """Milliseconds until a process counts as one that stays."""
-
-LISTENING = """\
-    import debugpy, torch
-    import fxls
-    from fxls import engine as fx
-    from net import Net
-
-    fxls.install()
-    gm = fx.symbolic_trace(Net())
-    print(debugpy.listen(("127.0.0.1", 0))[1], flush=True)
-    debugpy.wait_for_client()
-    y = gm(torch.ones(2, 4))
-    print("ran", tuple(y.shape), flush=True)
-    """
 
 
 def test_breakpoints_that_were_set_in_an_edited_listing_go_to_their_nodes(

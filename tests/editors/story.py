@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = ["MODEL", "ROOT", "write_project"]
+__all__ = ["HOVER", "MODEL", "ROOT", "write_project"]
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -26,6 +26,23 @@ class Net(nn.Module):
 
 # fxls: Net(4)(torch.randn(2, 4))
 """
+
+HOVER = [
+    "`relu`: call_function `torch.relu` → `f32[2, 4]`",
+    "",
+    "- **calls**: `torch.relu` [documentation]",
+    "- **args**: [`linear`]",
+    "- **kwargs**: —",
+    "- **users**: 1: [`add`]",
+    "- **value**: `float32 (2, 4), stride (4, 1), cpu, 32 B, requires grad`",
+    "",
+    "from [`net.py:11`] in `Net.forward`",
+    "",
+    "```python",
+    "y = torch.relu(self.linear(x))",
+    "```",
+]
+"""What the hover on `relu` says, its links without their targets."""
 
 
 def write_project(folder: Path) -> Path:
