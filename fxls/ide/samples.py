@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fxls.ide.modules import ModuleClass, Parameter
+from fxls.ide.modules import ModuleClass
+from fxls.ide.signatures import Parameter
 
 __all__ = ["arguments", "comment_for", "entry_for"]
 
