@@ -1,7 +1,7 @@
 // What stops a program besides breakpoints: the first node whose value breaks a rule.
 
 import * as vscode from 'vscode';
-import { RULES } from './rule_filters.ts';
+import { breaksOn, RULES, VARIABLE } from './rule_filters.ts';
 
 /** Lets a person choose, for the sessions to come and the one that is stopped. */
 export function registerBreakOn(): vscode.Disposable {
@@ -21,7 +21,7 @@ export function rulesOf(folder: vscode.WorkspaceFolder | undefined): readonly st
 
 /** The environment that tells a program of rules. */
 export function asEnvironment(rules: readonly string[]): Record<string, string> {
-  return rules.length === 0 ? {} : { FXLS_BREAK_ON: rules.join(',') };
+  return rules.length === 0 ? {} : { [VARIABLE]: rules.join(',') };
 }
 
 async function chooseRules(): Promise<void> {
@@ -50,10 +50,8 @@ async function tell(rules: readonly string[]): Promise<void> {
   if (!(frame instanceof vscode.DebugStackFrame)) return;
   const { session, frameId } = frame;
   if (session.type !== 'fxls' && session.type !== 'debugpy') return;
-  const names = rules.map((rule) => JSON.stringify(rule)).join(', ');
-  const expression = `__import__("fxls").break_on(${names})`;
   try {
-    await session.customRequest('evaluate', { expression, frameId, context: 'repl' });
+    await session.customRequest('evaluate', breaksOn(rules, frameId));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     void vscode.window.showWarningMessage(

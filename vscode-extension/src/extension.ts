@@ -53,7 +53,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     graphs,
     registerGraphCommands(server, graphs),
     new Comparing(server),
-    registerSideBySide(server),
+    registerSideBySide(server, known),
     registerNodeBreakpoints(known),
     followRevisions(server, panels),
     registerPageCommands(server, panels),

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { KnownGraphs } from './known_graphs.ts';
 import { isListing } from './listings.ts';
+import { revealLine } from './reveal.ts';
 
 /** A part of a text. */
 export interface Place {
@@ -63,12 +64,7 @@ export class LinkedViews implements vscode.Disposable {
         .map(({ range }) => range);
       other.setDecorations(this.#decoration, ranges);
       const [first] = ranges;
-      if (first !== undefined) {
-        const where = vscode.TextEditorRevealType.InCenterIfOutsideViewport;
-        // The start of the line: an editor should not move sideways for the rest.
-        const line = first.start.with({ character: 0 });
-        other.revealRange(new vscode.Range(line, line), where);
-      }
+      if (first !== undefined) revealLine(other, first.start.line);
     }
   }
 

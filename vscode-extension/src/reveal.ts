@@ -43,10 +43,13 @@ async function show(
     preserveFocus: true,
     preview: false,
   });
+  revealLine(editor, at.line);
+}
+
+/** Scrolls to a line that is not seen: to its start, so that nothing moves sideways. */
+export function revealLine(editor: vscode.TextEditor, line: number): void {
   const where = vscode.TextEditorRevealType.InCenterIfOutsideViewport;
-  // The start of the line: an editor should not move sideways for the rest.
-  const line = at.with({ character: 0 });
-  editor.revealRange(new vscode.Range(line, line), where);
+  editor.revealRange(new vscode.Range(line, 0, line, 0), where);
 }
 
 /** The column that a file is open in; that of the page does not count. */

@@ -137,9 +137,7 @@ export class RuleFilters {
   #tell(): void {
     if (!this.#isNews || this.#frame === undefined) return;
     this.#isNews = false;
-    const rules = this.#rules.map((rule) => JSON.stringify(rule)).join(', ');
-    const expression = `__import__("fxls").break_on(${rules})`;
-    const given = { expression, frameId: this.#frame, context: 'repl' };
+    const given = breaksOn(this.#rules, this.#frame);
     this.#toAdapter({ seq: OWN, type: 'request', command: 'evaluate', arguments: given });
   }
 
@@ -156,8 +154,17 @@ export class RuleFilters {
   }
 }
 
+/** The arguments of the request that tells a program which is stopped at a frame. */
+export function breaksOn(rules: readonly string[], frameId: number) {
+  const names = rules.map((rule) => JSON.stringify(rule)).join(', ');
+  const expression = `__import__("fxls").break_on(${names})`;
+  return { expression, frameId, context: 'repl' };
+}
+
+/** The variable of the environment that a program learns rules from. */
+export const VARIABLE = 'FXLS_BREAK_ON';
+
 const NAME = 'fxls.';
-const VARIABLE = 'FXLS_BREAK_ON';
 const RESUMES = ['continue', 'next', 'stepIn', 'stepOut'];
 /** The number of a request that no editor makes. */
 const OWN = 2 ** 30;

@@ -2,20 +2,25 @@
 
 import * as vscode from 'vscode';
 import { isAbout, listingOf } from './choosing.ts';
+import type { KnownGraphs } from './known_graphs.ts';
 import { isListing } from './listings.ts';
-import { graph, identities, type IdentityItem, revisions } from './protocol.ts';
+import { identities, type IdentityItem, revisions } from './protocol.ts';
 import type { Server } from './server.ts';
 
-export function registerSideBySide(server: Server): vscode.Disposable {
+export function registerSideBySide(server: Server, graphs: KnownGraphs): vscode.Disposable {
   return vscode.commands.registerCommand('fxls.showSideBySide', (about?: unknown) =>
-    showSideBySide(server, about),
+    showSideBySide(server, graphs, about),
   );
 }
 
-async function showSideBySide(server: Server, about: unknown): Promise<void> {
+async function showSideBySide(
+  server: Server,
+  graphs: KnownGraphs,
+  about: unknown,
+): Promise<void> {
   const listing = await listingOf(server, isAbout(about) ? about : undefined);
   if (listing === undefined) return;
-  const source = await sourceOf(server, listing);
+  const source = await sourceOf(graphs, listing);
   const earlier = await previous(server, listing);
   const all = [source, earlier, listing].filter((uri) => uri !== undefined);
   for (const [index, uri] of all.entries()) {
@@ -29,14 +34,12 @@ async function showSideBySide(server: Server, about: unknown): Promise<void> {
 
 /** The source that is open, else the one that most nodes are from. */
 async function sourceOf(
-  server: Server,
+  graphs: KnownGraphs,
   listing: vscode.Uri,
 ): Promise<vscode.Uri | undefined> {
   const active = vscode.window.activeTextEditor?.document;
   if (active?.languageId === 'python' && !isListing(active.uri)) return active.uri;
-  const client = await server.client();
-  const uri = listing.toString();
-  const { nodes = [], places = [] } = (await client?.sendRequest(graph, { uri })) ?? {};
+  const { nodes = [], places = [] } = (await graphs.of(listing)) ?? {};
   const counts = new Map<string, number>();
   for (const { origin } of nodes) {
     const place = places[origin ?? -1];
