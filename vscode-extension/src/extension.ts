@@ -8,7 +8,7 @@ import { Comparing } from './comparing.ts';
 import { registerGraphCommands } from './graph_commands.ts';
 import { Graphs } from './graphs.ts';
 import { KnownGraphs } from './known_graphs.ts';
-import { LinkedViews, toggleLink } from './linked.ts';
+import { type Link, LinkedViews, toggleLink } from './linked.ts';
 import { isListing } from './listings.ts';
 import { registerNodeBreakpoints } from './node_breakpoints.ts';
 import { registerPageCommands } from './page_commands.ts';
@@ -29,6 +29,8 @@ export interface Api {
   readonly onDidChangeState: vscode.Event<State>;
   /** What the stores hold. */
   graphs(): Promise<readonly IdentityItem[]>;
+  /** What the cursor is on, and what is highlighted for it. */
+  readonly onDidLink: vscode.Event<Link>;
 }
 
 export function activate(context: vscode.ExtensionContext): Api {
@@ -85,6 +87,7 @@ export function activate(context: vscode.ExtensionContext): Api {
       const client = await server.client();
       return (await client?.sendRequest(identities, {})) ?? [];
     },
+    onDidLink: linked.onDidMove,
   };
 }
 

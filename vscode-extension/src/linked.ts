@@ -1,6 +1,7 @@
 // Linked views: what the cursor is on is highlighted in the other texts too.
 
 import * as vscode from 'vscode';
+import { alike } from './alike.ts';
 import type { KnownGraphs } from './known_graphs.ts';
 import { isListing } from './listings.ts';
 import { revealLine } from './reveal.ts';
@@ -87,8 +88,8 @@ export function areLinked(): boolean {
 }
 
 /**
- * The source of a node, or the nodes of an expression; with the source, the node of
- * the same name in the other listings that are visible.
+ * The source of a node, or the nodes of an expression; with the source, what the node is
+ * in the other listings that are visible.
  */
 async function counterparts(
   graphs: KnownGraphs,
@@ -101,15 +102,18 @@ async function counterparts(
     .map(({ document }) => document.uri)
     .filter((uri) => isListing(uri) && uri.path !== here.path);
   if (others.length === 0) return found;
+  const own = await graphs.of(here);
   const line = editor.selection.active.line;
-  const node = (await graphs.of(here))?.nodes.find((each) => each.line === line);
+  const node = own?.nodes.findIndex((each) => each.line === line) ?? -1;
+  if (own === null || node === -1) return found;
   for (const uri of others) {
     const graph = await graphs.of(uri);
-    const same = graph?.nodes.find(({ name }) => name === node?.name);
-    if (same === undefined) continue;
-    const { line: at, character, name } = same;
-    const range = new vscode.Range(at, character, at, character + name.length);
-    found.push({ uri, range });
+    if (graph === null) continue;
+    for (const same of alike(own, node, graph)) {
+      const { line: at = 0, character = 0, name = '' } = graph.nodes[same] ?? {};
+      const range = new vscode.Range(at, character, at, character + name.length);
+      found.push({ uri, range });
+    }
   }
   return found;
 }

@@ -1,6 +1,7 @@
 // Sources and listings that are side by side scroll together.
 
 import * as vscode from 'vscode';
+import { alike } from './alike.ts';
 import type { KnownGraphs } from './known_graphs.ts';
 import { isListing } from './listings.ts';
 import { areLinked } from './linked.ts';
@@ -96,18 +97,24 @@ function linesIn({ places }: GraphItem, source: vscode.Uri): (number | undefined
   });
 }
 
-/** The line of another listing with the node of the same name. */
-function sameNode(
-  { nodes }: GraphItem,
-  line: number,
-  other: GraphItem,
-): number | undefined {
-  const there = new Map(other.nodes.map((node) => [node.name, node.line]));
-  const both = nodes.flatMap(({ name, line: at }) => {
-    const found = there.get(name);
-    return found === undefined ? [] : [{ at, line: found }];
-  });
-  return nearest(both, line)?.line;
+/** The line of another listing with what the node at about a line is there. */
+function sameNode(from: GraphItem, line: number, to: GraphItem): number | undefined {
+  const [first] = from.nodes;
+  if (first === undefined) return undefined;
+  const at = from.nodes.reduce(
+    (best, node, index) =>
+      Math.abs(node.line - line) < Math.abs((from.nodes[best] ?? first).line - line)
+        ? index
+        : best,
+    0,
+  );
+  for (let away = 0; away < from.nodes.length; away++) {
+    for (const node of [at - away, at + away]) {
+      const [found] = from.nodes[node] === undefined ? [] : alike(from, node, to);
+      if (found !== undefined) return to.nodes[found]?.line;
+    }
+  }
+  return undefined;
 }
 
 function nearest<T extends { readonly at: number }>(

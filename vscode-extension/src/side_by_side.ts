@@ -66,19 +66,37 @@ async function previous(
   return older && vscode.Uri.parse(older.uri);
 }
 
-/** What a pass was given: it is called like what it made, without the last part. */
+/** What a pass was given: the graph that it is called behind. */
 function before(all: readonly IdentityItem[], at: number): IdentityItem | undefined {
   const here = all[at];
   if (here?.stage === undefined) return undefined;
-  const given = here.stage.slice(0, Math.max(here.stage.lastIndexOf(', '), 0));
-  return all.find(
-    ({ module, qualname, producer, rank, stage = '' }) =>
-      module === here.module &&
-      qualname === here.qualname &&
-      producer === here.producer &&
-      rank === here.rank &&
-      stage === given,
-  );
+  for (const given of givenTo(here.stage)) {
+    const found = all.find(
+      ({ module, qualname, producer, rank, stage = '' }) =>
+        module === here.module &&
+        qualname === here.qualname &&
+        producer === here.producer &&
+        rank === here.rank &&
+        stage === given,
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
+
+/** The stages that the graph of a stage may have been made from, the last one first. */
+function givenTo(stage: string): string[] {
+  const end = Math.max(stage.lastIndexOf(', '), 0);
+  const outer = stage.slice(0, end);
+  const earlier = EARLIER[stage.slice(end).replace(', ', '')] ?? [];
+  return [...earlier.map((last) => `${outer}, ${last}`), outer];
+}
+
+/** What torch.compile does with a graph, one after the other, where it does it at all. */
+const EARLIER: Readonly<Record<string, readonly string[]>> = {
+  joint: ['pre-grad'],
+  forward: ['joint', 'pre-grad'],
+  backward: ['joint', 'pre-grad'],
+};
 
 const COLUMNS = [vscode.ViewColumn.One, vscode.ViewColumn.Two, vscode.ViewColumn.Three];

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as vscode from 'vscode';
+import type { Place } from '../../src/linked.ts';
 import { extension, file, open, place, type Test } from './editor.ts';
-import { until } from './waiting.ts';
+import { next, until } from './waiting.ts';
 
 export const graphs: readonly Test[] = [
   [
@@ -71,6 +72,76 @@ export const graphs: readonly Test[] = [
     },
   ],
   [
+    'what a pass of torch.compile was given and made stand side by side with the model',
+    async () => {
+      const [captured, forward] = await twoPasses();
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      await open('compiled.py');
+      await vscode.commands.executeCommand('fxls.showSideBySide', {
+        uri: forward.toString(),
+      });
+      assert.deepEqual(
+        vscode.window.tabGroups.all.map(({ activeTab }) => activeTab?.label),
+        ['compiled.py', name(captured), name(forward)],
+      );
+    },
+  ],
+  [
+    'what a pass was given and made is linked, whatever it is called',
+    async () => {
+      const [captured, forward] = await twoPasses();
+      const [model, given, made] = await sideBySide(forward);
+      const links = next((await extension().activate()).onDidLink);
+      const at = place(made.document, 'addmm_17 = ');
+      made.selection = new vscode.Selection(at, at);
+      assert.deepEqual((await links).places.map(shown), [
+        `compiled.py: layer(x)`,
+        `${name(captured)}: linear_17`,
+      ]);
+      await seen(given, place(given.document, 'linear_17 = '));
+      await seen(model, place(model.document, 'layer(x)'));
+    },
+  ],
+  [
+    'what a pass was given and made scrolls together, whichever is scrolled',
+    async () => {
+      const [, forward] = await twoPasses();
+      const [model, given, made] = await sideBySide(forward);
+      await scrolledTo(given, place(given.document, 'linear_30 = '), () => {
+        reveal(made, place(made.document, 'addmm_30 = '));
+      });
+      const middle = await vscode.window.showTextDocument(given.document, given.viewColumn);
+      await scrolledTo(made, place(made.document, 't_3 = '), () => {
+        reveal(middle, place(given.document, 'linear_3 = '));
+      });
+      await seen(model, place(model.document, 'layer(x)'));
+    },
+  ],
+  [
+    'passes stay where they are while the link is turned off',
+    async () => {
+      const [, forward] = await twoPasses();
+      const [, given, made] = await sideBySide(forward);
+      const linear = place(given.document, 'linear_35 = ');
+      await vscode.commands.executeCommand('fxls.toggleLink');
+      try {
+        const links = next((await extension().activate()).onDidLink);
+        const moved = next(vscode.window.onDidChangeTextEditorVisibleRanges);
+        const at = place(made.document, 'addmm_35 = ');
+        made.selection = new vscode.Selection(at, at);
+        reveal(made, at);
+        assert.equal((await moved).textEditor, made);
+        assert.deepEqual((await links).places, []);
+        assert.ok(!isSeen(given, linear));
+      } finally {
+        await vscode.commands.executeCommand('fxls.toggleLink');
+      }
+      await scrolledTo(given, linear, () => {
+        reveal(made, place(made.document, 'addmm_34 = '));
+      });
+    },
+  ],
+  [
     'a model that changes takes its tab and its breakpoints along',
     async () => {
       await vscode.commands.executeCommand('workbench.action.closeAllEditors');
@@ -124,6 +195,55 @@ function twoRevisions(): readonly [vscode.Uri, vscode.Uri] {
   return [file('.fxls/Rewritten_0012d6f6f750.py'), file('.fxls/Rewritten_3e15267f8004.py')];
 }
 
+/** What torch.compile captured of compiled.py, and what AOTAutograd made of it. */
+async function twoPasses(): Promise<readonly [vscode.Uri, vscode.Uri]> {
+  const all = async () => {
+    const held = await (await extension().activate()).graphs();
+    const stages = ['graph 0', 'graph 0, forward'];
+    return stages.flatMap((stage) => {
+      const found = held.find(
+        (item) => item.qualname === 'Compiled' && item.stage === stage,
+      );
+      return found === undefined ? [] : [vscode.Uri.parse(found.uri)];
+    });
+  };
+  if ((await all()).length === 0) {
+    execFileSync(file('.venv/bin/python').fsPath, ['-m', 'fxls', 'run', 'compiled.py'], {
+      cwd: file('.').fsPath,
+    });
+  }
+  const [captured, forward] = await all();
+  assert.ok(captured !== undefined && forward !== undefined);
+  return [captured, forward];
+}
+
+/** The editors of a model, of what a pass was given, and of what it made. */
+async function sideBySide(
+  made: vscode.Uri,
+): Promise<readonly [vscode.TextEditor, vscode.TextEditor, vscode.TextEditor]> {
+  await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+  await open('compiled.py');
+  await vscode.commands.executeCommand('fxls.showSideBySide', { uri: made.toString() });
+  const columns = [
+    vscode.ViewColumn.One,
+    vscode.ViewColumn.Two,
+    vscode.ViewColumn.Three,
+  ].map((column) =>
+    vscode.window.visibleTextEditors.find(({ viewColumn }) => viewColumn === column),
+  );
+  const [one, two, three] = columns;
+  assert.ok(one !== undefined && two !== undefined && three !== undefined);
+  return [one, two, three];
+}
+
+/** A place as it is linked: its file, and what stands there. */
+function shown({ uri, range }: Place): string {
+  const document = vscode.workspace.textDocuments.find(
+    (each) => each.uri.path === uri.path,
+  );
+  return `${name(uri)}: ${document?.getText(range) ?? ''}`;
+}
+
 /** The statements of a listing. */
 async function body(uri: vscode.Uri): Promise<string[]> {
   const document = await vscode.workspace.openTextDocument(uri);
@@ -138,11 +258,19 @@ async function scrolledTo(
   at: vscode.Position,
   begin: () => void,
 ): Promise<void> {
-  const seen = until(vscode.window.onDidChangeTextEditorVisibleRanges, () =>
-    editor.visibleRanges.some((range) => range.contains(at)) ? true : undefined,
-  );
   begin();
-  await seen;
+  await seen(editor, at);
+}
+
+/** Waits until an editor shows a place. */
+async function seen(editor: vscode.TextEditor, at: vscode.Position): Promise<void> {
+  await until(vscode.window.onDidChangeTextEditorVisibleRanges, () =>
+    isSeen(editor, at) ? true : undefined,
+  );
+}
+
+function isSeen(editor: vscode.TextEditor, at: vscode.Position): boolean {
+  return editor.visibleRanges.some((range) => range.contains(at));
 }
 
 function reveal(editor: vscode.TextEditor, at: vscode.Position): void {
