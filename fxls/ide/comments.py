@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fxls.entry import Entry, Kind
 from fxls.ide.entries import comment_at, entries
 from fxls.ide.modules import ModuleClass, modules, parsed
-from fxls.ide.samples import arguments, comment_for, entry_for
+from fxls.ide.samples import Samples
 from fxls.listing import Failure, Place, Reason
 from fxls.text import LineTable, Point, Span
 
@@ -92,12 +92,13 @@ def doubts(text: str, path: str) -> tuple[tuple[Failure, Entry], ...]:
         return ()
     known = _names(tree)
     classes = {module.name: module for module in modules(text)}
+    samples = Samples(text)
     found: list[tuple[Failure, Entry]] = []
     for entry in entries(text, path):
         if entry.kind is not Kind.COMMENT or entry.span is None:
             continue
         expression = ast.parse(entry.expression, mode="eval")
-        for node, message, advice in _wrong(expression, known, classes):
+        for node, message, advice in _wrong(expression, known, classes, samples):
             span = _within(entry.span, entry.expression, node)
             place = Place(path, "<module>", span)
             found.append((Failure(Reason.ENTRY, message, (place,), advice), entry))
@@ -113,8 +114,9 @@ def _whole(text: str, path: str, point: Point, column: int) -> Iterator[Completi
     def has_one(module: ModuleClass) -> bool:
         return re.search(rf"\b{module.name}\b", named) is not None
 
+    samples = Samples(text)
     for module in sorted(modules(text), key=has_one):
-        comment = comment_for(module)
+        comment = samples.comment(module)
         yield Completion(comment, Offer.ENTRY, span, comment, "an entry for fxls")
 
 
@@ -139,10 +141,11 @@ def _words(text: str, word: str, head: str, span: Span) -> Iterator[Completion]:
                     parameter.annotation or parameter.default or "",
                 )
     elif not head.strip():
+        samples = Samples(text)
         for module in classes.values():
             if module.name.startswith(word):
-                call = entry_for(module)
-                detail = f"({arguments(module.parameters)})"
+                call = samples.entry(module)
+                detail = f"({samples.arguments(module.name, module.parameters)})"
                 yield Completion(module.name, Offer.CLASS, span, call, detail)
     tree = parsed(text)
     for name in sorted(_names(tree) if tree else ()):
@@ -191,7 +194,10 @@ _Wrong = tuple[ast.expr | ast.keyword, str, str | None]
 
 
 def _wrong(
-    expression: ast.Expression, known: set[str], classes: dict[str, ModuleClass]
+    expression: ast.Expression,
+    known: set[str],
+    classes: dict[str, ModuleClass],
+    samples: Samples,
 ) -> Iterator[_Wrong]:
     bound = {
         node.arg if isinstance(node, ast.arg) else node.id
@@ -210,10 +216,12 @@ def _wrong(
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             module = classes.get(node.func.id)
             if module is not None and known >= {module.name}:
-                yield from _wrong_arguments(node, module)
+                yield from _wrong_arguments(node, module, samples)
 
 
-def _wrong_arguments(call: ast.Call, module: ModuleClass) -> Iterator[_Wrong]:
+def _wrong_arguments(
+    call: ast.Call, module: ModuleClass, samples: Samples
+) -> Iterator[_Wrong]:
     names = [parameter.name for parameter in module.parameters]
     given = {keyword.arg for keyword in call.keywords}
     if not module.open:
@@ -232,7 +240,7 @@ def _wrong_arguments(call: ast.Call, module: ModuleClass) -> Iterator[_Wrong]:
     ]
     if missing:
         listed = ", ".join(parameter.name for parameter in missing)
-        advice = f"Give it as {arguments(missing)}."
+        advice = f"Give it as {samples.arguments(module.name, missing)}."
         yield call.func, f"{module.name} needs {listed}", advice
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fxls.entry import Entry, Kind
 from fxls.ide.modules import modules, parsed
-from fxls.ide.samples import arguments, comment_for
+from fxls.ide.samples import Samples
 from fxls.listing import Failure, Place, Reason
 from fxls.text import LineTable, Point, Span
 
@@ -64,7 +64,9 @@ def entry_fixes(text: str, path: str, point: Point) -> tuple[Fix, ...]:
             indent = content[: len(content) - len(content.lstrip())]
             here = Point(line, 0)
             ending = "\r\n" if "\r\n" in text else "\n"
-            edit = Edit(Span(here, here), f"{indent}{comment_for(module)}{ending}")
+            edit = Edit(
+                Span(here, here), f"{indent}{Samples(text).comment(module)}{ending}"
+            )
             return (Fix(f"Write an entry comment for {module.name}", path, (edit,)),)
     return ()
 
@@ -197,7 +199,7 @@ def _missing(
                 for parameter in found.parameters[len(call.args) :]
                 if parameter.name not in given
             ]
-            written = arguments(left)
+            written = Samples(text).arguments(name, left)
             if not written:
                 continue
             end = _point(span, entry.expression, (call.end_col_offset or 1) - 1)

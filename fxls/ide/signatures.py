@@ -33,6 +33,9 @@ class ClassSyntax:
             base.is_module() for base in self.bases
         )
 
+    def is_enum(self) -> bool:
+        return any(name.endswith("Enum") for name in _bases(self.node))
+
     def has_forward(self) -> bool:
         forward = self.method("forward")
         return forward is not None and not any(
@@ -45,6 +48,17 @@ class ClassSyntax:
         if init is not None:
             return _needs_arguments(init.args)
         return any(_has_required_field(found.node) for found in self._lineage())
+
+    def fields(self) -> tuple[Parameter, ...]:
+        """What an instance has by its constructor, or by annotations where none is."""
+        init = self.method("__init__")
+        if init is not None:
+            return parameters(init)
+        return tuple(
+            field
+            for found in reversed([*self._lineage()])
+            for field in _fields(found.node)
+        )
 
     def method(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         for found in self._lineage():
@@ -124,21 +138,33 @@ def _needs_arguments(arguments: ast.arguments) -> bool:
 
 
 def _dataclass(node: ast.ClassDef) -> bool:
+    """Whether its constructor is made of its fields."""
     return any(
         _last_name(decorator) in {"dataclass", "define", "frozen", "mutable", "attrs"}
         for decorator in node.decorator_list
-    )
+    ) or not {"BaseModel", "NamedTuple", "Struct"}.isdisjoint(_bases(node))
 
 
 def _has_required_field(node: ast.ClassDef) -> bool:
-    if not _dataclass(node):
-        return False
-    return any(
-        isinstance(statement, ast.AnnAssign)
-        and _last_name(statement.annotation) not in {"ClassVar", "KW_ONLY"}
-        and (statement.value is None or _required_by(statement.value))
-        for statement in node.body
-    )
+    return any(field.default is None for field in _fields(node))
+
+
+def _fields(node: ast.ClassDef) -> Iterator[Parameter]:
+    """The fields of a class whose constructor nobody wrote."""
+    for statement in node.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=said, value=value):
+                if _last_name(said) in {"ClassVar", "KW_ONLY"}:
+                    continue
+                required = value is None or _required_by(value)
+                if required and not _dataclass(node):
+                    continue
+                default = None if required or value is None else ast.unparse(value)
+                yield Parameter(name, ast.unparse(said), default)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield Parameter(name, "", ast.unparse(value))
+            case _:
+                pass
 
 
 def _required_by(value: ast.expr) -> bool:
