@@ -7,7 +7,7 @@ from typing import Any, cast
 from lsprotocol import types as lsp
 
 from fxls.connection import Server, document_of
-from fxls.ide import comments, fixes, lenses, links
+from fxls.ide import comments, fixes, lenses, links, written_entry
 from fxls.ide.hints import hints, tip
 from fxls.ide.sheets import Sheet
 from fxls.ide.source_hints import source_hints
@@ -137,6 +137,6 @@ def on_code_action(
                     found.append(actions.code_action(client, fix, file, said))
     found += [
         actions.code_action(client, fix, lines, None)
-        for fix in fixes.entry_fixes(text, path, span.start)
+        for fix in written_entry.entry_fixes(text, path, span.start)
     ]
     return found

@@ -13,7 +13,7 @@ from fxls.ide.samples import Samples
 from fxls.listing import Failure, Place, Reason
 from fxls.text import LineTable, Point, Span
 
-__all__ = ["Edit", "Fix", "entry_fixes", "fixes"]
+__all__ = ["Edit", "Fix", "fixes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +52,6 @@ def fixes(
             found += _on_entry(failure, entry, known)
     found += _renaming(failure, path, text)
     return tuple(found)
-
-
-def entry_fixes(text: str, path: str, point: Point) -> tuple[Fix, ...]:
-    """An entry comment for the class whose name is under a cursor."""
-    for module in modules(text):
-        if module.span.touches(point):
-            lines = LineTable(text)
-            line = _first_decorator(text, module.name, module.span.start.line)
-            content = lines.line(line)
-            indent = content[: len(content) - len(content.lstrip())]
-            here = Point(line, 0)
-            ending = "\r\n" if "\r\n" in text else "\n"
-            edit = Edit(
-                Span(here, here), f"{indent}{Samples(text).comment(module)}{ending}"
-            )
-            return (Fix(f"Write an entry comment for {module.name}", path, (edit,)),)
-    return ()
 
 
 def _wrapping(failure: Failure, path: str, text: str) -> Iterator[Fix]:
@@ -320,13 +303,3 @@ def _point(span: Span, expression: str, offset: int | None) -> Point:
     """The point of a byte of the entry's expression."""
     before = expression.encode()[: offset or 0].decode(errors="replace")
     return Point(span.start.line, span.start.column + len(before))
-
-
-def _first_decorator(text: str, name: str, line: int) -> int:
-    """The line above which a comment on a class stands."""
-    tree = parsed(text)
-    for statement in tree.body if tree else ():
-        if isinstance(statement, ast.ClassDef) and statement.name == name:
-            above = [decorator.lineno - 1 for decorator in statement.decorator_list]
-            return min([*above, line])
-    return line

@@ -8,10 +8,11 @@ from fxls.entry import Entry, Kind
 from fxls.ide.comments import completions, doubts
 from fxls.ide.document import Document
 from fxls.ide.entries import entries
-from fxls.ide.fixes import Fix, entry_fixes, fixes
+from fxls.ide.fixes import Fix, fixes
 from fxls.ide.moves import Moves
 from fxls.ide.source import SourceFile
 from fxls.ide.source_hints import source_hints
+from fxls.ide.written_entry import entry_fixes
 from fxls.listing import Failure, Place, Reason, Tensor
 from fxls.text import LineTable, Point, Span
 from tests.support.drawing import cursor, drawn
