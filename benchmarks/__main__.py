@@ -55,7 +55,8 @@ def _engine(chosen: argparse.Namespace) -> dict[str, Any]:
     pairs = chosen.pairs or (QUICK_PAIRS if chosen.quick else PAIRS)
     began = time.process_time()
     rows: list[Row] = []
-    for row in compared(chosen_cases(chosen.only, only_quick=chosen.quick), pairs):
+    cases = chosen_cases(chosen.only, only_quick=chosen.quick)
+    for row in compared(cases, pairs, floors=True):
         rows.append(row)
         print(report.line(row.case, row.result), flush=True)
     found: dict[str, Any] = {"engine": [_plain(row) for row in rows]}
@@ -66,7 +67,8 @@ def _engine(chosen: argparse.Namespace) -> dict[str, Any]:
         if chosen.write:
             table = report.table([(row.case, row.result) for row in rows])
             taken = f"Measured with {machine()}; {pairs} pairs."
-            report.write("engine", [taken, table, report.limits_table(limits)])
+            parts = [taken, table, report.floors(), report.limits_table(limits)]
+            report.write("engine", parts)
     print(f"{time.process_time() - began:.0f} s of CPU time, {pairs} pairs")
     return found
 

@@ -13,6 +13,7 @@ import torch
 
 from benchmarks import limits, report
 from benchmarks.cases import Case, cases, is_quick
+from benchmarks.floors import FLOORS, Floor
 from benchmarks.made_once import forget_models
 from benchmarks.measure import Comparison, compare
 from benchmarks.packages import OURS, THEIRS
@@ -50,15 +51,21 @@ def ready() -> None:
     gc.freeze()
 
 
-def compared(chosen: Iterable[Case], pairs: int) -> Iterator[Row]:
+def compared(
+    chosen: Iterable[Case], pairs: int, *, floors: bool = False
+) -> Iterator[Row]:
     """Measure cases, each when the row of the one before it was taken."""
     ready()
     for case in chosen:
-        yield _row(case, pairs)
+        yield _row(case, pairs, FLOORS.get(case.operation) if floors else None)
 
 
-def _row(case: Case, pairs: int) -> Row:
+def _row(case: Case, pairs: int, least: Floor | None) -> Row:
     forget_models()
+    floor = None
+    if least is not None:
+        floor = least.prepare(case.on)
+        gc.freeze()  # as what was there at the start: the engines' graphs come later
     return Row(
         case,
         compare(
@@ -66,6 +73,7 @@ def _row(case: Case, pairs: int) -> Row:
             case.prepare(OURS),
             pairs=max(2, pairs // case.cost),
             repeats=case.repeats,
+            floor=floor,
         ),
     )
 
@@ -78,7 +86,7 @@ def measured_limits(*, quickly: bool) -> report.Limits:
         deepest=(limits.deepest(THEIRS), limits.deepest(OURS)),
         import_seconds=limits.import_seconds(2 if quickly else 6),
         sizes=sizes,
-        growth=limits.exponents(OURS, sizes, 2 if quickly else 3),
+        growth=limits.growths(OURS, sizes, 2 if quickly else 3),
     )
 
 

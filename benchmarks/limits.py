@@ -10,15 +10,17 @@ import sys
 import tempfile
 import threading
 import tracemalloc
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from benchmarks import models
 from benchmarks.cases import growing
-from benchmarks.measure import exponent, seconds
+from benchmarks.floors import GROWING
+from benchmarks.measure import Prepare, exponent, seconds
 from benchmarks.packages import Fx
 
-__all__ = ["bytes_per_node", "deepest", "exponents", "import_seconds"]
+__all__ = ["Growth", "bytes_per_node", "deepest", "growths", "import_seconds"]
 
 
 def bytes_per_node(fx: Fx, nodes: int = 10_000) -> float:
@@ -85,16 +87,41 @@ def deepest(fx: Fx) -> int:
     return found[0]
 
 
-def exponents(
-    fx: Any, sizes: Sequence[int], runs: int
-) -> dict[str, tuple[float, tuple[float, ...]]]:
-    """Per operation the exponent of its growth, and the seconds for each size."""
-    result: dict[str, tuple[float, tuple[float, ...]]] = {}
-    for operation, make in growing().items():
-        times: list[float] = []
-        for size in sizes:
-            prepare = make(fx, size)
-            loops = max(1, sizes[0] // size)
-            times.append(min(seconds(prepare(), loops) for _ in range(runs)))
-        result[operation] = (exponent(sizes, times), tuple(times))
-    return result
+class Growth(NamedTuple):
+    """How the time of an operation grows with the graph."""
+
+    exponent: float
+    times: tuple[float, ...]
+    """The seconds at each size."""
+    floor: float | None
+    """The exponent of its floor, where that is measured."""
+
+
+def growths(fx: Fx, sizes: Sequence[int], runs: int) -> dict[str, Growth]:
+    """The growth of each operation."""
+    return {
+        operation: _growth(partial(make, fx), GROWING.get(operation), sizes, runs)
+        for operation, make in growing().items()
+    }
+
+
+def _growth(
+    make: Callable[[int], Prepare],
+    floor: Callable[[int], Prepare] | None,
+    sizes: Sequence[int],
+    runs: int,
+) -> Growth:
+    times = _times(make, sizes, runs)
+    least = None if floor is None else exponent(sizes, _times(floor, sizes, runs))
+    return Growth(exponent(sizes, times), tuple(times), least)
+
+
+def _times(
+    make: Callable[[int], Prepare], sizes: Sequence[int], runs: int
+) -> list[float]:
+    times: list[float] = []
+    for size in sizes:
+        prepare = make(size)
+        loops = max(1, sizes[0] // size)
+        times.append(min(seconds(prepare(), loops) for _ in range(runs)))
+    return times

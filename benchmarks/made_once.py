@@ -24,7 +24,7 @@ def of_size(kind: Callable[[int], nn.Module], size: int) -> nn.Module:
 
 @cache
 def named(name: str) -> nn.Module:
-    return models.MODELS[name]()
+    return models.GRAPHS[name]()
 
 
 def forget_models() -> None:

@@ -39,12 +39,28 @@ class Comparison:
     high: float
     """The quartiles of the ratios."""
     pairs: int
+    floor: float | None
+    """The time of the least that could do the same, where that is measured."""
+    limit: float | None
+    """The median of theirs divided by the floor: what no ratio exceeds."""
 
 
-def compare(theirs: Prepare, ours: Prepare, *, pairs: int, repeats: bool) -> Comparison:
-    """Time both in turns; `repeats` says that what is timed may be called again."""
+def compare(
+    theirs: Prepare,
+    ours: Prepare,
+    *,
+    pairs: int,
+    repeats: bool,
+    floor: Prepare | None = None,
+) -> Comparison:
+    """Time both in turns; `repeats` says that what is timed may be called again.
+
+    A floor is timed behind both, in every turn.
+    """
     their_loops = _loops(theirs) if repeats else 1
     our_loops = _loops(ours) if repeats else 1
+    floor_loops = 1 if floor is None else _loops(floor)
+    floors: list[tuple[float, float]] = []
     times: list[tuple[float, float]] = []
     for turn in range(pairs + 1):
         # Each side goes first in every other pair.
@@ -56,6 +72,8 @@ def compare(theirs: Prepare, ours: Prepare, *, pairs: int, repeats: bool) -> Com
             ours_took = seconds(ours(), our_loops)
         if turn:  # the first pair fills the caches
             times.append((theirs_took, ours_took))
+            if floor is not None:
+                floors.append((theirs_took, seconds(floor(), floor_loops)))
     ratios = [theirs_took / ours_took for theirs_took, ours_took in times]
     low, middle, high = _quartiles(ratios)
     return Comparison(
@@ -65,6 +83,8 @@ def compare(theirs: Prepare, ours: Prepare, *, pairs: int, repeats: bool) -> Com
         low,
         high,
         pairs,
+        statistics.median(took for _, took in floors) if floors else None,
+        statistics.median(one / took for one, took in floors) if floors else None,
     )
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 __all__ = [
+    "GRAPHS",
     "MODELS",
     "Chain",
     "Gpt",
@@ -333,6 +334,23 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "GPT-2, 48 layers": lambda: Gpt(48),
 }
 """The models that people have, by the name that they have in the tables."""
+
+GRAPHS: dict[str, Callable[[], nn.Module]] = {
+    **MODELS,
+    "chain 1k": lambda: Chain(1_000),
+    "chain 1k, tiny tensors": lambda: Chain(1_000),
+    "chain 10k": lambda: Chain(10_000),
+    "chain 100k": lambda: Chain(100_000),
+    "1,000 parameters": lambda: Parameters(1_000),
+    "300 unpackings": Unpackings,
+    "modules 200 deep": lambda: Nested(200),
+    "10,000 submodules": lambda: Submodules(10_000),
+    "fan-out 10k": lambda: WideFanOut(10_000),
+    "two lists of 5k": lambda: LongLists(10_000),
+    "one node": nn.ReLU,
+    "10k additions of ints": lambda: Operators(10_000),
+}
+"""Everything that is traced, by that name."""
 
 
 def example(model: nn.Module) -> tuple[Any, ...]:

@@ -231,10 +231,13 @@ class Start:
     fxls: float
     torch: float
     torch_and_runtime: float
+    graph: float
+    graph_and_runtime: float
 
 
 def start(pairs: int) -> Start:
-    """Four programs in turns; ``import fxls`` loads nothing but itself."""
+    """Programs in turns; ``import fxls`` loads nothing but itself."""
+    graph = "import torch; torch.fx.symbolic_trace(torch.nn.ReLU())"
     folder = Path(fxls.__file__).parent
     plain = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     plain["PYTHONPATH"] = str(folder.parent)
@@ -246,6 +249,8 @@ def start(pairs: int) -> Start:
             ("import fxls", plain),
             ("import torch", plain),
             ("import torch", runtime),
+            (graph, plain),
+            (graph, runtime),
         ]
         took: list[list[float]] = [[] for _ in programs]
         for turn in range(pairs + 1):
@@ -286,12 +291,15 @@ def table(rows: Sequence[tuple[Case, Comparison]], found: Start | None) -> str:
             f"| does nothing | {_ms(found.nothing)} | |",
             f"| imports fxls | {_ms(found.fxls)} | {_ms(found.fxls - found.nothing)} |",
             f"| imports torch | {_ms(found.torch)} | |",
-            (
-                f"| imports torch under `fxls run` | {_ms(found.torch_and_runtime)} |"
-                f" {_ms(found.torch_and_runtime - found.torch)} |"
-            ),
+            _under("imports torch", found.torch, found.torch_and_runtime),
+            f"| and makes a graph | {_ms(found.graph)} | |",
+            _under("and makes a graph", found.graph, found.graph_and_runtime),
         ]
     return "\n".join(lines)
+
+
+def _under(what: str, plain: float, runtime: float) -> str:
+    return f"| {what} under `fxls run` | {_ms(runtime)} | {_ms(runtime - plain)} |"
 
 
 def _ms(seconds: float) -> str:

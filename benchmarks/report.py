@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.cases import Case
+from benchmarks.floors import FLOORS
+from benchmarks.limits import Growth
 from benchmarks.measure import Comparison
 from benchmarks.server import Figure
 
@@ -16,6 +18,7 @@ __all__ = [
     "Limits",
     "figure_line",
     "figures_table",
+    "floors",
     "limits_table",
     "line",
     "table",
@@ -33,8 +36,8 @@ class Limits:
     deepest: tuple[int, int]
     import_seconds: float
     sizes: tuple[int, ...]
-    growth: dict[str, tuple[float, tuple[float, ...]]]
-    """Per operation the exponent, and the seconds at each size."""
+    growth: dict[str, Growth]
+    """By operation."""
 
 
 def line(case: Case, result: Comparison) -> str:
@@ -44,24 +47,55 @@ def line(case: Case, result: Comparison) -> str:
         f"{mark} {case.operation + ', ' + case.on:62}"
         f"{_time(result.theirs):>9}{_time(result.ours):>9}"
         f"{_times(result.ratio):>8} ({_times(result.low)}-{_times(result.high)})"
-        f"  target {case.target:g}"
+        f"  target {case.target:g}{_floor(result)}"
     )
 
 
 def table(rows: Sequence[tuple[Case, Comparison]]) -> str:
     """The rows as a table in Markdown."""
     lines = [
-        "| operation | on | torch.fx | ours | ratio | quartiles | target | |",
-        "|---|---|---:|---:|---:|---|---:|---|",
+        f"| {' | '.join(_COLUMNS)} | |",
+        "|---|---|---:|---:|---:|---|---:|---:|---:|---|",
     ]
     lines += [
         f"| {case.operation} | {case.on} | {_time(result.theirs)} |"
         f" {_time(result.ours)} | {_times(result.ratio)} |"
-        f" {_times(result.low)} to {_times(result.high)} | {case.target:g} |"
-        f" {'' if result.ratio >= case.target else 'below'} |"
+        f" {_times(result.low)} to {_times(result.high)} |"
+        f" {'' if result.floor is None else _time(result.floor)} |"
+        f" {'' if result.limit is None else _times(result.limit)} |"
+        f" {case.target:g} | {_verdict(case, result)} |"
         for case, result in rows
     ]
     return "\n".join(lines)
+
+
+def floors() -> str:
+    """What the floors of the table are, as a list in Markdown."""
+    operations: dict[str, list[str]] = {}
+    for operation, floor in FLOORS.items():
+        operations.setdefault(floor.what, []).append(operation)
+    lines = ["The floors:", ""]
+    lines += [f"- {', '.join(names)}: {what}." for what, names in operations.items()]
+    return "\n".join(lines)
+
+
+def _verdict(case: Case, result: Comparison) -> str:
+    if result.ratio >= case.target:
+        return ""
+    is_out = result.limit is not None and result.limit < case.target
+    return "below, as the floor is" if is_out else "below"
+
+
+def _floor(result: Comparison) -> str:
+    if result.floor is None or result.limit is None:
+        return ""
+    return f", floor {_time(result.floor)}, at most {_times(result.limit)}"
+
+
+_COLUMNS = (
+    "operation", "on", "torch.fx", "ours", "ratio", "quartiles", "floor", "at most",
+    "target",
+)  # fmt: skip
 
 
 def limits_table(found: Limits) -> str:
@@ -76,15 +110,16 @@ def limits_table(found: Limits) -> str:
         f"| deepest nesting of modules | {their_depth} | {our_depth} | 190 |",
         f"| import after torch, ms | | {found.import_seconds * 1e3:.1f} | 15 |",
         "",
-        f"| growth, microseconds a node at | {sizes} | exponent | target |",
-        f"|---|{'---:|' * len(found.sizes)}---:|---:|",
+        f"| growth, microseconds a node at | {sizes} | exponent | floor's | target |",
+        f"|---|{'---:|' * len(found.sizes)}---:|---:|---:|",
     ]
-    for operation, (slope, times) in found.growth.items():
+    for operation, (slope, times, least) in found.growth.items():
         each = " | ".join(
             f"{took / size * 1e6:.2f}"
             for size, took in zip(found.sizes, times, strict=True)
         )
-        lines.append(f"| {operation} | {each} | {slope:.2f} | 1.1 |")
+        floor = "" if least is None else f"{least:.2f}"
+        lines.append(f"| {operation} | {each} | {slope:.2f} | {floor} | 1.1 |")
     return "\n".join(lines)
 
 
