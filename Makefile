@@ -9,6 +9,8 @@ STAMP := .venv/installed
 TORCH := torch==2.13.0
 
 PYTEST := $(BIN)/python -m pytest -q -rs
+# A test mostly waits for a process that imports torch: each core does that for a test.
+PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint format clean
@@ -24,11 +26,11 @@ demo: $(STAMP)
 	@$(BIN)/python -m tools.demo
 
 test: lint types
-	$(PYTEST)
+	$(PYTEST) $(PARALLEL)
 	@vscode-extension/check.sh
 
 quick: lint
-	$(PYTEST) -m 'not slow'
+	$(PYTEST) $(PARALLEL) -m 'not slow'
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check --quiet

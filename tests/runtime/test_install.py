@@ -78,7 +78,8 @@ def test_the_folder_is_that_of_the_environment_or_of_the_program(
     monkeypatch.delenv("FXLS_STORE")
     (tmp_path / "pyproject.toml").touch()
     program = tmp_path / "folder" / "program.py"
-    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(program))
+    main = sys.modules["__main__"]  # which has no file in a worker of pytest
+    monkeypatch.setattr(main, "__file__", str(program), raising=False)
     assert fxls.install() == tmp_path / ".fxls"
     fxls.uninstall()
 
