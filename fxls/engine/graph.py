@@ -32,6 +32,7 @@ from fxls.engine.node import (
 from fxls.engine.node_list import NodeList, Order, ordered
 from fxls.engine.opcodes import check_op_and_target
 from fxls.engine.order import GAP, link_before
+from fxls.engine.table import table
 from fxls.engine.users import has_users
 
 if TYPE_CHECKING:
@@ -458,18 +459,14 @@ class Graph:
 
     def print_tabular(self) -> None:
         """Print the nodes as a table."""
-        from tabulate import tabulate  # noqa: PLC0415 - 10 ms that few need
-
         rows = [
             [n._op, n._name, str(n._target), str(n._args), str(n._kwargs)]
             for n in ordered(self)
         ]
-        # Looking for columns of numbers takes half of the time. Without an output, all
-        # targets may be numbers: those of the parts of a Sequential.
+        # Without an output, all targets may be numbers: those of a Sequential's parts.
         has_words = self._root._prev._op == "output"
         headers = ["opcode", "name", "target", "args", "kwargs"]
-        text = tabulate(rows, headers=headers, disable_numparse=has_words)
-        print(text)  # noqa: T201 - FX's method prints
+        print(table(headers, rows, has_words=has_words))  # noqa: T201 - FX's method prints
 
     def _warn_if_nothing_is_at(self, path: str, op: str, more: str) -> None:
         if self._owning_module is not None and not _reaches(self._owning_module, path):
