@@ -102,6 +102,10 @@ def freeze(a: Argument) -> Argument:
             return cast("Argument", a)
     elif type(a) in ATOMS or isinstance(a, Reference):
         return a
+    elif type(a) is list:
+        items = cast("list[Any]", a)
+        if all(type(x) in ATOMS or isinstance(x, Reference) for x in items):
+            return immutable_list(items)
     return map_aggregate(a, _same)
 
 
@@ -128,7 +132,10 @@ def _collect(a: Argument, found: dict[Any, None]) -> None:
         found[a] = None
     elif isinstance(a, _SEQUENCES):
         for x in cast("Sequence[Any]", a):
-            _collect(x, found)
+            if isinstance(x, Reference):  # spares a call for each element
+                found[x] = None
+            elif type(x) not in ATOMS:
+                _collect(x, found)
     elif isinstance(a, dict):
         for x in cast("dict[Any, Any]", a).values():
             _collect(x, found)

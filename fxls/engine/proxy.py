@@ -178,7 +178,7 @@ class TracerBase:
                 node._offset = frame.f_lasti
                 node._caller = trail.caller
             else:
-                node._origin = trail.here(sys._getframe(1))
+                trail.note(node, frame)
         if traceback._current.preserves:
             traceback.annotate_node(node)
         if proxy_factory_fn is not None:
