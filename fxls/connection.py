@@ -50,6 +50,10 @@ _POLL = 1.0
 """Seconds between two looks at the logs of the stores, which programs write too."""
 
 
+_PAUSE = 0.3
+"""Seconds without a key before what is being written is checked."""
+
+
 class Positioned(Protocol):
     """The parameters of every request about a place."""
 
@@ -92,6 +96,7 @@ class Server(LanguageServer):
         self._pulls_workspace = False
         self._health = Health()
         self._poll: asyncio.TimerHandle | None = None
+        self._checks: dict[str, asyncio.TimerHandle] = {}
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Log what pygls could not handle; a pop-up would help nobody."""
@@ -209,6 +214,17 @@ class Server(LanguageServer):
     def unwatch(self) -> None:
         if self._poll is not None:
             self._poll.cancel()
+        for check in self._checks.values():
+            check.cancel()
+
+    def check_soon(self, path: str) -> None:
+        """Check the entry comments of a source when nobody is typing any more."""
+        if not path.endswith(".py") or self.session.is_listing(path):
+            return
+        if path in self._checks:
+            self._checks[path].cancel()
+        loop = asyncio.get_running_loop()
+        self._checks[path] = loop.call_later(_PAUSE, self._check, path)
 
     def tell_news(self) -> None:
         """Tell the client of what is new in the stores."""
@@ -250,6 +266,11 @@ class Server(LanguageServer):
             self.workspace_code_lens_refresh(None)
         if "semanticTokens" in kinds:
             self.workspace_semantic_tokens_refresh(None)
+
+    def _check(self, path: str) -> None:
+        del self._checks[path]
+        if path in self._uris:
+            self.publish(*self.session.check_comments(path))
 
     def _look(self) -> None:
         self._poll = None

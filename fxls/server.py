@@ -91,6 +91,7 @@ _COMMANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     custom.TRACE: life.on_trace,
     custom.OPEN: life.on_open,
     custom.TABLE: life.on_table,
+    custom.WRITE_ENTRY: life.on_write_entry,
 }
 
 _SOURCES = lsp.FileOperationRegistrationOptions(

@@ -151,6 +151,16 @@ class Session:
         if is_installed(path):
             return self.forget(path)
         self._remember(path)
+        kept = {"", *(entry.name for entry in self.entries(path))}
+        return (*self.check_comments(path), *self.forget(path, kept))
+
+    def check_comments(self, path: str) -> tuple[str, ...]:
+        """Look at what is written as entries of a source; returns as `check`.
+
+        What is known of traces stays: the file is being edited.
+        """
+        if is_installed(path):
+            return ()
         text = self.text_of(path) or ""
         failures = ide_entries.problems(text, path)
         said = [
@@ -160,8 +170,7 @@ class Session:
         if not self.may_trace(path):
             # A trace says it better.
             said += _doubtful(doubts(text, path))
-        kept = {"", *(entry.name for entry in self.entries(path))}
-        return (*self._say((path, ""), said), *self.forget(path, kept))
+        return self._say((path, ""), said)
 
     def may_trace(self, path: str) -> bool:
         """Whether the entries of a source may be run though nobody asked for it.

@@ -33,6 +33,7 @@ def on_did_change(ls: Server, params: lsp.DidChangeTextDocumentParams) -> None:
     if path is not None:
         # The diagnostics of a listing say whether it is still the generated text.
         ls.publish(path)
+        ls.check_soon(path)
 
 
 def on_did_save(ls: Server, params: lsp.DidSaveTextDocumentParams) -> None:

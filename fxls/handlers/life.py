@@ -12,14 +12,17 @@ from fxls.connection import Server, document_of, look_at, traced
 from fxls.entry import Entry, Kind
 from fxls.faults import guarded_task
 from fxls.ide.sheets import table_sheet
+from fxls.ide.written_entry import written_entry
 from fxls.library import virtual_uri
 from fxls.lsp import custom
+from fxls.lsp.actions import changes
 from fxls.lsp.client import abilities_of
 from fxls.lsp.encoding import Encoding
 from fxls.lsp.settings import SettingsError
 from fxls.lsp.settings import read as read_settings
 from fxls.lsp.to_lsp import Client
 from fxls.lsp.uris import path_of, uri_of
+from fxls.text import LineTable
 
 __all__ = [
     "on_did_change_configuration",
@@ -30,6 +33,7 @@ __all__ = [
     "on_shutdown",
     "on_table",
     "on_trace",
+    "on_write_entry",
 ]
 
 
@@ -130,6 +134,26 @@ async def on_table(ls: Server, uri: str) -> str | None:
     if abilities.shows_documents:
         await guarded_task(on_open)(ls, there, 0, 0)
     return there
+
+
+async def on_write_entry(ls: Server, uri: str, name: str) -> bool:
+    """Whether an entry comment for a class was written; the cursor goes there."""
+    path = path_of(uri)
+    text = None if path is None else ls.session.text_of(path)
+    written = written_entry(text, path, name) if path and text is not None else None
+    if path is None or text is None or written is None:
+        return False
+    there = ls.uri_of(path)
+    edit = changes(ls.client, written.fix, LineTable(text), there)
+    answer = await ls.workspace_apply_edit_async(
+        lsp.ApplyWorkspaceEditParams(edit, label=written.fix.title)
+    )
+    if answer.applied and ls.client.abilities.shows_documents:
+        focus = ls.client.range(written.focus, LineTable(written.text))
+        await ls.window_show_document_async(
+            lsp.ShowDocumentParams(there, take_focus=True, selection=focus)
+        )
+    return answer.applied
 
 
 def _written(listing: Path, text: str) -> Path:

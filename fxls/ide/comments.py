@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fxls.entry import Entry, Kind
-from fxls.ide.entries import comment_at, entries
+from fxls.ide.entries import comment_at, commented, entries, place_in
 from fxls.ide.modules import ModuleClass, modules, parsed
 from fxls.ide.samples import Samples
 from fxls.listing import Failure, Place, Reason
@@ -87,7 +87,7 @@ def doubts(text: str, path: str) -> tuple[tuple[Failure, Entry], ...]:
     Names that the file does not define, and arguments that do not fit a class of it;
     each with the entry.
     """
-    tree = parsed(text)
+    tree = parsed(text) if commented(text) else None
     if tree is None:
         return ()
     known = _names(tree)
@@ -99,7 +99,7 @@ def doubts(text: str, path: str) -> tuple[tuple[Failure, Entry], ...]:
             continue
         expression = ast.parse(entry.expression, mode="eval")
         for node, message, advice in _wrong(expression, known, classes, samples):
-            span = _within(entry.span, entry.expression, node)
+            span = place_in(entry.span, entry.expression, node)
             place = Place(path, "<module>", span)
             found.append((Failure(Reason.ENTRY, message, (place,), advice), entry))
     return tuple(found)
@@ -242,13 +242,3 @@ def _wrong_arguments(
         listed = ", ".join(parameter.name for parameter in missing)
         advice = f"Give it as {samples.arguments(module.name, missing)}."
         yield call.func, f"{module.name} needs {listed}", advice
-
-
-def _within(span: Span, expression: str, node: ast.expr | ast.keyword) -> Span:
-    data = expression.encode()
-
-    def column(offset: int | None) -> int:
-        return span.start.column + len(data[: offset or 0].decode(errors="replace"))
-
-    line = span.start.line
-    return Span.of(line, column(node.col_offset), line, column(node.end_col_offset))

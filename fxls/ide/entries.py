@@ -14,13 +14,16 @@ from pathlib import PurePath
 from typing import cast
 
 from fxls.entry import Entry, Kind, Producer
+from fxls.ide.blanks import blanks
 from fxls.ide.modules import modules
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Point, Span
 
-__all__ = ["Project", "comment_at", "entries", "problems", "project"]
+__all__ = ["Project", "comment_at", "commented", "entries", "names_of", "place_in"]
+__all__ += ["problems", "project"]
 
 _ADVICE = "Write it as a call, for example `# fxls: Net(3)(torch.randn(1, 3))`."
+_BLANK_ADVICE = "It is traced when nothing is left to fill in."
 _PROJECT_ADVICE = (
     'Write it as a list of strings: entries = ["src/net.py:Net()(torch.randn(1, 3))"].'
 )
@@ -39,23 +42,36 @@ def entries(
 ) -> tuple[Entry, ...]:
     """The entries of one file: comments, those of the project, then classes.
 
-    Comments that are no expression are left out: `problems` has them. A class is left
-    out when an earlier entry names it.
+    Comments that are no expression, or have something to fill in, are left out:
+    `problems` has them. A class is left out when an earlier entry names it.
     """
     written = [
         comment.entry(path)
         for comment in _comments(text)
-        if comment.producer is not None
-        and not isinstance(_expression(comment.expression), SyntaxError)
+        if comment.producer is not None and _is_complete(comment.expression)
     ]
     written += [entry for entry in project_entries if entry.path == path]
-    named = {name for entry in written for name in _names(entry.expression)}
+    named = {name for entry in written for name in names_of(entry.expression)}
     classes = [
         Entry(path, f"{module.name}()", Kind.CLASS, module.span)
         for module in modules(text)
         if module.constructible and module.name not in named
     ]
     return (*written, *classes)
+
+
+def commented(text: str) -> frozenset[str]:
+    """The names in the entry comments of a file, also of those not traced yet."""
+    found = (names_of(comment.expression) for comment in _comments(text))
+    return frozenset[str]().union(*found)
+
+
+def names_of(expression: str) -> set[str]:
+    """The names that an entry uses; none when it is no expression."""
+    tree = _expression(expression)
+    if isinstance(tree, SyntaxError):
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def comment_at(text: str, path: str, point: Point) -> Entry | None:
@@ -75,17 +91,33 @@ def problems(text: str, path: str) -> tuple[Failure, ...]:
             place = Place(path, "<module>", comment.span)
             found.append(Failure(Reason.ENTRY, message, (place,), _ADVICE))
             continue
-        error = _expression(comment.expression)
-        if isinstance(error, SyntaxError):
+        tree = _expression(comment.expression)
+        if isinstance(tree, SyntaxError):
             message = (
-                f"this entry is not an expression: {error.msg}"
+                f"this entry is not an expression: {tree.msg}"
                 if comment.expression
                 else "this entry is empty"
             )
-            span = _error_span(comment, error)
+            span = _error_span(comment, tree)
             place = Place(path, "<module>", span)
             found.append(Failure(Reason.ENTRY, message, (place,), _ADVICE))
+            continue
+        for blank in blanks(tree, text):
+            span = place_in(comment.span, comment.expression, blank.node)
+            place = Place(path, "<module>", span)
+            found.append(Failure(Reason.ENTRY, blank.message, (place,), _BLANK_ADVICE))
     return tuple(found)
+
+
+def place_in(span: Span, expression: str, node: ast.expr | ast.keyword) -> Span:
+    """Where a part of an entry's expression stands in the file."""
+    data = expression.encode()
+
+    def column(offset: int | None) -> int:
+        return span.start.column + len(data[: offset or 0].decode(errors="replace"))
+
+    line = span.start.line
+    return Span.of(line, column(node.col_offset), line, column(node.end_col_offset))
 
 
 def project(toml: str, folder: str, path: str) -> Project:
@@ -179,11 +211,12 @@ def _expression(source: str) -> ast.expr | SyntaxError:
         return SyntaxError(str(error) or "too deeply nested")
 
 
-def _names(source: str) -> set[str]:
+def _is_complete(source: str) -> bool:
     tree = _expression(source)
     if isinstance(tree, SyntaxError):
-        return set()
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        return False
+    # Most entries have none: do not look for the classes of the file.
+    return "..." not in source or not any(blanks(tree, ""))
 
 
 def _error_span(comment: _Comment, error: SyntaxError) -> Span:

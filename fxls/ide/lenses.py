@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fxls.entry import Entry, Kind
 from fxls.ide.classes import SourceText, class_of_graph
 from fxls.ide.document import Destination, Document
+from fxls.ide.entries import commented, names_of
 from fxls.ide.hover import counted, place_link
 from fxls.ide.modules import modules
 from fxls.ide.source import SourceFile, listings_from, listings_of, title
@@ -15,7 +16,18 @@ from fxls.ide.standing import Standing
 from fxls.listing import Role
 from fxls.text import Span
 
-__all__ = ["MOST", "Act", "Debug", "Lens", "Open", "Peek", "Table", "Trace", "lenses"]
+__all__ = [
+    "MOST",
+    "Act",
+    "Debug",
+    "Lens",
+    "Open",
+    "Peek",
+    "Table",
+    "Trace",
+    "Write",
+    "lenses",
+]
 __all__ += ["node_lenses", "source_lenses"]
 
 MOST = 5000
@@ -61,7 +73,15 @@ class Debug:
     listing: str | None
 
 
-Act = Open | Peek | Table | Trace | Debug
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write an entry comment for a class."""
+
+    path: str
+    name: str
+
+
+Act = Open | Peek | Table | Trace | Debug | Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +140,15 @@ def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Le
             continue
         found = listings_from(source, entry)
         yield from _entry_lenses(entry, entry.span, found)
+    text = source.lines.text
     shown = {entry.span for entry in entries}
-    for module in modules(source.lines.text):
+    named = commented(text).union(*(names_of(entry.expression) for entry in entries))
+    for module in modules(text):
         if module.span in shown:
             continue
+        if not module.constructible and module.name not in named:
+            offer = "Write an example call to trace"
+            yield Lens(module.span, offer, Write(source.path, module.name))
         for document in listings_of(source, module.name):
             shown_as = f"generated code of {title(document)}"
             yield Lens(module.span, shown_as, Open(document.start))

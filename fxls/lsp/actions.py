@@ -9,13 +9,13 @@ from lsprotocol import types as lsp
 from fxls.ide.comments import Completion, Offer
 from fxls.ide.fixes import Fix
 from fxls.ide.hints import Hint
-from fxls.ide.lenses import Act, Debug, Lens, Open, Peek, Table, Trace
+from fxls.ide.lenses import Act, Debug, Lens, Open, Peek, Table, Trace, Write
 from fxls.lsp import custom
 from fxls.lsp.to_lsp import Client, Lines
 from fxls.lsp.uris import uri_of
 from fxls.text import LineTable
 
-__all__ = ["code_action", "completion", "hint", "lens"]
+__all__ = ["changes", "code_action", "completion", "hint", "lens"]
 
 _OFFERS = {
     Offer.ENTRY: lsp.CompletionItemKind.Snippet,
@@ -55,16 +55,21 @@ def code_action(
     diagnostic: lsp.Diagnostic | None,
 ) -> lsp.CodeAction:
     """A fix; `lines` are those of its file."""
-    edits = [
-        lsp.TextEdit(client.range(edit.span, lines), edit.text) for edit in fix.edits
-    ]
     return lsp.CodeAction(
         fix.title,
         lsp.CodeActionKind.QuickFix if diagnostic else lsp.CodeActionKind.Refactor,
         [diagnostic] if diagnostic else None,
         is_preferred=fix.is_preferred or None,
-        edit=lsp.WorkspaceEdit({uri_of(fix.path): list(edits)}),
+        edit=changes(client, fix, lines, uri_of(fix.path)),
     )
+
+
+def changes(
+    client: Client, fix: Fix, lines: LineTable | None, uri: str
+) -> lsp.WorkspaceEdit:
+    """What a fix does to its file, which the client knows by a URI."""
+    edits = (lsp.TextEdit(client.range(e.span, lines), e.text) for e in fix.edits)
+    return lsp.WorkspaceEdit({uri: [*edits]})
 
 
 def completion(
@@ -89,6 +94,8 @@ def _command(
         return lsp.Command(lens_.title, "")
     name, arguments = _named(client, act, lines, lines_of)
     if name == custom.OPEN and not client.abilities.shows_documents:
+        name = ""
+    if name == custom.WRITE_ENTRY and not client.abilities.applies_edits:
         name = ""
     needed = {custom.DEBUG, custom.SHOW_REFERENCES}
     if name in needed and name not in client.abilities.commands:
@@ -119,3 +126,5 @@ def _named(
         case Debug(path, expression, listing):
             uri = uri_of(listing) if listing else None
             return custom.DEBUG, [uri_of(path), expression, uri]
+        case Write(path, name):
+            return custom.WRITE_ENTRY, [uri_of(path), name]

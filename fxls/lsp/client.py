@@ -28,6 +28,8 @@ class Abilities:
     """Whether it asks where a workspace symbol is when somebody goes there."""
     shows_documents: bool = False
     """Whether the server may open documents in it."""
+    applies_edits: bool = False
+    """Whether the server may change documents in it."""
     shows_progress: bool = False
     reads_content: bool = False
     """Whether it asks for the text of `fxls:` documents by itself."""
@@ -68,6 +70,7 @@ def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
         ),
         resolves_symbols="location.range" in _resolved(workspace.symbol),
         shows_documents=bool(window.show_document and window.show_document.support),
+        applies_edits=bool(workspace.apply_edit),
         shows_progress=bool(window.work_done_progress),
         reads_content=workspace.text_document_content is not None,
         pulls_diagnostics=bool(

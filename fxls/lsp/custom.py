@@ -29,6 +29,7 @@ __all__ = [
     "STATUS",
     "TABLE",
     "TRACE",
+    "WRITE_ENTRY",
     "Changed",
     "ContentItem",
     "DeletedItem",
@@ -85,6 +86,9 @@ OPEN = "fxls.open"
 
 TABLE = "fxls.table"
 """Command: the table of a listing, as a document."""
+
+WRITE_ENTRY = "fxls.writeEntry"
+"""Command: write an entry comment for a class."""
 
 DEBUG = "fxls.debug"
 """Command of the client: debug an entry in its generated code."""

@@ -250,6 +250,32 @@ def test_a_syntax_error_is_shown_where_python_sees_it() -> None:
     )
 
 
+def test_what_is_left_to_fill_in_is_said_and_not_traced() -> None:
+    text = """
+    class Net(nn.Module):
+        def __init__(self, é, act: str, *more):
+            pass
+        def forward(self, x, mask: Tensor):
+            return x[..., 0]
+    # fxls: Net('é', act=..., more=...)(x[..., 0], ...)
+    # fxls: make(..., size=...)
+    """
+
+    check_problems(
+        text,
+        """
+        # fxls: Net('é', act=..., more=...)(x[..., 0], ...)
+                             ^^^ Net needs act (str): write it in place of `...`
+                                       ^^^ Net needs more: write it in place of `...`
+                                                       ^^^ the forward of Net needs mask (Tensor): write it in place of `...`
+        # fxls: make(..., size=...)
+                     ^^^ make needs an argument: write it in place of `...`
+                               ^^^ make needs size: write it in place of `...`
+        """,
+    )
+    check(text, "")
+
+
 def test_an_expression_that_is_no_entry_stops_no_other() -> None:
     check(
         """

@@ -18,6 +18,7 @@ from fxls.ide.lenses import (
     Peek,
     Table,
     Trace,
+    Write,
     lenses,
     node_lenses,
     source_lenses,
@@ -40,7 +41,7 @@ from tests.ide.nets import (
     TEXT,
     source_text,
 )
-from tests.support.listings import listing_of
+from tests.support.listings import listing_of, span_of
 
 CLASS = Destination(SOURCE_PATH, Span.of(5, 0, 5, 27), Span.of(5, 6, 5, 9))
 ENTRY = "Net()(torch.randn(1, 3, 8, 8))"
@@ -132,6 +133,49 @@ def test_a_class_that_was_not_traced_offers_to_trace_it() -> None:
         ("Trace Block()", Trace(BLOCK_PATH, "Block()")),
         ("Debug generated code", Debug(BLOCK_PATH, "Block()", None)),
     ]
+
+
+GIVEN = """\
+import torch
+
+class Given(torch.nn.Module):
+    def __init__(self, width, kind: str):
+        super().__init__()
+
+    def forward(self, x):
+        return x
+
+"""
+
+
+def offers(text: str, *documents: Document) -> list[tuple[str, object]]:
+    asked = source(SOURCE_PATH, text, *documents)
+    return acts(tuple(source_lenses(asked, entries(text, SOURCE_PATH))))
+
+
+def test_a_class_that_needs_arguments_offers_to_write_an_example() -> None:
+    (write,) = source_lenses(source(SOURCE_PATH, GIVEN), entries(GIVEN, SOURCE_PATH))
+
+    assert write.span == span_of(GIVEN, "Given")
+    assert acts((write,)) == [
+        ("Write an example call to trace", Write(SOURCE_PATH, "Given"))
+    ]
+    document = Document(
+        LISTING_PATH,
+        replace(NET_LISTING, identity=Identity("net", "Given", "engine")),
+    )
+    assert offers(GIVEN, document) == [
+        ("Write an example call to trace", Write(SOURCE_PATH, "Given")),
+        ("generated code of Given", Open(document.start)),
+    ]
+
+
+@pytest.mark.parametrize("entry", ["Given(3)(torch.randn(1))", "Given(kind=...)(x)"])
+def test_a_class_that_an_entry_names_offers_no_other(entry: str) -> None:
+    found = [title for title, _ in offers(f"{GIVEN}# fxls: {entry}\n")]
+
+    assert "Write an example call to trace" not in found
+    assert found == ([] if "..." in entry else ["Trace", "Debug generated code"])
 
 
 def test_the_class_in_the_head_of_a_listing_is_a_link() -> None:

@@ -251,6 +251,88 @@ def test_a_source_shows_what_can_be_done_and_which_shapes_it_has(
     assert [item["label"] for item in completions] == ["Net"]
 
 
+NEEDY = """\
+import torch
+
+
+class Needy(torch.nn.Module):
+    def __init__(self, width, clef="𝄞"):
+        super().__init__()
+
+    def forward(self, x, mode: Mode):
+        return torch.relu(x)
+"""
+
+
+def type_(client: LspClient, path: Path, text: str) -> None:
+    """Change a document that is open."""
+    item = {"uri": path.as_uri(), "version": 2}
+    changes = [{"text": text}]
+    params = {"textDocument": item, "contentChanges": changes}
+    client.notify("textDocument/didChange", params)
+
+
+def test_a_class_that_needs_arguments_is_given_an_example_call(
+    client: LspClient, project: Path
+) -> None:
+    needy = project / "needy.py"
+    client.open(needy, NEEDY)
+    ((range_, lens),) = (
+        (one["range"], one["command"])
+        for one in client.request("textDocument/codeLens", of(needy))
+    )
+    asked = client.send("workspace/executeCommand", lens)
+    edit = client.reply("workspace/applyEdit", {"applied": True})
+    shown = client.reply("window/showDocument", {"success": True})
+    written = client.answer(asked)["result"]
+    (change,) = edit["edit"]["changes"][needy.as_uri()]
+    type_(client, needy, NEEDY.replace("class ", change["newText"] + "class "))
+    (said,) = client.diagnostics(needy)
+    lenses = client.request("textDocument/codeLens", of(needy))
+    type_(client, needy, NEEDY)
+    gone = client.diagnostics(needy)
+
+    assert (range_, lens["title"]) == (spot(3, 6, 11), "Write an example call to trace")
+    assert lens["command"] == "fxls.writeEntry"
+    assert change == {
+        "range": spot(3, 0, 0),
+        "newText": "# fxls: Needy(width=8)(torch.randn(1, 8), ...)\n",
+    }
+    assert edit["label"] == "Write an entry comment for Needy"
+    assert written is True
+    blank = spot(3, 42, 45)
+    assert shown == {
+        "uri": needy.as_uri(),
+        "takeFocus": True,
+        "selection": blank,
+    }
+    assert (said["range"], said["severity"], said["message"]) == (
+        blank,
+        1,
+        (
+            "the forward of Needy needs mode (Mode): write it in place of `...`\n"
+            "It is traced when nothing is left to fill in."
+        ),
+    )
+    assert (lenses, gone) == ([], [])
+
+
+def test_a_client_may_not_write_the_example_call(
+    client: LspClient, project: Path
+) -> None:
+    needy = project / "needy.py"
+    client.open(needy, NEEDY)
+    asked = client.send(
+        "workspace/executeCommand",
+        {"command": "fxls.writeEntry", "arguments": [needy.as_uri(), "Needy"]},
+    )
+    client.reply("workspace/applyEdit", {"applied": False})
+
+    assert client.answer(asked)["result"] is False
+    assert client.command("fxls.writeEntry", needy.as_uri(), "Gone") is False
+    assert client.command("fxls.writeEntry", "untitled:1", "Needy") is False
+
+
 def test_an_entry_that_is_doubtful_is_repaired(
     client: LspClient, project: Path
 ) -> None:

@@ -295,6 +295,14 @@ class Pictures:
 
     def code_lenses_in_a_source(self) -> Iterator[str]:
         yield from self.screen.lenses(self.source, "# fxls:")
+        yield ""
+        yield from self.screen.lenses(self.source, "class BasicBlock")
+        arguments = [self.source.as_uri(), "BasicBlock"]
+        asked = {"command": "fxls.writeEntry", "arguments": arguments}
+        self.client.send("workspace/executeCommand", asked)
+        edit = self.client.reply("workspace/applyEdit", {"applied": False})
+        ((change,),) = edit["edit"]["changes"].values()
+        yield f"⟦{change['newText'].strip()}⟧"
 
     def diagnostics_and_repairs(self) -> Iterator[str]:
         path = self.root / "gate.py"

@@ -87,6 +87,7 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
         custom.STATUS,
         custom.TABLE,
         custom.TRACE,
+        custom.WRITE_ENTRY,
     }
     assert f"`{custom.DEBUG}`" in PAGE
     assert f"`{custom.SHOW_REFERENCES}`" in PAGE

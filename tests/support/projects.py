@@ -43,6 +43,7 @@ EDITOR: Mapping[str, Json] = {
         "inlayHint": {"resolveSupport": {"properties": ["tooltip"]}},
     },
     "workspace": {
+        "applyEdit": True,
         "textDocumentContent": {},
         "configuration": True,
         "inlayHint": {"refreshSupport": True},
