@@ -29,6 +29,7 @@ from fxls.engine.node import (
     map_arg,
     remove_uses,
 )
+from fxls.engine.node_index import NodeIndex
 from fxls.engine.node_list import NodeList, Order, ordered
 from fxls.engine.opcodes import check_op_and_target
 from fxls.engine.order import GAP, link_before
@@ -69,10 +70,8 @@ class Graph:
         self._order: Order | tuple[()] | None = None
         """The nodes as a list, which `node_list` makes and `_reordered` drops."""
         self._graph_namespace = Namespace()
-        self._index: dict[tuple[str, Any], dict[Node, None]] | None = None
-        """By opcode, and for a call_function by target; made by the first search."""
-        self._in_order: set[tuple[str, Any]] = set()
-        """The keys of the index whose nodes are in the order of the graph."""
+        self._index: NodeIndex | None = None
+        """Made by the first search."""
         self._has_given_names = False
         """Whether names were assigned, so that they may repeat or be no identifiers."""
         self._owning_module = owning_module
@@ -133,22 +132,9 @@ class Graph:
         """
         if op == "call_function" and target is None:
             return [node for node in ordered(self) if node._op == op]
-        index = self._index
-        if index is None:
-            index = self._index = {}
-            for node in ordered(self):
-                index.setdefault(_key(node), {})[node] = None
-            self._in_order = set(index)
-        key = (op, target if op == "call_function" else None)
-        known = index.get(key)
-        if not known:
-            return []
-        if sort and key not in self._in_order:
-            known = index[key] = dict.fromkeys(sorted(known, key=_order))
-            self._in_order.add(key)
-        if op == "call_function" or target is None:
-            return list(known)
-        return [node for node in known if node._target == target]
+        if self._index is None:
+            self._index = NodeIndex(ordered(self))
+        return self._index.find(op, target, sort=sort)
 
     def create_node(
         self,
@@ -496,19 +482,17 @@ class Graph:
 
     def _moved(self) -> None:
         """Note that a node is at another place."""
-        self._in_order.clear()
+        if self._index is not None:
+            self._index.forget_order()
         self._reordered()
 
     def _index_add(self, node: Node) -> None:
         if self._index is not None and node._op != "root":
-            key = _key(node)
-            self._index.setdefault(key, {})[node] = None
-            if node._next is not self._root:
-                self._in_order.discard(key)
+            self._index.add(node, is_last=node._next is self._root)
 
     def _index_remove(self, node: Node) -> None:
         if self._index is not None:
-            self._index.get(_key(node), {}).pop(node, None)
+            self._index.remove(node)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
         memo = {} if memo is None else memo
@@ -560,14 +544,6 @@ class InsertPoint:
 # The very words of torch.fx, because programs filter the warning by them.
 _NOTHING_THERE = "Attempted to insert a {op} Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to add the necessary submodule{more}"
 _OR_A_TENSOR = ", GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the necessary buffer"
-
-
-def _key(node: Node) -> tuple[str, Any]:
-    return (node._op, node._target if node._op == "call_function" else None)
-
-
-def _order(node: Node) -> int:
-    return node._sort_key
 
 
 def _nothing(_node: Node) -> None:

@@ -7,7 +7,7 @@ there can be any, which takes a tenth of the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -86,40 +86,52 @@ _TOO_EARLY = "Argument '{used}' of Node '{node}' was used before it has been def
 
 def _is_sound(graph: Graph) -> bool:
     """Whether no rule is broken; False also where only `faults` can tell."""
-    if graph._has_given_names:
+    nodes = ordered(graph)
+    if graph._has_given_names or not _are_in_order(nodes, graph):
         return False
-    paths: dict[str, bool] = {}
-    for node in ordered(graph):
-        op = node._op
-        if (
-            node.graph is not graph
-            or op not in _LISTED
-            or not _is_behind_its_args(node)
-        ):
+    module = graph.owning_module
+    return module is None or _Paths(module).lead_somewhere(_paths(nodes))
+
+
+def _are_in_order(nodes: Iterable[Node], graph: Graph) -> bool:
+    """Whether all that the nodes use is of the graph, and in front of them."""
+    for node in nodes:
+        if node.graph is not graph or node._op not in _LISTED:
             return False
+        args = node._args
+        if node._kwargs:
+            args = (*args, *node._kwargs.values())
+        for a in args:
+            if type(a) is Node:  # what `_is_in_front` says, whose call takes a quarter
+                if a._sort_key >= node._sort_key or a.graph is not graph or a._erased:
+                    return False
+            elif type(a) not in ATOMS:
+                for used in cast("list[Node]", references((a,), EMPTY_KWARGS)):
+                    if not _is_in_front(used, node):
+                        return False
+    return True
+
+
+def _paths(nodes: Iterable[Node]) -> dict[str, bool]:
+    """The paths that nodes name, and whether one of them calls what is there."""
+    paths: dict[str, bool] = {}
+    for node in nodes:
+        op = node._op
         if op == "call_module":
             paths[cast("str", node._target)] = True
         elif op == "get_attr":
             paths.setdefault(cast("str", node._target), False)
-    module = graph.owning_module
-    return module is None or _Paths(module).lead_somewhere(paths)
+    return paths
 
 
-def _is_behind_its_args(node: Node) -> bool:
-    """Whether all nodes that one uses are in its graph, and in front of it."""
-    graph, key = node.graph, node._sort_key
-    args = node._args
-    if node._kwargs:
-        args = (*args, *node._kwargs.values())
-    for a in args:
-        if type(a) is Node:  # one that was erased keeps its label
-            if a._sort_key >= key or a.graph is not graph or a._erased:
-                return False
-        elif type(a) not in ATOMS:
-            for used in cast("list[Node]", references((a,), EMPTY_KWARGS)):
-                if used._sort_key >= key or used.graph is not graph or used._erased:
-                    return False
-    return True
+def _is_in_front(used: Node, node: Node) -> bool:
+    """Whether a node is in the graph of the one that uses it, and in front of it."""
+    # One that was erased keeps its label.
+    return (
+        used._sort_key < node._sort_key
+        and used.graph is node.graph
+        and not used._erased
+    )
 
 
 class _Paths:

@@ -57,11 +57,12 @@ def format_arg(arg: Argument) -> str:
     return str(arg) if custom is None else custom()
 
 
-def _formatted(args: Iterable[Any]) -> list[str]:
+def _formatted(args: Iterable[Any], kind: type[Any] = Reference) -> list[str]:
+    """Each argument as `format_arg` writes it; `kind` is the class of most nodes."""
     formatted: list[str] = []
     for arg in args:
-        if isinstance(arg, Reference):
-            formatted.append(f"%{arg._name}")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a Node
+        if type(arg) is kind:
+            formatted.append(f"%{arg._name}")
         elif type(arg) in ATOMS:
             formatted.append(str(arg))
         else:
@@ -98,7 +99,7 @@ def _line(node: Node, known: str = "") -> str:
         return f"{head}(default={node._args[0]})" if node._args else head
     if op == "get_attr":
         return head
-    args = _formatted(node._args)
+    args = _formatted(node._args, type(node))
     listed = f"{args[0]}," if len(args) == 1 else ", ".join(args)
     kwargs = format_arg(node._kwargs) if node._kwargs else "{}"
     return f"{head}(args = ({listed}), kwargs = {kwargs})"

@@ -107,7 +107,7 @@ class _Writer:
         (result,) = self._arguments(node)
         return result
 
-    # For one and two arguments a call is written out: to gather them in a tuple first
+    # For up to three arguments a call is written out: to gather them in a tuple first
     # takes as long as the step itself.
 
     def _call_function(
@@ -123,6 +123,9 @@ class _Writer:
         if len(at) == 2:
             a, b = at
             return lambda r: function(r[a], r[b])
+        if len(at) == 3:
+            a, b, c = at
+            return lambda r: function(r[a], r[b], r[c])
         get = itemgetter(*at)
         return lambda r: function(*get(r))
 

@@ -75,11 +75,11 @@ def qualified_name(func: Callable[..., Any]) -> str:
 
 def pretty_target(target: object) -> str:
     """A target as `str(graph)` writes it."""
-    if isinstance(target, str):
-        return target
     known = _pretty.get(id(target))
     if known is not None:
         return known[1]
+    if isinstance(target, str):
+        return target
     module = getattr(target, "__module__", None)
     if module == "builtins":
         return f"builtins.{_name(target)}"
