@@ -1,16 +1,10 @@
-"""The connection to one client, and what is known for it.
-
-What several handlers share stands here: which document a request is about, what is
-published, and tracing with progress.
-"""
+"""The connection to one client: what it has open, and what it is told."""
 
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
-from typing import Any, NamedTuple, Protocol, cast
+from collections.abc import Iterable
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import FeatureRequestError
@@ -18,33 +12,18 @@ from pygls.lsp.server import LanguageServer
 
 from fxls import __version__
 from fxls.entry import Entry
-from fxls.faults import guarded_task
 from fxls.ide.diagnostics import Diagnostic
-from fxls.ide.document import Document
-from fxls.ide.sheets import Sheet
 from fxls.library import virtual_uri
-from fxls.listing import Failure, Reason
-from fxls.lsp import custom, from_lsp
+from fxls.lsp import custom
 from fxls.lsp.protocol import ListingProtocol
 from fxls.lsp.reports import Reports
 from fxls.lsp.settings import Settings
 from fxls.lsp.to_lsp import Client
-from fxls.lsp.uris import SCHEME, path_of, uri_of
+from fxls.lsp.uris import path_of, uri_of
 from fxls.session import Session
-from fxls.text import LineTable, Point
 from fxls.traces import Health, Traces
-from fxls.wire import Failed
 
-__all__ = [
-    "Asked",
-    "Positioned",
-    "Server",
-    "asked",
-    "document_of",
-    "look_at",
-    "trace_again",
-    "traced",
-]
+__all__ = ["Server"]
 
 _POLL = 1.0
 """Seconds between two looks at the logs of the stores, which programs write too."""
@@ -52,23 +31,6 @@ _POLL = 1.0
 
 _PAUSE = 0.3
 """Seconds without a key before what is being written is checked."""
-
-
-class Positioned(Protocol):
-    """The parameters of every request about a place."""
-
-    text_document: lsp.TextDocumentIdentifier
-    position: lsp.Position
-
-
-class Asked(NamedTuple):
-    """A place that the client asks about."""
-
-    path: str
-    lines: LineTable
-    point: Point
-    document: Document | None
-    """The listing, when the place is in one; else it is in a source."""
 
 
 class Server(LanguageServer):
@@ -320,90 +282,3 @@ def _status(health: Health) -> custom.StatusItem:
         message = f"{health.broken.message}. {health.broken.advice or ''}".strip()
         return custom.StatusItem("error", quiescent, message)
     return custom.StatusItem("ok", quiescent)
-
-
-def document_of(ls: Server, uri: str) -> Document | None:
-    """The listing that a URI names: a file of a store, or a virtual document."""
-    if uri.startswith(f"{SCHEME}:"):
-        found = ls.session.library.virtual(uri)
-        return None if isinstance(found, Sheet) else found
-    path = path_of(uri)
-    return ls.session.document(path) if path else None
-
-
-def asked(ls: Server, params: Positioned) -> Asked | None:
-    """The place of a request; None when there is nothing to say about its file."""
-    uri = params.text_document.uri
-    path = path_of(uri)
-    if path is not None and ls.session.trouble(path):
-        return None
-    document = document_of(ls, uri)
-    if document is not None:
-        path = document.path
-    lines = document.lines if document else path and ls.session.lines_of(path)
-    if not lines or path is None:
-        return None
-    point = from_lsp.point(params.position, lines, ls.client.encoding)
-    return Asked(path, lines, point, document)
-
-
-def look_at(ls: Server, path: str) -> None:
-    """Check the entries of a source; trace those, and what imports it, when allowed."""
-    if not path.endswith(".py") or ls.session.is_listing(path):
-        return
-    ls.publish(*ls.session.check(path))
-    trace_again(ls, (*ls.session.entries(path), *ls.session.traces.made_of(path)))
-
-
-def trace_again(ls: Server, found: Sequence[Entry]) -> None:
-    """Trace entries that nobody asked for, where that is allowed."""
-    allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
-    if allowed:
-        ls.start(asyncio.ensure_future(guarded_task(traced)(ls, allowed)))
-
-
-async def traced(ls: Server, found: Sequence[Entry]) -> list[custom.TracedItem]:
-    """Trace entries, and tell the client what became of each."""
-    request = ls.protocol.msg_id
-    tasks = [asyncio.ensure_future(_trace(ls, entry)) for entry in found]
-    for task in tasks:
-        ls.started_by(request, task)
-    return list(await asyncio.gather(*tasks))
-
-
-async def _trace(ls: Server, entry: Entry) -> custom.TracedItem:
-    task = asyncio.ensure_future(ls.session.trace(entry))
-    if ls.client.abilities.shows_progress:
-        ls.start(asyncio.ensure_future(guarded_task(_show)(ls, entry, task)))
-    try:
-        outcome = await task
-    except asyncio.CancelledError:
-        current = asyncio.current_task()
-        if current is None or current.cancelling():
-            raise
-        # Somebody pressed the button of the progress.
-        stopped = Failure(Reason.STOPPED, "it was cancelled")
-        return custom.TracedItem.failed(entry.name, stopped)
-    ls.publish(*ls.session.settle(entry, outcome))
-    ls.tell_news()
-    if isinstance(outcome, Failed):
-        return custom.TracedItem.failed(entry.name, outcome.failure)
-    message = f"{entry.name}: {outcome.path} ({outcome.seconds:.2f} s)"
-    ls.log(lsp.MessageType.Info, message)
-    return custom.TracedItem.traced(entry.name, outcome.path, outcome.trouble)
-
-
-async def _show(ls: Server, entry: Entry, task: asyncio.Task[Any]) -> None:
-    """Show that an entry is being traced, with a button that stops it."""
-    token = str(uuid.uuid4())
-    progress = cast("Any", ls.work_done_progress)  # pygls leaves half of it untyped
-    await progress.create_async(token)
-    if task.done():
-        return
-    begin = lsp.WorkDoneProgressBegin("Tracing", cancellable=True, message=entry.name)
-    progress.begin(token, begin)
-    stop: Future[object] = progress.tokens[token]
-    stop.add_done_callback(lambda _: task.cancel())
-    await asyncio.wait({task})
-    progress.end(token, lsp.WorkDoneProgressEnd())
-    del progress.tokens[token]

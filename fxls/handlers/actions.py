@@ -6,7 +6,8 @@ from typing import Any, cast
 
 from lsprotocol import types as lsp
 
-from fxls.connection import Server, document_of
+from fxls.connection import Server
+from fxls.handlers.places import document_of
 from fxls.ide import comments, fixes, lenses, links, written_entry
 from fxls.ide.hints import hints, tip
 from fxls.ide.sheets import Sheet

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from fxls.connection import Server, look_at, trace_again
+from fxls.connection import Server
+from fxls.handlers.tracing import look_at, trace_again
 from fxls.ide.sheets import Sheet
 from fxls.lsp.uris import path_of
 

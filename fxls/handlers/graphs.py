@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fxls.connection import Server, document_of
+from fxls.connection import Server
 from fxls.handlers.documents import content
+from fxls.handlers.places import document_of
 from fxls.ide.normalized import normalized
 from fxls.library import virtual_uri
 from fxls.lsp import custom, params, picture

@@ -8,9 +8,11 @@ from typing import cast
 
 from lsprotocol import types as lsp
 
-from fxls.connection import Server, document_of, look_at, traced
+from fxls.connection import Server
 from fxls.entry import Entry, Kind
 from fxls.faults import guarded_task
+from fxls.handlers.places import document_of
+from fxls.handlers.tracing import look_at, traced
 from fxls.ide.sheets import table_sheet
 from fxls.ide.written_entry import written_entry
 from fxls.library import virtual_uri

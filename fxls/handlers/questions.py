@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from lsprotocol import types as lsp
 
-from fxls.connection import Asked, Positioned, Server, asked
+from fxls.connection import Server
+from fxls.handlers.places import Asked, Positioned, asked
 from fxls.ide import hover, navigation, source
 from fxls.ide.document import Document, Jump
 from fxls.text import Point

@@ -6,7 +6,8 @@ from itertools import islice
 
 from lsprotocol import types as lsp
 
-from fxls.connection import Server, asked, document_of
+from fxls.connection import Server
+from fxls.handlers.places import asked, document_of
 from fxls.ide import hierarchy, inline, search, symbols
 from fxls.ide.selection import selections
 from fxls.ide.tokens import tokens

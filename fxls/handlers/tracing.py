@@ -1,0 +1,82 @@
+"""Tracing for a client: when, with what progress, and what it is told of the end."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any, cast
+
+from lsprotocol import types as lsp
+
+from fxls.connection import Server
+from fxls.entry import Entry
+from fxls.faults import guarded_task
+from fxls.listing import Failure, Reason
+from fxls.lsp import custom
+from fxls.wire import Failed
+
+__all__ = ["look_at", "trace_again", "traced"]
+
+
+def look_at(ls: Server, path: str) -> None:
+    """Check the entries of a source; trace those, and what imports it, when allowed."""
+    if not path.endswith(".py") or ls.session.is_listing(path):
+        return
+    ls.publish(*ls.session.check(path))
+    trace_again(ls, (*ls.session.entries(path), *ls.session.traces.made_of(path)))
+
+
+def trace_again(ls: Server, found: Sequence[Entry]) -> None:
+    """Trace entries that nobody asked for, where that is allowed."""
+    allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
+    if allowed:
+        ls.start(asyncio.ensure_future(guarded_task(traced)(ls, allowed)))
+
+
+async def traced(ls: Server, found: Sequence[Entry]) -> list[custom.TracedItem]:
+    """Trace entries, and tell the client what became of each."""
+    request = ls.protocol.msg_id
+    tasks = [asyncio.ensure_future(_trace(ls, entry)) for entry in found]
+    for task in tasks:
+        ls.started_by(request, task)
+    return list(await asyncio.gather(*tasks))
+
+
+async def _trace(ls: Server, entry: Entry) -> custom.TracedItem:
+    task = asyncio.ensure_future(ls.session.trace(entry))
+    if ls.client.abilities.shows_progress:
+        ls.start(asyncio.ensure_future(guarded_task(_show)(ls, entry, task)))
+    try:
+        outcome = await task
+    except asyncio.CancelledError:
+        current = asyncio.current_task()
+        if current is None or current.cancelling():
+            raise
+        # Somebody pressed the button of the progress.
+        stopped = Failure(Reason.STOPPED, "it was cancelled")
+        return custom.TracedItem.failed(entry.name, stopped)
+    ls.publish(*ls.session.settle(entry, outcome))
+    ls.tell_news()
+    if isinstance(outcome, Failed):
+        return custom.TracedItem.failed(entry.name, outcome.failure)
+    message = f"{entry.name}: {outcome.path} ({outcome.seconds:.2f} s)"
+    ls.log(lsp.MessageType.Info, message)
+    return custom.TracedItem.traced(entry.name, outcome.path, outcome.trouble)
+
+
+async def _show(ls: Server, entry: Entry, task: asyncio.Task[Any]) -> None:
+    """Show that an entry is being traced, with a button that stops it."""
+    token = str(uuid.uuid4())
+    progress = cast("Any", ls.work_done_progress)  # pygls leaves half of it untyped
+    await progress.create_async(token)
+    if task.done():
+        return
+    begin = lsp.WorkDoneProgressBegin("Tracing", cancellable=True, message=entry.name)
+    progress.begin(token, begin)
+    stop: Future[object] = progress.tokens[token]
+    stop.add_done_callback(lambda _: task.cancel())
+    await asyncio.wait({task})
+    progress.end(token, lsp.WorkDoneProgressEnd())
+    del progress.tokens[token]
