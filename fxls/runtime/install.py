@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fxls import tensor_view
+from fxls import first_graph, tensor_view
 from fxls.engine import compile as engine_compile
 from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory
 from fxls.engine.graph_module import GraphModule
@@ -78,6 +78,7 @@ def install(
         if _installed is not None:
             _installed[0].producers.take_out()
             tensor_view.listeners.discard(_installed[0].attend)
+        first_graph.forget()
         compiler.producers.put_in()
         compiler.watching.set(*_asked_for(os.environ))
         before = engine_compile.set_compiler(compiler, eager=True)
@@ -91,6 +92,7 @@ def install(
 def uninstall() -> None:
     """Compile as before `install`; functions that were made stay as they are."""
     global _installed  # noqa: PLW0603 - one switch for the process
+    first_graph.forget()
     with _lock:
         if _installed is not None:
             compiler, eager = _installed[1]

@@ -2,7 +2,8 @@
 runtime on for a program from outside.
 
 `fxls run` and the editor's launches put it there, and FXLS_STORE beside it. The program
-finds `sys.path` as it would be, and torch is imported when the program imports it.
+finds `sys.path` as it would be, and torch is imported when the program imports it;
+the runtime when the program makes its first graph.
 Processes that it starts inherit both.
 """
 
@@ -23,21 +24,31 @@ def _step_aside() -> None:
         sys.modules["sitecustomize"] = own  # where the import of it looks for it
 
 
-def _install_with_torch() -> None:
+def _install_with_first_graph() -> None:
     try:
-        from fxls.on_import import OnImport  # noqa: PLC0415
+        from fxls.first_graph import FirstGraph  # noqa: PLC0415
     except ImportError:
         return  # the interpreter of a child process, where there is no fxls
 
     def install() -> None:
-        from fxls.runtime import install  # noqa: PLC0415 - imports torch
-        from fxls.runtime.guarded import guarded  # noqa: PLC0415
+        from fxls.attempt import attempting  # noqa: PLC0415 - takes a moment
 
-        with guarded("the program runs without fxls"):
-            install()
+        with attempting(_say):
+            from fxls.runtime import install  # noqa: PLC0415 - imports torch
+            from fxls.runtime.guarded import guarded  # noqa: PLC0415
 
-    OnImport("torch", install).start()
+            with guarded("the program runs without fxls"):
+                install()
+
+    FirstGraph(install).start()
+
+
+def _say(fault: Exception) -> None:
+    import logging  # noqa: PLC0415 - seldom needed
+
+    log = logging.getLogger("fxls")
+    log.warning("the program runs without fxls: %r", fault, exc_info=fault)
 
 
 _step_aside()
-_install_with_torch()
+_install_with_first_graph()
