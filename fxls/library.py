@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxls.ide.alignment import aligned
+from fxls.ide.digests import Digests, modified
 from fxls.ide.document import Document
+from fxls.ide.kept import Kept
 from fxls.ide.search import Found, found_listings, found_nodes
 from fxls.ide.sheets import RevisionRow, Sheet, revisions_sheet, table_sheet
 from fxls.ide.shelves import Shelf, shelves
 from fxls.ide.standing import Standing
-from fxls.listing import Identity, Listing, source_digest
+from fxls.listing import Identity
 from fxls.store import (
     Revision,
     Store,
@@ -74,9 +76,9 @@ class Library:
         self._root = root
         self._folders = folders
         self._stores: dict[Path, Store] = {}
-        self._documents: dict[str, Document] = {}
+        self._kept = Kept()
         self._tokens: dict[Path, Token] = {}
-        self._digests: dict[str, tuple[tuple[int, int], str]] = {}
+        self._digests = Digests()
         self._shown_in: dict[Path, Shown] = {}
         self._followers: dict[str, Follower] = {}
         """By URL, what keeps the copies of stores on other machines."""
@@ -133,7 +135,7 @@ class Library:
             return None, None
         store = self.store_at(Path(path).parent)
         try:
-            return self._keep(path, store.read(Path(path))), None
+            return self._kept.keep(path, store.read(Path(path))), None
         except StoreError as error:
             return None, error
 
@@ -172,7 +174,7 @@ class Library:
     ) -> None:
         for listing in store.about(Path(source)):
             path = str(store.path_of(listing.identity.class_name, listing.text))
-            found[path] = self._keep(path, listing)
+            found[path] = self._kept.keep(path, listing)
             for entry in expressions - {listing.entry}:
                 revision = _newest_of(store, listing.identity, entry)
                 other = self._revision(store, revision) if revision else None
@@ -214,7 +216,7 @@ class Library:
     def is_stale(self, revision: Revision) -> bool:
         """Whether a source of a revision changed since."""
         # A listing is opened only where the date of a file says that it may be so.
-        if all(_modified(source) <= revision.time for source in revision.sources):
+        if all(modified(source) <= revision.time for source in revision.sources):
             return False
         document = self._revision(self.store_at(revision.path.parent), revision)
         return document is not None and bool(self._changed(document))
@@ -244,7 +246,7 @@ class Library:
             for found in found_listings(query, newest.items()):
                 if os.path.exists(found.path):  # noqa: PTH110 - quicker
                     yield found
-        yield from found_nodes(query, list(self._documents.values()))
+        yield from found_nodes(query, [*self._kept])
 
     def news(self) -> tuple[News, ...]:
         """What was written to the stores since this was last asked, by whomever."""
@@ -286,7 +288,7 @@ class Library:
         document = self._revision(store, revisions[-1]) if revisions else None
         if document is None or name == _TABLE:
             return table_sheet(document) if document else None
-        return self._keep(uri, document.listing)
+        return self._kept.keep(uri, document.listing)
 
     def _named(self, path: str) -> tuple[Store | None, Identity | None, Path | None]:
         """The store, identity and file of a listing; no file for a whole identity."""
@@ -315,35 +317,14 @@ class Library:
 
     def _revision(self, store: Store, revision: Revision) -> Document | None:
         try:
-            return self._keep(str(revision.path), store.read_revision(revision))
+            return self._kept.keep(str(revision.path), store.read_revision(revision))
         except StoreError:
             return None
-
-    def _keep(self, path: str, listing: Listing) -> Document:
-        """The document of a listing, with the tables that were made for it before."""
-        known = self._documents.pop(path, None)
-        if known is None or known.listing is not listing:
-            known = Document(path, listing)
-        self._documents[path] = known
-        about = (listing.identity, listing.entry)
-        same = [
-            path
-            for path, one in self._documents.items()
-            if (one.listing.identity, one.listing.entry) == about
-        ]
-        for path in same[:-_KEPT_REVISIONS]:
-            del self._documents[path]
-        nodes = sum(len(one.listing.nodes) for one in self._documents.values())
-        for path in list(self._documents)[:-1]:
-            if len(self._documents) <= _KEPT and nodes <= _NODES:
-                break
-            nodes -= len(self._documents.pop(path).listing.nodes)
-        return known
 
     def _changed(self, document: Document) -> tuple[str, ...]:
         """The sources of a listing that are not as they were."""
         found = {
-            source.path: self._digest(source.path)
+            source.path: self._digests.of(source.path)
             for source in document.listing.sources
             if source.digest
         }
@@ -356,19 +337,6 @@ class Library:
             if found.get(source.path, source.digest) != source.digest
         )
 
-    def _digest(self, path: str) -> str:
-        """The digest of a source as it is on the disk; empty when it is not there."""
-        try:
-            status = os.stat(path)  # noqa: PTH116 - a path may be no name of a file
-            signature = (status.st_mtime_ns, status.st_size)
-            known = self._digests.get(path)
-            if known is None or known[0] != signature:
-                digest = source_digest(Path(path).read_bytes())
-                known = self._digests[path] = (signature, digest)
-        except (OSError, ValueError):
-            return ""
-        return known[1]
-
 
 def _warn(trouble: Exception) -> None:
     _log.warning("%s", trouble)
@@ -376,24 +344,10 @@ def _warn(trouble: Exception) -> None:
 
 _log = logging.getLogger(__name__)
 
-_KEPT, _NODES = 64, 1_000_000
-"""Documents whose tables stay in memory, and how many nodes these may have."""
-
-_KEPT_REVISIONS = 8
-"""So many of one identity and entry stay."""
-
 
 def _is_whole(path: str) -> bool:
     """Whether a virtual document stands for all of its identity."""
     return path.startswith(_VIRTUAL) and path.endswith(f"/{_FORWARD}")
-
-
-def _modified(path: str) -> float:
-    """When a file was written; 0 when nobody knows."""
-    try:
-        return os.stat(path).st_mtime  # noqa: PTH116 - a path may be no name of a file
-    except (OSError, ValueError):
-        return 0.0
 
 
 def _newest_of(store: Store, identity: Identity, entry: str | None) -> Revision | None:
