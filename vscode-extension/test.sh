@@ -9,8 +9,11 @@
 # FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
 # FXLS_TEST_PARTS   some of "units inside workbench graph windows trust" (default: all)
 #                   "shots" makes the pictures of docs/pictures again
+#                   "times" prints how long a person waits, as docs/waiting.md has it
 # FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name
 set -euo pipefail
+# Where it is set, every start of Python takes longer than it does for a person.
+unset PYTHONDONTWRITEBYTECODE
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here"
 cache=${FXLS_TEST_CACHE:-$here/.cache}

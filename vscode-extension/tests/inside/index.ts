@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { debugging } from './debugging.ts';
 import { faults } from './faults.ts';
 import { graphs } from './graphs.ts';
+import { say } from './saying.ts';
 import { story } from './story.ts';
 
 export async function run(): Promise<void> {
@@ -41,8 +42,3 @@ async function within(limit: number, test: Promise<void>): Promise<void> {
 }
 
 const LIMIT = 240_000;
-
-function say(text: string): void {
-  // The lines of a text are printed one by one.
-  for (const line of text.split('\n')) console.log(`[fxls] ${line}`);
-}

@@ -13,23 +13,34 @@ import {
   place,
   type Test,
 } from './editor.ts';
+import { say } from './saying.ts';
 
 export const story: readonly Test[] = [
   [
     'it is active without delay, and finds the .venv of the folder',
     async () => {
-      // What other processes do at the same time does not count.
+      // Of the time, that of this process alone: others may run beside it.
       const before = process.cpuUsage();
-      await extension().activate();
-      const { user, system } = process.cpuUsage(before);
-      const took = (user + system) / 1000;
+      await took('activation', async () => {
+        await extension().activate();
+        const { user, system } = process.cpuUsage(before);
+        return `, of which it computed ${Math.round((user + system) / 1000)} ms`;
+      });
+      await took('from then to the listing of a ResNet', async () => {
+        await open('resnet.py');
+        await vscode.commands.executeCommand('fxls.showGeneratedCode');
+        return ', by a worker that was not there';
+      });
+      assert.match(
+        vscode.window.activeTextEditor?.document.uri.path ?? '',
+        /\/\.fxls\/ResNet18_[0-9a-f]{12}\.py$/,
+      );
       assert.deepEqual(await settled(), {
         kind: 'ready',
         text: 'fxls',
         detail: `fxls 0.1.0 with ${file('.venv/bin/python').fsPath}, from .venv`,
         action: { title: 'Show Log', command: 'fxls.showLog' },
       });
-      assert.ok(took < 150, `activation took ${took} ms`);
     },
   ],
   [
@@ -112,6 +123,13 @@ def forward(self, x : torch.Tensor) -> torch.Tensor:
     },
   ],
 ];
+
+/** Prints how long something took; nothing is asserted of that. */
+async function took(what: string, act: () => Promise<string>): Promise<void> {
+  const began = performance.now();
+  const more = await act();
+  say(`      ${what}: ${Math.round(performance.now() - began)} ms${more}`);
+}
 
 /** The listing of net.py, shown by the command from the model. */
 async function showListing(): Promise<vscode.TextDocument> {
