@@ -89,15 +89,18 @@ def _walk(
     """Add every path to every submodule, outermost first; `outside` ends cycles."""
     found.append((path, module))
     children: dict[str, Any] = module._modules
-    if children:
-        outside.add(id(module))
-        seen: set[int] = set()
-        for name, child in children.items():
-            at = id(child)
-            if child is not None and at not in seen and at not in outside:
-                seen.add(at)
-                _walk(child, f"{path}.{name}" if path else name, outside, found)
-        outside.discard(id(module))
+    prefix = f"{path}." if path else ""
+    outside.add(id(module))
+    seen: set[int] = set()
+    for name, child in children.items():
+        at = id(child)
+        if child is not None and at not in seen and at not in outside:
+            seen.add(at)
+            if child._modules:
+                _walk(child, f"{prefix}{name}", outside, found)
+            else:  # spares a call for most modules
+                found.append((f"{prefix}{name}", child))
+    outside.discard(id(module))
     return found
 
 

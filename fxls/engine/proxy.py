@@ -193,10 +193,13 @@ class TracerBase:
         All of `args` are `SIMPLE`; `frame` is where the module is called.
         """
         graph = self.graph
+        nodes: list[Argument] = []
+        for a in args:
+            nodes.append(a.node if type(a) is Proxy else a)
         node = graph._append(
             "call_module",
             path,
-            tuple([a.node if type(a) is Proxy else a for a in args]),
+            tuple(nodes),
             EMPTY_KWARGS,
             graph._graph_namespace.create_name(stem(path), None),
             None,
@@ -204,7 +207,12 @@ class TracerBase:
         node._scope = scope
         trail = self._trail
         if trail is not None:
-            node._origin = trail.here(frame)
+            if frame is trail.function:
+                node._origin = frame.f_code
+                node._offset = frame.f_lasti
+                node._caller = trail.caller
+            else:
+                node._origin = trail.here(frame)
         if traceback._current.preserves:
             traceback.annotate_node(node)
         return _proxy(node, self)

@@ -9,6 +9,7 @@ import linecache
 import os
 import sys
 from collections.abc import Sequence
+from inspect import CO_GENERATOR
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING
@@ -38,7 +39,14 @@ class Trail:
     - `function` is the source frame directly inside that call, once one was seen.
     """
 
-    __slots__ = ("_boundaries", "_last", "_not_source", "caller", "function")
+    __slots__ = (
+        "_boundaries",
+        "_last",
+        "_not_source",
+        "_sourceless",
+        "caller",
+        "function",
+    )
 
     def __init__(
         self, boundaries: Sequence[CodeType], not_source: frozenset[int] = frozenset()
@@ -51,6 +59,9 @@ class Trail:
         self._boundaries = frozenset(map(id, boundaries))
         self._not_source = not_source
         self._last: RawOrigin | None = None
+        self._sourceless: FrameType | None = None
+        """The frame from which no source was found the last time: that of a Sequential,
+        which calls one module after the other."""
         self.caller: RawOrigin | None = None
         self.function: FrameType | None = None
 
@@ -60,7 +71,10 @@ class Trail:
         if frame is function and frame is not None:
             # The usual node, made directly in the function.
             return (frame.f_code, frame.f_lasti, self.caller)
+        if frame is self._sourceless and frame is not None:
+            return self.caller
         own: list[FrameType] = []
+        start = frame
         while frame is not None:
             if frame is function:
                 if not own:
@@ -79,6 +93,9 @@ class Trail:
             elif id(code) not in self._not_source:
                 own.append(frame)
             frame = frame.f_back
+        # What is outside of a generator's frame is another one each time it goes on.
+        if not own and start is not None and not start.f_code.co_flags & CO_GENERATOR:
+            self._sourceless = start
         return self._linked(own)
 
     def note(self, node: Node, frame: FrameType) -> None:
