@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
@@ -11,7 +10,6 @@ from fxls.ide.card import (
     Card,
     Code,
     Field,
-    Grid,
     Hover,
     Inline,
     Line,
@@ -20,30 +18,27 @@ from fxls.ide.card import (
     Snippet,
 )
 from fxls.ide.document import Document
+from fxls.ide.graph_table import ROWS, table
 from fxls.ide.pages import page_of
-from fxls.ide.values import dtype_of, long_form, shape_of, short_form, size_of
-from fxls.listing import Facts, Pieces, Place, Scope, Tensor
+from fxls.ide.values import long_form
+from fxls.ide.wording import (
+    arguments,
+    clipped,
+    counted,
+    keywords,
+    node_line,
+    node_link,
+    place_link,
+)
+from fxls.listing import Facts, Place, Scope
 from fxls.text import LineTable, Point
 
-__all__ = [
-    "ROWS",
-    "SourceText",
-    "counted",
-    "hover",
-    "node_line",
-    "node_link",
-    "place_link",
-    "table",
-]
+__all__ = ["SourceText", "hover"]
 
 SourceText = Callable[[str], str | None]
 """The text of a source by its path; None when it cannot be read."""
 
-ROWS = 60
-"""The table on ``def forward`` shows so many nodes."""
-
 _NAMES = 24
-_CHARACTERS = 400
 _FRAMES = 8
 _SNIPPET = 6
 
@@ -59,92 +54,13 @@ def hover(document: Document, point: Point, source: SourceText) -> Hover | None:
     return None
 
 
-def table(document: Document, rows: int) -> Card:
-    """The graph of a listing: how much there is of what, and its first `rows` nodes."""
-    listing = document.listing
-    opcodes = Counter(facts.opcode for facts in listing.nodes)
-    totals = ", ".join(f"{count} {opcode}" for opcode, count in opcodes.items())
-    title = [
-        Code(listing.identity.qualname),
-        f": {counted(len(listing.nodes), 'node')}",
-    ]
-    if totals:
-        title.append(f" ({totals})")
-    if listing.parameters is not None:
-        title.append(f", {counted(listing.parameters, 'parameter')}")
-    activations = _activations(listing.nodes)
-    if activations:
-        title.append(f", {size_of(activations)} of activations")
-    header = ("name", "op", "target", "args", "kwargs", "users")
-    header += ("shape", "dtype", "source")
-    shown = range(min(rows, len(listing.nodes)))
-    card: list[Block] = [
-        Line(tuple(title)),
-        Grid(header, tuple(_row(document, node) for node in shown)),
-    ]
-    left = len(listing.nodes) - rows
-    if left > 0:
-        card.append(
-            Line(
-                (
-                    f"… and {left:,} more. ",
-                    Code("fxls trace --show table"),
-                    " prints all.",
-                )
-            )
-        )
-    return tuple(card)
-
-
-def node_link(document: Document, node: int) -> Link:
-    """The name of a node, leading to where it is bound."""
-    destination = document.destination(node)
-    name = document.listing.nodes[node].name
-    return Link(name, destination.path, destination.focus.start)
-
-
-def node_line(document: Document, node: int) -> tuple[Inline, ...]:
-    """A node in a few words: opcode, target and value."""
-    facts = document.listing.nodes[node]
-    parts: list[Inline] = [facts.opcode]
-    if facts.opcode not in {"placeholder", "output"} or facts.target != facts.name:
-        parts += [" ", Code(facts.target)]
-    if facts.value is not None:
-        parts += [" → ", Code(short_form(facts.value))]
-    return tuple(parts)
-
-
-def place_link(place: Place) -> Link:
-    """``net.py:12``, leading to the expression."""
-    start = place.span.start
-    return Link(f"{PurePath(place.path).name}:{start.line + 1}", place.path, start)
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 node``, ``2,000 nodes``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _activations(nodes: Sequence[Facts]) -> int:
-    """The bytes of all that the nodes compute; inputs and attributes are there before.
-
-    An upper bound: a view shares the memory of what it is a view of.
-    """
-    return sum(
-        facts.value.bytes or 0
-        for facts in nodes
-        if facts.opcode not in ("placeholder", "get_attr", "output")
-        and isinstance(facts.value, Tensor)
-    )
-
-
 def _node_card(document: Document, node: int, source: SourceText) -> Card:
     listing = document.listing
     facts = listing.nodes[node]
     card: list[Block] = [
         Line((Code(facts.name), ": ", *node_line(document, node))),
-        Field("args", _arguments(document, facts.args)),
-        Field("kwargs", _keywords(document, facts.kwargs)),
+        Field("args", arguments(document, facts.args)),
+        Field("kwargs", keywords(document, facts.kwargs)),
         Field("users", _users(document, facts.users)),
     ]
     calls = _calls(document, facts)
@@ -158,7 +74,7 @@ def _node_card(document: Document, node: int, source: SourceText) -> Card:
     if facts.type is not None:
         card.append(Field("annotation", (Code(facts.type),)))
     if facts.detail is not None:
-        card.append(Field("is", (Code(_clipped(facts.detail)),)))
+        card.append(Field("is", (Code(clipped(facts.detail)),)))
     if facts.passes:
         card.append(Field("made by", (", after ".join(facts.passes),)))
     card += _frames(list(listing.places(facts.origin)), source)
@@ -171,7 +87,7 @@ def _calls(document: Document, facts: Facts) -> tuple[Inline, ...]:
     if facts.call is None:
         return ()
     target = document.listing.targets[facts.call]
-    parts: list[Inline] = [Code(_clipped(f"{target.name}{target.signature}"))]
+    parts: list[Inline] = [Code(clipped(f"{target.name}{target.signature}"))]
     page = page_of(target.name)
     if page is not None:
         parts += [" ", Page("documentation", page)]
@@ -234,41 +150,6 @@ def _lines(text: str, place: Place) -> str:
     return "\n".join(kept).strip("\n")
 
 
-def _row(document: Document, node: int) -> tuple[tuple[Inline, ...], ...]:
-    listing = document.listing
-    facts = listing.nodes[node]
-    place = next(listing.places(facts.origin), None)
-    return (
-        (node_link(document, node),),
-        (facts.opcode,),
-        (Code(facts.target),),
-        _arguments(document, facts.args),
-        _keywords(document, facts.kwargs),
-        (str(len(facts.users)),),
-        (shape_of(facts.value),),
-        (dtype_of(facts.value),),
-        (place_link(place),) if place else (),
-    )
-
-
-def _arguments(document: Document, args: Sequence[Pieces]) -> tuple[Inline, ...]:
-    parts: list[Inline] = []
-    for pieces in args:
-        parts += [", "] if parts else []
-        parts += _written(document, pieces)
-    return _bounded(parts)
-
-
-def _keywords(
-    document: Document, kwargs: Sequence[tuple[str, Pieces]]
-) -> tuple[Inline, ...]:
-    parts: list[Inline] = []
-    for name, pieces in kwargs:
-        parts += [", "] if parts else []
-        parts += [Code(f"{name}="), *_written(document, pieces)]
-    return _bounded(parts)
-
-
 def _users(document: Document, users: Sequence[int]) -> tuple[Inline, ...]:
     parts: list[Inline] = [f"{len(users)}"]
     for number, user in enumerate(users[:_NAMES]):
@@ -276,30 +157,3 @@ def _users(document: Document, users: Sequence[int]) -> tuple[Inline, ...]:
     if len(users) > _NAMES:
         parts.append(f", … and {len(users) - _NAMES} more")
     return tuple(parts)
-
-
-def _written(document: Document, pieces: Pieces) -> list[Inline]:
-    return [
-        node_link(document, piece) if isinstance(piece, int) else Code(piece)
-        for piece in pieces
-    ]
-
-
-def _bounded(parts: list[Inline]) -> tuple[Inline, ...]:
-    """As many of the parts as a reader can take in."""
-    kept: list[Inline] = []
-    room = _CHARACTERS
-    for part in parts:
-        text = part if isinstance(part, str) else part.text
-        if len(text) > room:
-            clipped = text[:room] + "…"
-            kept.append(Code(clipped) if isinstance(part, Code) else "…")
-            break
-        kept.append(part)
-        room -= len(text)
-    return tuple(kept)
-
-
-def _clipped(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _CHARACTERS else line[:_CHARACTERS] + "…"

@@ -9,10 +9,10 @@ from fxls.entry import Entry, Kind
 from fxls.ide.classes import SourceText, class_of_graph
 from fxls.ide.document import Destination, Document
 from fxls.ide.entries import commented, names_of
-from fxls.ide.hover import counted, place_link
 from fxls.ide.modules import modules
 from fxls.ide.source import SourceFile, listings_from, listings_of, title
 from fxls.ide.standing import Standing
+from fxls.ide.wording import counted, place_link
 from fxls.listing import Role
 from fxls.text import Span
 

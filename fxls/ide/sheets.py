@@ -8,7 +8,7 @@ from datetime import datetime
 
 from fxls.ide.card import Grid, Inline, Line, Link
 from fxls.ide.document import Destination, Document
-from fxls.ide.hover import table
+from fxls.ide.graph_table import table
 from fxls.ide.links import DocumentLink
 from fxls.listing import Identity
 from fxls.text import Point, Span

@@ -10,9 +10,9 @@ from fxls.entry import Entry, Producer
 from fxls.ide.card import Block, Field, Hover, Inline, Line, Link
 from fxls.ide.document import Document, Jump
 from fxls.ide.entries import comment_at
-from fxls.ide.hover import counted, node_line, node_link
 from fxls.ide.modules import class_at
 from fxls.ide.moves import Moves
+from fxls.ide.wording import counted, node_line, node_link
 from fxls.text import LineTable, Point, Span
 
 __all__ = [

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from fxls.ide.document import Document
-from fxls.ide.hover import hover, table
+from fxls.ide.graph_table import table
+from fxls.ide.hover import hover
 from fxls.ide.navigation import implementation
 from fxls.ide.pages import page_of
 from fxls.listing import (
