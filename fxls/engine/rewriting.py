@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from fxls.engine import origin
 from fxls.engine.arguments import EMPTY_KWARGS, Argument, map_references, references
 from fxls.engine.node import Node
+from fxls.engine.users import users_of
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
@@ -102,7 +103,7 @@ class Rewriting:
         It moves behind the inputs when some of them stand behind that user.
         """
         nodes = [node for node in returned if isinstance(node, Node)]
-        users = [user for node in nodes for user in node.users]
+        users = [user for node in nodes for user in users_of(node)]
         if not users:
             place = max(nodes).next if nodes else self._graph._root
             if place is self._graph._root:

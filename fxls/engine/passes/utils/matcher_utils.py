@@ -170,9 +170,10 @@ class _Search:
         self._taken: set[Node] = set()
         self._is_ordered: bool | None = None
         returned = set(matcher.pattern_returning_nodes)
+        self._pattern = list(matcher.pattern.nodes)
         self._inner = [
             node
-            for node in matcher.pattern.nodes
+            for node in self._pattern
             if node.op not in ("placeholder", "output") and node not in returned
         ]
         self._is_plain = (
@@ -240,7 +241,7 @@ class _Search:
             return candidates
         near = {begin}
         for _ in range(steps):
-            near = {user for node in near for user in node.users}
+            near = {user for node in near for user in users_of(node)}
             if len(near) > len(candidates):
                 return candidates
         return sorted(near & self._candidate_sets[index - 1])
@@ -286,7 +287,7 @@ class _Search:
     def _is_complete(self, match: InternalMatch) -> bool:
         """Whether the whole pattern is bound; if so, notes inputs and results."""
         matcher, nodes_map = self._matcher, match.nodes_map
-        for node in matcher.pattern.nodes:
+        for node in self._pattern:
             if node in nodes_map or (node.op == "output" and not matcher.match_output):
                 continue
             if node.users:
@@ -362,13 +363,16 @@ def _attribute(node: Node) -> Any:
 
 def _paired(wanted: Node, given: Node) -> list[tuple[Argument, Argument]] | None:
     """The arguments of two equal nodes side by side; None when they cannot agree."""
-    if len(wanted.args) == len(given.args) and list(wanted.kwargs) == list(
-        given.kwargs
-    ):
-        return [
-            *zip(wanted.args, given.args, strict=True),
-            *zip(wanted.kwargs.values(), given.kwargs.values(), strict=True),
-        ]
+    args, others = wanted._args, given._args
+    keywords, other_keywords = wanted._kwargs, given._kwargs
+    if len(args) == len(others):
+        if not keywords and not other_keywords:
+            return list(zip(args, others, strict=True))
+        if list(keywords) == list(other_keywords):
+            return [
+                *zip(args, others, strict=True),
+                *zip(keywords.values(), other_keywords.values(), strict=True),
+            ]
     target: Any = wanted.target
     if isinstance(target, OpOverload):
         schema = cast("Any", target)._schema.arguments
