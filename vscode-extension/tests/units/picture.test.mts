@@ -112,6 +112,32 @@ void test('a group is laid out again only when something inside has another size
   assert.equal(asked, 3);
 });
 
+void test('groups that are alike are laid out once, and each has its own nodes', async () => {
+  let asked = 0;
+  const deep = graphOf(`
+    x
+    layers.0 | a < x
+    layers.0 | b < a
+    layers.0 | c < b x
+    layers.1 | d < c
+    layers.1 | e < d
+    layers.1 | f < e c
+    layers.2 | g < f
+    layers.2 | h < g f
+    y < h
+  `);
+  const tree = treeOf(deep);
+  const [root] = tree.groups;
+  assert.ok(root);
+  const layout = await layoutsOf(deep, () => (asked += 1)).of(root, () => true);
+  // The whole, `layers`, two layers of three nodes, and one of two.
+  assert.equal(asked, 4);
+  const scene = new Scene(layout, tree);
+  const blocks = deep.nodes.map((_node, index) => scene.blockOf(index));
+  assert.ok(blocks.every((block) => block !== undefined));
+  assert.equal(new Set(blocks.map((block) => `${block.x} ${block.y}`)).size, 10);
+});
+
 void test('arrow keys follow edges down and up, and the order sideways', async () => {
   const { scene, tree } = await drawn(NET, ({ label }) => label === 'stem');
   const users = usersOf(NET);

@@ -30,7 +30,8 @@ export function measured(member: Member, graph: GraphItem, pen: Pen): Size {
   const [title, detail] = labels(member, graph);
   const chevron = typeof member === 'number' ? 0 : CHEVRON;
   const length = Math.max(pen.lengthOf(title, TITLE), pen.lengthOf(detail, DETAIL));
-  return { width: Math.ceil(Math.min(length + chevron, WIDEST)) + 2 * SIDE, height: 38 };
+  const width = Math.min(length + chevron, WIDEST) + 2 * SIDE;
+  return { width: Math.ceil(width / STEP) * STEP, height: 38 };
 }
 
 /** Draws what is within an area, at a scale. */
@@ -86,6 +87,8 @@ export function draw(
 }
 
 const WIDEST = 240;
+/** Widths are multiples of it, so that groups are alike whose nodes have other numbers. */
+const STEP = 24;
 const SIDE = 12;
 const CHEVRON = 18;
 const TITLE = { size: 12, isBold: true } as const;

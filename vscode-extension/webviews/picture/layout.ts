@@ -37,13 +37,15 @@ export const HEADER = 26;
 /**
  * Lays groups out, each by itself, from the inside to the outside.
  *
- * A group is laid out again only when the size of something inside has changed.
+ * A group is laid out again only when the size of something inside has changed, and
+ * groups that are alike, as the layers of a deep model are, only once for all of them.
  */
 export class Layouts {
   readonly #elk: ELK;
   readonly #edges: (group: Group) => readonly Edge[];
   readonly #measure: (member: Member) => Size;
   readonly #known = new Map<string, Layout>();
+  readonly #shapes = new Map<string, Promise<Shape>>();
   #serial = 0;
 
   constructor(
@@ -74,51 +76,93 @@ export class Layouts {
   }
 
   async #layOut(group: Group, inside: ReadonlyMap<Member, Layout>): Promise<Layout> {
-    const edges = this.#edges(group);
     const isNested = group.parent !== undefined;
-    const top = isNested ? HEADER + GAP : MARGIN;
-    const children: ElkNode[] = group.members.map((member, index) => {
+    const sizes = group.members.map((member) => {
       const { width, height } = inside.get(member) ?? this.#measure(member);
-      return { id: String(index), width, height };
+      return { width, height };
     });
-    if (edges.some(({ from }) => from === 'outside')) children.push(border('in', 'FIRST'));
-    if (edges.some(({ to }) => to === 'outside')) children.push(border('out', 'LAST'));
-    const drawn: ElkNode = {
-      id: 'group',
-      layoutOptions: {
-        ...OPTIONS,
-        'elk.padding': `[top=${top},left=${MARGIN},bottom=${MARGIN},right=${MARGIN}]`,
-      },
-      children,
-      edges: edges.map(({ from, to }, index) => ({
-        id: `e${index}`,
-        sources: [name(from, 'in')],
-        targets: [name(to, 'out')],
-      })),
-    };
-    const graph = await this.#elk.layout(drawn);
-    const { width = 0, height = 0 } = graph;
+    const { width, height, boxes, routes } = await this.#shape(
+      sizes,
+      this.#edges(group),
+      isNested,
+    );
     const rooms = group.members.map((member, index): Room => {
-      const { x = 0, y = 0, width = 0, height = 0 } = graph.children?.[index] ?? {};
+      const box = boxes[index] ?? { x: 0, y: 0, width: 0, height: 0 };
       const layout = inside.get(member);
-      const room = { member, x, y, width, height };
-      return layout === undefined ? room : { ...room, inside: layout };
-    });
-    const routes = (graph.edges ?? []).map((edge, index): Route => {
-      const [section] = edge.sections ?? [];
-      if (section === undefined) return [];
-      const { startPoint, bendPoints = [], endPoint } = section;
-      const corners = [startPoint, ...bendPoints, endPoint];
-      const { from, to } = edges[index] ?? {};
-      // Lines from the outside come out of the header, and leave through the border.
-      if (from === 'outside') corners.unshift({ x: startPoint.x, y: HEADER });
-      if (to === 'outside') corners.push({ x: endPoint.x, y: height });
-      return corners.flatMap(({ x, y }) => [x, y]);
+      return { member, ...box, ...(layout === undefined ? {} : { inside: layout }) };
     });
     this.#serial += 1;
     const least = isNested ? this.#measure(group).width + MARGIN : 0;
     return { serial: this.#serial, width: Math.max(width, least), height, rooms, routes };
   }
+
+  #shape(
+    sizes: readonly Size[],
+    edges: readonly Edge[],
+    isNested: boolean,
+  ): Promise<Shape> {
+    const key = JSON.stringify([sizes, edges, isNested]);
+    let shape = this.#shapes.get(key);
+    if (shape === undefined) {
+      shape = shapeOf(this.#elk, sizes, edges, isNested);
+      this.#shapes.set(key, shape);
+    }
+    return shape;
+  }
+}
+
+/** How members of some sizes stand, whatever they are. */
+interface Shape extends Size {
+  readonly boxes: readonly Box[];
+  readonly routes: readonly Route[];
+}
+
+interface Box extends Size {
+  readonly x: number;
+  readonly y: number;
+}
+
+async function shapeOf(
+  elk: ELK,
+  sizes: readonly Size[],
+  edges: readonly Edge[],
+  isNested: boolean,
+): Promise<Shape> {
+  const top = isNested ? HEADER + GAP : MARGIN;
+  const children: ElkNode[] = sizes.map((size, index) => ({ id: String(index), ...size }));
+  if (edges.some(({ from }) => from === 'outside')) children.push(border('in', 'FIRST'));
+  if (edges.some(({ to }) => to === 'outside')) children.push(border('out', 'LAST'));
+  const drawn: ElkNode = {
+    id: 'group',
+    layoutOptions: {
+      ...OPTIONS,
+      'elk.padding': `[top=${top},left=${MARGIN},bottom=${MARGIN},right=${MARGIN}]`,
+    },
+    children,
+    edges: edges.map(({ from, to }, index) => ({
+      id: `e${index}`,
+      sources: [name(from, 'in')],
+      targets: [name(to, 'out')],
+    })),
+  };
+  const graph = await elk.layout(drawn);
+  const { width = 0, height = 0 } = graph;
+  const boxes = sizes.map((size, index): Box => {
+    const { x = 0, y = 0 } = graph.children?.[index] ?? {};
+    return { x, y, ...size };
+  });
+  const routes = (graph.edges ?? []).map((edge, index): Route => {
+    const [section] = edge.sections ?? [];
+    if (section === undefined) return [];
+    const { startPoint, bendPoints = [], endPoint } = section;
+    const corners = [startPoint, ...bendPoints, endPoint];
+    const { from, to } = edges[index] ?? {};
+    // Lines from the outside come out of the header, and leave through the border.
+    if (from === 'outside') corners.unshift({ x: startPoint.x, y: HEADER });
+    if (to === 'outside') corners.push({ x: endPoint.x, y: height });
+    return corners.flatMap(({ x, y }) => [x, y]);
+  });
+  return { width, height, boxes, routes };
 }
 
 const MARGIN = 14;
