@@ -251,6 +251,7 @@ class Interpreter:
     def _run_nodes(self) -> tuple[bool, Any]:
         """Run the nodes by the methods; returns as `_run_program` does."""
         env = self.env
+        last_uses = self.user_to_last_uses if self.garbage_collect_values else {}
         for node in self.graph.nodes:
             if node in env:
                 continue
@@ -259,9 +260,8 @@ class Interpreter:
             except Exception as error:
                 self._explain(node, error)
                 raise
-            if self.garbage_collect_values:
-                for used in self.user_to_last_uses.get(node, ()):
-                    env.pop(used, None)
+            for used in last_uses.get(node, ()):
+                env.pop(used, None)
             if node._op == "output":
                 return True, env[node]
         return False, None

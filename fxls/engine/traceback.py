@@ -216,19 +216,20 @@ def annotate_node(node: Node) -> None:
     """Give a node that was just made what the current meta says."""
     meta = _current.meta
     node._scope = None  # the module stack is the one of the node it is made from
+    own = node.meta
     trace = meta.get("stack_trace")
     if trace:
-        node.meta["stack_trace"] = trace
+        own["stack_trace"] = trace
     for entry in _CARRIED:
         if entry in meta:
             value = meta[entry]
             quick = type(value) in _COPIED_QUICKLY
-            node.meta[entry] = value.copy() if quick else copy.copy(value)
+            own[entry] = value.copy() if quick else copy.copy(value)
     if meta.get("in_grad_fn", 0) > 0:
-        node.meta["seq_nr"] = meta["grad_fn_seq_nr"][-1]
+        own["seq_nr"] = meta["grad_fn_seq_nr"][-1]
     else:
         # Making the value has moved the counter on already.
-        node.meta["seq_nr"] = _forward_steps() - 1
+        own["seq_nr"] = _forward_steps() - 1
     source = _current.node
     if source is not None:
         node._frames = source._frames
