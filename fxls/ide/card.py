@@ -21,6 +21,7 @@ __all__ = [
     "Link",
     "Page",
     "Snippet",
+    "TableLink",
 ]
 
 
@@ -48,7 +49,15 @@ class Page:
     url: str
 
 
-Inline = str | Code | Link | Page
+@dataclass(frozen=True, slots=True)
+class TableLink:
+    """Words that lead to the table of a listing, where a client can follow them."""
+
+    text: str
+    path: str
+
+
+Inline = str | Code | Link | Page | TableLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table; every row has as many cells as the header."""
+    """A table; every row has as many cells as the header, and is one line."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[tuple[Inline, ...], ...], ...]

@@ -5,24 +5,64 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from fxls.ide.card import Block, Card, Code, Grid, Inline, Line
+from fxls.ide.card import Block, Card, Code, Grid, Inline, Line, Link, TableLink
 from fxls.ide.document import Document
-from fxls.ide.values import dtype_of, shape_of, size_of
+from fxls.ide.values import dtype_of, shape_of, short_form, size_of
 from fxls.ide.wording import arguments, counted, keywords, node_link, place_link
 from fxls.listing import Facts, Tensor
 
-__all__ = ["ROWS", "table"]
+__all__ = ["summary", "table"]
 
-ROWS = 60
-"""The table on ``def forward`` shows so many nodes."""
+_ROWS = 60
+"""A summary has so many nodes."""
+
+_WIDEST = 36
+"""Characters of a cell of a summary; what is longer is cut."""
+
+
+def summary(document: Document) -> Card:
+    """The graph of a listing in the width of a hover: its totals and first nodes."""
+    nodes = document.listing.nodes
+    header = ("name", "target", "value", "users", "source")
+    shown = range(min(_ROWS, len(nodes)))
+    left = len(nodes) - len(shown)
+    return (
+        Line(_title(document)),
+        Grid(header, tuple(_short_row(document, node) for node in shown)),
+        Line(
+            (
+                f"… and {left:,} more. " if left else "",
+                TableLink("All nodes and columns", document.path),
+                ": the lens above, or ",
+                Code("fxls trace --show table"),
+                ".",
+            )
+        ),
+    )
 
 
 def table(document: Document, rows: int) -> Card:
     """The graph of a listing: how much there is of what, and its first `rows` nodes."""
+    nodes = document.listing.nodes
+    header = ("name", "op", "target", "args", "kwargs", "users")
+    header += ("shape", "dtype", "source")
+    shown = range(min(rows, len(nodes)))
+    card: list[Block] = [
+        Line(_title(document)),
+        Grid(header, tuple(_row(document, node) for node in shown)),
+    ]
+    left = len(nodes) - rows
+    if left > 0:
+        said = (f"… and {left:,} more. ", Code("fxls trace --show table"))
+        card.append(Line((*said, " prints all.")))
+    return tuple(card)
+
+
+def _title(document: Document) -> tuple[Inline, ...]:
     listing = document.listing
     opcodes = Counter(facts.opcode for facts in listing.nodes)
     totals = ", ".join(f"{count} {opcode}" for opcode, count in opcodes.items())
-    title = [
+    title: list[Inline] = [
         Code(listing.identity.qualname),
         f": {counted(len(listing.nodes), 'node')}",
     ]
@@ -33,25 +73,27 @@ def table(document: Document, rows: int) -> Card:
     activations = _activations(listing.nodes)
     if activations:
         title.append(f", {size_of(activations)} of activations")
-    header = ("name", "op", "target", "args", "kwargs", "users")
-    header += ("shape", "dtype", "source")
-    shown = range(min(rows, len(listing.nodes)))
-    card: list[Block] = [
-        Line(tuple(title)),
-        Grid(header, tuple(_row(document, node) for node in shown)),
-    ]
-    left = len(listing.nodes) - rows
-    if left > 0:
-        card.append(
-            Line(
-                (
-                    f"… and {left:,} more. ",
-                    Code("fxls trace --show table"),
-                    " prints all.",
-                )
-            )
-        )
-    return tuple(card)
+    return tuple(title)
+
+
+def _short_row(document: Document, node: int) -> tuple[tuple[Inline, ...], ...]:
+    listing = document.listing
+    facts = listing.nodes[node]
+    place = next(listing.places(facts.origin), None)
+    name = node_link(document, node)
+    value = "" if facts.value is None else short_form(facts.value)
+    return (
+        (Link(_cut(name.text), name.path, name.point),),
+        (Code(_cut(facts.target)),),
+        (Code(_cut(value)),) if value else (),
+        (str(len(facts.users)),),
+        (place_link(place),) if place else (),
+    )
+
+
+def _cut(text: str) -> str:
+    """With its end, which tells more than the start: ``…functional.relu``."""
+    return text if len(text) <= _WIDEST else f"…{text[1 - _WIDEST :]}"
 
 
 def _row(document: Document, node: int) -> tuple[tuple[Inline, ...], ...]:

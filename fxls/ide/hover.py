@@ -18,7 +18,7 @@ from fxls.ide.card import (
     Snippet,
 )
 from fxls.ide.document import Document
-from fxls.ide.graph_table import ROWS, table
+from fxls.ide.graph_table import summary
 from fxls.ide.pages import page_of
 from fxls.ide.values import long_form
 from fxls.ide.wording import (
@@ -50,7 +50,7 @@ def hover(document: Document, point: Point, source: SourceText) -> Hover | None:
         return Hover(touched.span, _node_card(document, touched.node, source))
     definition = document.on_definition(point)
     if definition is not None:
-        return Hover(definition, table(document, ROWS))
+        return Hover(definition, summary(document))
     return None
 
 

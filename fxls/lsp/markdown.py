@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import groupby
+from urllib.parse import quote
 
 from fxls.ide.card import (
     Block,
@@ -17,21 +20,29 @@ from fxls.ide.card import (
     Link,
     Page,
     Snippet,
+    TableLink,
 )
-from fxls.lsp.uris import link_to
+from fxls.lsp import custom
+from fxls.lsp.uris import link_to, uri_of
 
 __all__ = ["markdown", "plain"]
+
+_TableWords = Callable[[TableLink], str]
 
 _SPECIAL = re.compile(r"([\\`*{}\[\]<>#|~]|(?<![^\W_])_|_(?![^\W_]))")
 """An underscore inside a word is no markup."""
 
 
-def markdown(card: Card) -> str:
-    """The card for a client that shows Markdown; links are ``file:`` URIs."""
+def markdown(card: Card, *, runs_commands: bool = False) -> str:
+    """The card for a client that shows Markdown; links are ``file:`` URIs.
+
+    Where the client runs commands, those are links too.
+    """
+    link = _command if runs_commands else _text
     chunks: list[str] = []
     for listed, blocks in groupby(card, lambda block: isinstance(block, Field)):
         # The items of a list follow each other; all else has a blank line between.
-        written = [_block(block) for block in blocks]
+        written = [_block(block, link) for block in blocks]
         chunks += ["\n".join(written)] if listed else written
     return "\n\n".join(chunks)
 
@@ -53,27 +64,33 @@ def plain(card: Card) -> str:
     return "\n".join(out)
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, link: _TableWords) -> str:
     match block:
         case Line(parts):
-            return _inline(parts)
+            return _inline(parts, link)
         case Field(name, parts):
             label = f"**{name}**: " if name else ""
-            return f"- {label}{_inline(parts) or '—'}"
+            return f"- {label}{_inline(parts, link) or '—'}"
         case Snippet(text):
             fence = _fence(text, shortest=3)
             return f"{fence}python\n{text}\n{fence}"
         case Grid(header, rows):
             head = [_row(map(_escaped, header)), _row(["---"] * len(header))]
-            return "\n".join([*head, *(_row(map(_inline, row)) for row in rows)])
+            lines = [
+                _row(_inline(tuple(map(_unbroken, cell)), link) for cell in row)
+                for row in rows
+            ]
+            return "\n".join([*head, *lines])
 
 
-def _inline(parts: tuple[Inline, ...]) -> str:
-    return "".join(map(_part, parts))
+def _inline(parts: tuple[Inline, ...], link: _TableWords) -> str:
+    return "".join(_part(part, link) for part in parts)
 
 
-def _part(part: Inline) -> str:
+def _part(part: Inline, link: _TableWords) -> str:
     match part:
+        case TableLink():
+            return link(part)
         case Code(text):
             return _code(text)
         case Link(text, path, point):
@@ -82,6 +99,22 @@ def _part(part: Inline) -> str:
             return f"[{_escaped(text)}]({url})"
         case str():
             return _escaped(part)
+
+
+def _text(table: TableLink) -> str:
+    return _escaped(table.text)
+
+
+def _command(table: TableLink) -> str:
+    arguments = quote(json.dumps([uri_of(table.path)]), safe="")
+    return f"[{_escaped(table.text)}](command:{custom.TABLE}?{arguments})"
+
+
+def _unbroken(part: Inline) -> Inline:
+    """A narrow hover breaks cells at spaces, until a row is as tall as a paragraph."""
+    if isinstance(part, str):
+        return part.replace(" ", "\N{NO-BREAK SPACE}")
+    return replace(part, text=part.text.replace(" ", "\N{NO-BREAK SPACE}"))
 
 
 def _code(text: str) -> str:

@@ -54,7 +54,9 @@ class Client:
 
     def hover(self, hover: Hover, lines: LineTable) -> lsp.Hover:
         if self.abilities.reads_markdown:
-            kind, text = lsp.MarkupKind.Markdown, markdown(hover.card)
+            runs = self.abilities.runs_links
+            text = markdown(hover.card, runs_commands=runs)
+            kind = lsp.MarkupKind.Markdown
         else:
             kind, text = lsp.MarkupKind.PlainText, plain(hover.card)
         return lsp.Hover(lsp.MarkupContent(kind, text), self.range(hover.span, lines))

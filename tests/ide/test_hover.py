@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fxls.ide.document import Document
-from fxls.ide.graph_table import table
+from fxls.ide.graph_table import summary, table
 from fxls.ide.hover import hover
 from fxls.ide.navigation import implementation
 from fxls.ide.pages import page_of
@@ -182,21 +182,16 @@ def test_the_definition_shows_the_table_of_the_graph() -> None:
 def forward(self, x):
 ^^^^^^^^^^^^^^^^^^^^^
 `Net`: 8 nodes (1 placeholder, 2 call_module, 3 call_function, 1 call_method, 1 output), 1 KiB of activations
-name | op | target | args | kwargs | users | shape | dtype | source
-[x {at}:2:18] | placeholder | `x` |  |  | 1 | (1, 3, 8, 8) | float32 |
-[conv {at}:3:4] | call_module | `conv` | [x {at}:2:18] |  | 1 | (1, 4, 8, 8) \
-| float32 | [net.py:8 net.py:7:23]
-[relu {at}:4:4] | call_function | `torch.relu` | [conv {at}:3:4] |  | 2 \
-| (1, 4, 8, 8) | float32 | [net.py:8 net.py:7:12]
-[block_fc {at}:5:4] | call_module | `block.fc` | [relu {at}:4:4] |  | 1 |  |  \
-| [block.py:3 block.py:2:22]
-[mul {at}:6:4] | call_function | `operator.mul` | [block_fc {at}:5:4], `2` |  | 1 \
-|  |  | [block.py:7 block.py:6:11]
-[view {at}:7:4] | call_method | `view` | [relu {at}:4:4], `-1` |  | 1 |  |  \
-| [net.py:9 net.py:8:31]
-[add {at}:8:4] | call_function | `operator.add` | [mul {at}:6:4], [view {at}:7:4] |  \
-| 1 |  |  | [net.py:9 net.py:8:15]
-[output {at}:9:4] | output | `output` | [add {at}:8:4] |  | 0 |  |  |
+name | target | value | users | source
+[x {at}:2:18] | `x` | `f32[1, 3, 8, 8]` | 1 |
+[conv {at}:3:4] | `conv` | `f32[1, 4, 8, 8]` | 1 | [net.py:8 net.py:7:23]
+[relu {at}:4:4] | `torch.relu` | `f32[1, 4, 8, 8]` | 2 | [net.py:8 net.py:7:12]
+[block_fc {at}:5:4] | `block.fc` |  | 1 | [block.py:3 block.py:2:22]
+[mul {at}:6:4] | `operator.mul` |  | 1 | [block.py:7 block.py:6:11]
+[view {at}:7:4] | `view` |  | 1 | [net.py:9 net.py:8:31]
+[add {at}:8:4] | `operator.add` |  | 1 | [net.py:9 net.py:8:15]
+[output {at}:9:4] | `output` |  | 0 |
+[All nodes and columns table of {at}]: the lens above, or `fxls trace --show table`.
 """,
     )
 
@@ -235,6 +230,24 @@ def test_a_table_says_how_much_it_leaves_out() -> None:
         f"{row} | float32 |",
         "… and 7 more. `fxls trace --show table` prints all.",
     ]
+
+
+def test_a_summary_is_narrow_and_leads_to_the_whole_table() -> None:
+    name = "activation_post_process_" + "_".join("abcdefgh")
+    uses = "".join(f"    y{i} = torch.{name}(x)\n" for i in range(70))
+    text = f"def forward(self, x):\n{uses}    return x\n"
+
+    *rows, last = card_text(summary(Document(LISTING_PATH, listing_of(text)))).split(
+        "\n"
+    )
+
+    at = "Net_0123456789ab.py"
+    assert len(rows) == 2 + 60
+    assert rows[3] == f"[y0 {at}:1:4] | `…vation_post_process_a_b_c_d_e_f_g_h` |  | 0 |"
+    assert last == (
+        f"… and 12 more. [All nodes and columns table of {at}]: the lens above, or "
+        "`fxls trace --show table`."
+    )
 
 
 def test_a_node_with_hundreds_of_users_and_constants_stays_readable() -> None:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from fxls.ide.card import Card, Code, Field, Grid, Inline, Line, Link, Snippet
+from fxls.ide.card import (
+    Card,
+    Code,
+    Field,
+    Grid,
+    Inline,
+    Line,
+    Link,
+    Snippet,
+    TableLink,
+)
 from fxls.lsp.markdown import markdown, plain
 from fxls.text import Point
 
@@ -16,7 +26,8 @@ CARD: Card = (
     Field("kwargs", ()),
     Line(("from ", X)),
     Snippet("y = f(x)\nz = 1"),
-    Grid(("name", "op"), (((X,), ("a|b",)), ((Code("p|q"),), ()))),
+    Grid(("name", "op"), (((X,), ("a|b",)), ((Code("p |q"),), ("c d",)))),
+    Line((TableLink("All *rows*", "/work/a net.py"), ".")),
 )
 
 
@@ -37,8 +48,17 @@ def test_a_card_is_markdown_with_links() -> None:
         "| name | op |",
         "| --- | --- |",
         "| [`x_1`](file:///work/a%20net.py#L5,8) | a\\|b |",
-        "| `p\\|q` |  |",
+        "| `p\N{NO-BREAK SPACE}\\|q` | c\N{NO-BREAK SPACE}d |",
+        "",
+        "All \\*rows\\*.",
     ]
+
+
+def test_a_table_is_a_link_where_the_client_runs_commands() -> None:
+    last = markdown(CARD, runs_commands=True).split("\n")[-1]
+
+    argument = "%5B%22file%3A%2F%2F%2Fwork%2Fa%2520net.py%22%5D"
+    assert last == f"[All \\*rows\\*](command:fxls.table?{argument})."
 
 
 def test_a_card_is_text_where_there_is_no_markdown() -> None:
@@ -51,7 +71,8 @@ def test_a_card_is_text_where_there_is_no_markdown() -> None:
         "    z = 1",
         "name  op",
         "x_1   a|b",
-        "p|q",
+        "p |q  c d",
+        "All *rows*.",
     ]
 
 

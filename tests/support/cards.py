@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from fxls.ide.card import Card, Code, Field, Grid, Inline, Line, Link, Page, Snippet
+from fxls.ide.card import (
+    Card,
+    Code,
+    Field,
+    Grid,
+    Inline,
+    Line,
+    Link,
+    Page,
+    Snippet,
+    TableLink,
+)
 from fxls.ide.document import Jump
 
 __all__ = ["card_text", "jump_text"]
@@ -50,5 +61,7 @@ def _part(part: Inline) -> str:
             return f"[{text} {PurePath(path).name}:{point.line}:{point.column}]"
         case Page(text, url):
             return f"[{text} {url}]"
+        case TableLink(text, path):
+            return f"[{text} table of {PurePath(path).name}]"
         case str():
             return part

@@ -230,6 +230,7 @@ export const revised = new NotificationType<Revised>('fxls/revised');
 /** What the server may expect of this client. */
 export const EXPERIMENTAL = {
   commands: { commands: [DEBUG, SHOW_REFERENCES] },
+  commandLinks: true,
   serverStatusNotification: true,
   fxlsRevisions: true,
   fxlsChanges: true,

@@ -232,6 +232,8 @@ export class Server implements vscode.Disposable {
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
+      // A hover has a link to the whole table.
+      markdown: { isTrusted: { enabledCommands: [TABLE] } },
       middleware: {
         // Other clients show a table as a text.
         executeCommand: (command, values, next) =>
