@@ -25,20 +25,15 @@ def summary(document: Document) -> Card:
     nodes = document.listing.nodes
     header = ("name", "target", "value", "users", "source")
     shown = range(min(_ROWS, len(nodes)))
-    left = len(nodes) - len(shown)
-    return (
+    whole = TableLink("All nodes and columns", document.path)
+    command = Code("fxls trace --show table")
+    card: list[Block] = [
         Line(_title(document)),
+        Line((whole, ": the lens above, or ", command, ".")),
         Grid(header, tuple(_short_row(document, node) for node in shown)),
-        Line(
-            (
-                f"… and {left:,} more. " if left else "",
-                TableLink("All nodes and columns", document.path),
-                ": the lens above, or ",
-                Code("fxls trace --show table"),
-                ".",
-            )
-        ),
-    )
+    ]
+    left = len(nodes) - len(shown)
+    return (*card, Line((f"… and {left:,} more",))) if left else tuple(card)
 
 
 def table(document: Document, rows: int) -> Card:

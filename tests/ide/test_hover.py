@@ -182,6 +182,7 @@ def test_the_definition_shows_the_table_of_the_graph() -> None:
 def forward(self, x):
 ^^^^^^^^^^^^^^^^^^^^^
 `Net`: 8 nodes (1 placeholder, 2 call_module, 3 call_function, 1 call_method, 1 output), 1 KiB of activations
+[All nodes and columns table of {at}]: the lens above, or `fxls trace --show table`.
 name | target | value | users | source
 [x {at}:2:18] | `x` | `f32[1, 3, 8, 8]` | 1 |
 [conv {at}:3:4] | `conv` | `f32[1, 4, 8, 8]` | 1 | [net.py:8 net.py:7:23]
@@ -191,7 +192,6 @@ name | target | value | users | source
 [view {at}:7:4] | `view` |  | 1 | [net.py:9 net.py:8:31]
 [add {at}:8:4] | `operator.add` |  | 1 | [net.py:9 net.py:8:15]
 [output {at}:9:4] | `output` |  | 0 |
-[All nodes and columns table of {at}]: the lens above, or `fxls trace --show table`.
 """,
     )
 
@@ -237,17 +237,17 @@ def test_a_summary_is_narrow_and_leads_to_the_whole_table() -> None:
     uses = "".join(f"    y{i} = torch.{name}(x)\n" for i in range(70))
     text = f"def forward(self, x):\n{uses}    return x\n"
 
-    *rows, last = card_text(summary(Document(LISTING_PATH, listing_of(text)))).split(
-        "\n"
-    )
+    document = Document(LISTING_PATH, listing_of(text))
+    _, link, _, _, row, *rows = card_text(summary(document)).split("\n")
 
     at = "Net_0123456789ab.py"
-    assert len(rows) == 2 + 60
-    assert rows[3] == f"[y0 {at}:1:4] | `…vation_post_process_a_b_c_d_e_f_g_h` |  | 0 |"
-    assert last == (
-        f"… and 12 more. [All nodes and columns table of {at}]: the lens above, or "
+    assert link == (
+        f"[All nodes and columns table of {at}]: the lens above, or "
         "`fxls trace --show table`."
     )
+    cut = "`…vation_post_process_a_b_c_d_e_f_g_h`"
+    assert row == f"[y0 {at}:1:4] | {cut} |  | 0 |"
+    assert (len(rows), rows[-1]) == (59, "… and 12 more")
 
 
 def test_a_node_with_hundreds_of_users_and_constants_stays_readable() -> None:
