@@ -4,7 +4,7 @@ The engine and ``torch.fx`` take turns in one process (see `measure`); the serve
 measured over its pipe.
 
     python -m benchmarks [--quick] [--part engine|server] [--only WORDS]
-                         [--json PATH] [--write]
+                         [--pairs N] [--traces N] [--json PATH] [--write]
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from benchmarks.server import Figure, figures
 
 PAIRS = 15
 QUICK_PAIRS = 2
+TRACES = 200
+"""A minute of them; 1,000 take six, and say the same (see docs/performance.md)."""
+QUICK_TRACES = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -37,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--part", choices=("engine", "server"), help="only this half")
     parser.add_argument("--only", default="", help="rows whose name has this in it")
     parser.add_argument("--pairs", type=int, help=f"per row; {PAIRS} by default")
+    parser.add_argument(
+        "--traces", type=int, help=f"by the server; {TRACES} by default"
+    )
     parser.add_argument("--json", type=Path, help="write all numbers there")
     parser.add_argument(
         "--write", action="store_true", help="put the tables into docs/performance.md"
@@ -81,7 +87,8 @@ def _plain(row: Row) -> dict[str, Any]:
 
 def _server(chosen: argparse.Namespace) -> dict[str, Any]:
     found: list[Figure] = []
-    for figure in figures(is_quick=chosen.quick):
+    traces = chosen.traces or (QUICK_TRACES if chosen.quick else TRACES)
+    for figure in figures(traces, is_quick=chosen.quick):
         found.append(figure)
         print(report.figure_line(figure), flush=True)
     if chosen.write:

@@ -175,16 +175,15 @@ def _model(on: str) -> Prepare:
 
 def _model_on_fakes(on: str) -> Prepare:
     model = named(on).eval()
-    mode: Any = FakeTensorMode()
-    state = {
-        name: mode.from_tensor(value)
-        for name, value in (*model.named_parameters(), *model.named_buffers())
-    }
-    inputs = tuple([mode.from_tensor(value) for value in models.example(model)])
+    tensors = dict((*model.named_parameters(), *model.named_buffers()))
+    inputs = models.example(model)
 
     def run() -> Any:
-        with mode:
-            return torch.func.functional_call(model, state, inputs)
+        fake: Any = FakeTensorMode()
+        state = {name: fake.from_tensor(value) for name, value in tensors.items()}
+        values = tuple([fake.from_tensor(value) for value in inputs])
+        with fake:
+            return torch.func.functional_call(model, state, values)
 
     return lambda: run
 
@@ -312,7 +311,7 @@ FLOORS: dict[str, Floor] = {
     ),
     "ShapeProp": Floor("the model itself", _model),
     "FakeTensorProp": Floor(
-        "the model itself on fake tensors, its parameters faked beforehand",
+        "each parameter faked once, and the model itself on fake tensors",
         _model_on_fakes,
     ),
     "iterate over nodes": Floor("a loop over a list", _walked),

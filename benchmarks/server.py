@@ -27,12 +27,10 @@ class Figure:
     """The CPU time of the server for one; not of its worker."""
 
 
-def figures(*, is_quick: bool) -> Iterator[Figure]:
-    """All of them, as they are measured."""
+def figures(traces: int, *, is_quick: bool) -> Iterator[Figure]:
+    """All of them, as they are measured; the last after so many saves of a model."""
     yield from _of_starts(starts(3 if is_quick else 15))
-    for found in answers(
-        nodes=10_000 if is_quick else 100_000, saves=5 if is_quick else 60
-    ):
+    for found in answers(nodes=10_000 if is_quick else 100_000, saves=traces):
         yield _of_memory(found) if isinstance(found, Memory) else _of_answers(found)
 
 
