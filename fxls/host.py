@@ -125,13 +125,18 @@ class Host:
         self._closed = False
 
     async def trace(
-        self, entry: Entry, *, store: str, time_limit: float = 20.0
+        self,
+        entry: Entry,
+        *,
+        store: str,
+        time_limit: float = 20.0,
+        timed: bool = False,
     ) -> Traced | Failed:
         """Trace an entry; cancelling the call stops the trace."""
         self.cancel(entry, "a later request took its place")
         number = next(self._numbers)
         memory_limit = self._settings.memory_limit
-        request = Trace(number, entry, store, time_limit, memory_limit)
+        request = Trace(number, entry, store, time_limit, memory_limit, timed)
         loop = asyncio.get_running_loop()
         ask = _Ask(request, loop.create_future(), loop.create_future())
         self._asks[number] = ask

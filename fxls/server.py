@@ -25,6 +25,7 @@ from fxls.handlers import (
     questions,
     reports,
     structure,
+    times,
 )
 from fxls.lsp import custom
 from fxls.lsp.ahead import ReadAhead
@@ -81,6 +82,7 @@ _HANDLERS: dict[str, Callable[[Server, Any], object]] = {
 }
 
 _TASKS: dict[str, Callable[[Server, Any], Awaitable[object]]] = {
+    custom.TIMES: times.on_times,
     lsp.INITIALIZED: life.on_initialized,
     lsp.SHUTDOWN: life.on_shutdown,
     lsp.WORKSPACE_DIAGNOSTIC: reports.on_workspace_diagnostic,

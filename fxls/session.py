@@ -183,7 +183,7 @@ class Session:
             Path(path).is_relative_to(folder) for folder in self.folders
         )
 
-    async def trace(self, entry: Entry) -> Traced | Failed:
+    async def trace(self, entry: Entry, *, timed: bool = False) -> Traced | Failed:
         """Run an entry of the user's code and materialize its listing."""
         return await self.traces.trace(
             entry,
@@ -191,6 +191,7 @@ class Session:
             folder=self._folder_of(entry.path),
             store=str(self.library.store_of(entry.path).root),
             time_limit=self.settings.time_limit,
+            timed=timed,
         )
 
     def settle(self, entry: Entry, outcome: Traced | Failed) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ class Traces:
         folder: str | None,
         store: str,
         time_limit: float,
+        timed: bool = False,
     ) -> Traced | Failed:
         """Run an entry and materialize its listing; cancelling the call stops it."""
         python = python or HostSettings.python
@@ -65,7 +66,9 @@ class Traces:
             )
         self._count(1)
         try:
-            outcome = await host.trace(entry, store=store, time_limit=time_limit)
+            outcome = await host.trace(
+                entry, store=store, time_limit=time_limit, timed=timed
+            )
         finally:
             self._count(-1)
         if outcome.sources:

@@ -54,6 +54,8 @@ class Trace(msgspec.Struct, frozen=True, tag="trace"):
     """Seconds, from the import of the user's file to the answer."""
     memory_limit: int | None = None
     """Bytes of address space the trace may add to the worker's own."""
+    timed: bool = False
+    """Whether to measure how long each node takes."""
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
@@ -89,6 +91,9 @@ class Traced(msgspec.Struct, frozen=True, tag="traced"):
     """The user's files that the trace imported: a change of one makes it stale."""
     trouble: Failure | None = None
     """What went wrong behind the trace: running it on the example inputs, say."""
+    times: tuple[int, ...] = ()
+    """Nanoseconds of each node on the example inputs, when that was asked for and the
+    engine's graph ran."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):

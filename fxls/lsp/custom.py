@@ -28,6 +28,7 @@ __all__ = [
     "SHOW_REFERENCES",
     "STATUS",
     "TABLE",
+    "TIMES",
     "TRACE",
     "WRITE_ENTRY",
     "Changed",
@@ -38,6 +39,7 @@ __all__ = [
     "Revised",
     "RevisionItem",
     "StatusItem",
+    "TimesItem",
     "TracedItem",
     "identity_item",
     "listing_item",
@@ -59,6 +61,9 @@ REVISIONS = "fxls/revisions"
 
 GRAPH = "fxls/graph"
 """Request: the nodes, edges and submodules of a listing."""
+
+TIMES = "fxls/times"
+"""Request: how long each node of a listing takes, measured for the question."""
 
 ROWS = "fxls/table"
 """Request: the table of a listing, as rows."""
@@ -101,6 +106,14 @@ class ContentItem(msgspec.Struct, frozen=True, rename="camel"):
     """The text of a document."""
 
     text: str
+
+
+class TimesItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """How long each node takes, or why nobody can say."""
+
+    nanoseconds: tuple[int, ...] = ()
+    """In the order of the graph."""
+    problem: str | None = None
 
 
 class IdentityItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):

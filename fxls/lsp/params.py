@@ -63,6 +63,7 @@ PARAMS: dict[str, type[_Params]] = {
     custom.NORMALIZED: Normalized,
     custom.REVISIONS: About,
     custom.ROWS: Rows,
+    custom.TIMES: About,
 }
 
 

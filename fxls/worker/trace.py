@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TypeVar
 
+import msgspec
 import torch
 
 from fxls.engine import GraphModule, Interpreter, Node, symbolic_trace
@@ -29,6 +30,7 @@ from fxls.worker.guard import Raised, guarded
 from fxls.worker.load import home_of, imported_files, load
 from fxls.worker.places import Territory
 from fxls.worker.produce import listings_by, others_advice
+from fxls.worker.timing import least_of, now
 
 __all__ = ["Attempt"]
 
@@ -91,20 +93,36 @@ class Attempt:
         graph_module = self._step(Reason.TRACE, lambda: _traced(model))
         if isinstance(graph_module, Failure):
             return self._failed(self._with_others(graph_module, model))
-        trouble = None if model.inputs is None else self._run(graph_module, model)
-        return self._materialized(graph_module, trouble)
+        if model.inputs is None:
+            return self._materialized(graph_module, None)
+        run = self._run(graph_module, model.root, model.inputs)
+        if isinstance(run, Failure):
+            return self._materialized(graph_module, run)
+        outcome = self._materialized(graph_module, None)
+        if isinstance(outcome, Failed) or not self._request.timed:
+            return outcome
+        # Behind the listing, which has the values of the first run.
+        times = self._step(Reason.RUN, lambda: least_of(run.times, run.again))
+        return (
+            self._failed(times)
+            if isinstance(times, Failure)
+            else msgspec.structs.replace(outcome, times=times)
+        )
 
-    def _run(self, graph_module: GraphModule, model: Model) -> Failure | None:
+    def _run(
+        self,
+        graph_module: GraphModule,
+        root: torch.nn.Module | Callable[..., object],
+        inputs: Inputs,
+    ) -> _Run | Failure:
         """Run the graph on the example inputs, so that its nodes know their values."""
-        assert model.inputs is not None
-        root, inputs = model.root, model.inputs
         named = self._step(Reason.RUN, lambda: _named(root, inputs))
         if isinstance(named, Failure):
             return named
         run = _Run(graph_module, named)
         failure = self._step(Reason.RUN, run.run)
         if not isinstance(failure, Failure):
-            return None
+            return run
         origin = run.node.origin if run.node is not None else None
         if origin is None or failure.reason is not Reason.RUN:
             return failure
@@ -182,7 +200,7 @@ class Attempt:
 
 
 class _Run(Interpreter):
-    """Notes what each value is, and which node runs.
+    """Notes what each value is, which node runs, and how long each took.
 
     `ShapeProp` itself prints and renames what a node raises.
     """
@@ -191,11 +209,21 @@ class _Run(Interpreter):
         super().__init__(graph_module)
         self.extra_traceback = False
         self.node: Node | None = None
+        self.times: list[int] = []
+        """Nanoseconds of each node, in the order of the graph."""
         self._inputs = inputs
+
+    def again(self) -> list[int]:
+        """The times of another run."""
+        self.times = []
+        self.run()
+        return self.times
 
     def run_node(self, n: Node) -> object:
         self.node = n
+        began = now()
         value = super().run_node(n)
+        self.times.append(now() - began)
         note_value(n.meta, value)
         return value
 

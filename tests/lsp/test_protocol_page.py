@@ -29,6 +29,7 @@ MESSAGES = {
         picture.PlaceItem,
     ),
     f"Request `{custom.ROWS}`": (params.Rows, picture.TableItem, picture.RowItem),
+    f"Request `{custom.TIMES}`": (custom.TimesItem,),
     f"Request `{custom.DELETE}`": (custom.DeletedItem,),
     f"Notification `{custom.CHANGED}`": (custom.Changed,),
     f"Request `{custom.LISTINGS}`": (custom.ListingItem,),
@@ -86,6 +87,7 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
         custom.REVISED,
         custom.STATUS,
         custom.TABLE,
+        custom.TIMES,
         custom.TRACE,
         custom.WRITE_ENTRY,
     }
@@ -119,6 +121,7 @@ def test_the_extension_knows_what_the_page_has_and_nothing_else() -> None:
         "RowsAnswer": picture.TableItem,
         "ScopeItem": picture.ScopeItem,
         "ListingItem": custom.ListingItem,
+        "TimesItem": custom.TimesItem,
         "TracedItem": custom.TracedItem,
         "ServerStatus": custom.StatusItem,
     }

@@ -156,6 +156,12 @@ export interface RowsAnswer {
   readonly rows: readonly RowItem[];
 }
 
+/** How long each node takes, in the order of the graph, or why nobody can say. */
+export interface TimesItem {
+  readonly nanoseconds?: readonly number[];
+  readonly problem?: string;
+}
+
 /** An identity of a store, and its newest revision. */
 export interface IdentityItem {
   readonly document: string;
@@ -204,6 +210,8 @@ export const graph = new RequestType<{ uri: string }, GraphItem | null, void>('f
 export const rows = new RequestType<{ uri: string } & RowsAsked, RowsAnswer | null, void>(
   'fxls/table',
 );
+
+export const times = new RequestType<{ uri: string }, TimesItem | null, void>('fxls/times');
 
 export const identities = new RequestType<object, IdentityItem[] | null, void>(
   'fxls/identities',

@@ -1,0 +1,91 @@
+"""What an extension asks to colour a picture by time."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.lsp_client import LspClient, started
+
+Json = Any
+
+NET = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) @ x
+
+
+class Bare(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
+
+
+# fxls: Net()(torch.ones(2, 2))
+# fxls[export]: Net()(torch.ones(2, 2))
+"""
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "net.py"
+    path.write_text(NET)
+    return path
+
+
+@pytest.fixture
+def client(net: Path) -> Generator[LspClient]:
+    with started() as client:
+        client.initialize(net.parent)
+        yield client
+
+
+def listing_of(client: LspClient, net: Path, entry: str) -> str:
+    """The URI of what an entry is traced to."""
+    command = {"command": "fxls.trace", "arguments": [net.as_uri(), entry]}
+    (item,) = client.request("workspace/executeCommand", command)
+    return item["uri"]
+
+
+def times(client: LspClient, uri: str) -> Json:
+    return client.request("fxls/times", {"uri": uri})
+
+
+@pytest.mark.slow
+def test_each_node_has_a_time(client: LspClient, net: Path) -> None:
+    uri = listing_of(client, net, "Net()(torch.ones(2, 2))")
+    nodes = client.request("fxls/graph", {"uri": uri})["nodes"]
+    measured = times(client, uri)
+
+    assert [*measured] == ["nanoseconds"]
+    assert len(measured["nanoseconds"]) == len(nodes) == 4
+    assert all(time > 0 for time in measured["nanoseconds"])
+
+
+@pytest.mark.slow
+def test_what_cannot_be_measured_says_why(client: LspClient, net: Path) -> None:
+    without = listing_of(client, net, "Bare()")
+    exported = listing_of(client, net, "[export] Net()(torch.ones(2, 2))")
+    old = listing_of(client, net, "Net()(torch.ones(2, 2))")
+    net.write_text(NET.replace("relu", "tanh"))
+
+    assert times(client, without) == {
+        "problem": "Bare() gives no example inputs: call the model with them."
+    }
+    assert times(client, exported) == {
+        "problem": "Times are measured by running the entry of a listing, "
+        "and this one was not made from one by the engine."
+    }
+    assert times(client, old) == {"problem": "The model has changed since then."}
+    net.write_text("import nowhere\n" + NET)
+    assert times(client, old) == {
+        "problem": "Net()(torch.ones(2, 2)): "
+        "ModuleNotFoundError: No module named 'nowhere'."
+    }
+    assert times(client, net.as_uri()) is None
