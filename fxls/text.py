@@ -8,21 +8,20 @@ them and nowhere else.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["LineTable", "Point", "Span"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Point:
+class Point(msgspec.Struct, frozen=True, order=True, gc=False):
     """A place between two characters of a text."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, order=True, gc=False):
     """The characters from `start` up to, and without, `end`."""
 
     start: Point

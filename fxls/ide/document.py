@@ -118,8 +118,10 @@ class Document:
 
     def binding(self, node: int) -> Mark | None:
         """The mark that binds a node; None when there is none."""
-        marks = self._marks[node]
-        return next((mark for mark in marks if mark.role is Role.BINDS), None)
+        for mark in self._marks[node]:
+            if mark.role is Role.BINDS:
+                return mark
+        return None
 
     def read_by(self, node: int) -> tuple[int, ...]:
         """The nodes that a node reads, each once, in the order of its arguments."""

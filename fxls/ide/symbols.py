@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from fxls.ide.document import Document
 from fxls.ide.groups import Group
 from fxls.ide.values import short_form
@@ -15,8 +17,7 @@ FORWARD = "forward"
 MODULE = "module"
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(msgspec.Struct, frozen=True, gc=False):
     """A part of a listing that has a name."""
 
     name: str

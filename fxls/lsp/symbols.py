@@ -44,9 +44,13 @@ class SymbolItem(_Item, frozen=True):
 def symbol_item(client: Client, symbol: Symbol, lines: LineTable) -> SymbolItem:
     """A symbol with those below it, in the units of a client."""
     units = client.encoding.units
+    is_plain = lines.text.isascii()
 
     def position(point: Point) -> _Position:
-        return _Position(point.line, units(lines.line(point.line), point.column))
+        column = point.column
+        if not is_plain:
+            column = units(lines.line(point.line), column)
+        return _Position(point.line, column)
 
     def span(of: Span) -> _Range:
         return _Range(position(of.start), position(of.end))
