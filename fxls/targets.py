@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Sequence
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 from fxls.entry import Entry, Kind
 from fxls.ide import entries as ide
 from fxls.ide.modules import modules
+from fxls.ide.samples import Samples
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Span
 
@@ -68,10 +69,10 @@ def entries_of(target: Target) -> tuple[tuple[Entry, ...], tuple[Failure, ...]]:
     wrong = (*ide.problems(text, path), *project.problems)
     if entries or wrong:
         return entries, wrong
-    return (), (_no_entry(text, path, [module.name for module in modules(text)]),)
+    return (), (_no_entry(text, path),)
 
 
-def _no_entry(text: str, path: str, classes: Sequence[str]) -> Failure:
+def _no_entry(text: str, path: str) -> Failure:
     try:
         ast.parse(text, path)
     except SyntaxError as error:
@@ -80,12 +81,16 @@ def _no_entry(text: str, path: str, classes: Sequence[str]) -> Failure:
         return Failure(Reason.SYNTAX, f"SyntaxError: {error.msg}", (place,))
     except ValueError as error:  # null bytes, in Python 3.11
         return Failure(Reason.SYNTAX, f"{path}: {error}")
-    model = classes[0] if classes else "Net"
+    comment, expression = "# fxls: Net(...)(torch.randn(...))", "Net(...)"
+    if classes := modules(text):
+        # A model stands below the classes that it is made of.
+        samples, model = Samples(text), classes[-1]
+        comment, expression = samples.comment(model), samples.entry(model)
     return Failure(
         Reason.NOT_FOUND,
         f"{path} has no entry, so there is nothing to trace",
-        advice=f"Write one into the file, `# fxls: {model}(...)(torch.randn(...))`, or "
-        f"on the command line, fxls trace '{Path(path).name}:{model}(...)'.",
+        advice=f"Write one into the file, `{comment}`, or on the command line, "
+        f"fxls trace {shlex.quote(f'{Path(path).name}:{expression}')}.",
     )
 
 

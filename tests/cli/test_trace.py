@@ -249,6 +249,19 @@ def test_a_file_without_entries(fxls: Command) -> None:
         "",
         dedent("""\
         fxls: error: FOLDER/net.py has no entry, so there is nothing to trace
+        help: Write one into the file, `# fxls: Net(hidden=8)(torch.randn(1, 8))`, or \
+on the command line, fxls trace 'net.py:Net(hidden=8)(torch.randn(1, 8))'.
+        """),
+    )
+
+
+def test_a_file_without_classes(fxls: Command) -> None:
+    fxls.file("import torch\n")
+    assert fxls.run("trace", "net.py") == Ended(
+        1,
+        "",
+        dedent("""\
+        fxls: error: FOLDER/net.py has no entry, so there is nothing to trace
         help: Write one into the file, `# fxls: Net(...)(torch.randn(...))`, or on the \
 command line, fxls trace 'net.py:Net(...)'.
         """),
