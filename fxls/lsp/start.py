@@ -28,12 +28,13 @@ def quick_imports() -> Generator[None]:
     - The methods that attrs writes for the five hundred classes of lsprotocol are
       compiled once for this version of Python, not at every start: that is half the
       time of the import.
+    - Those methods get no copy of all names of lsprotocol each.
     - asyncio comes without ssl, which nobody here speaks.
     """
     enabled = gc.isenabled()
     gc.disable()
     try:
-        with _without_ssl(), _compiled_once(_cache()):
+        with _without_ssl(), _compiled_once(_cache()), _without_copies():
             yield
     finally:
         gc.freeze()
@@ -71,6 +72,40 @@ def _compiled_once(path: Path | None) -> Generator[None]:
     finally:
         del maker.__dict__["compile"]
         kept.write()
+
+
+@contextmanager
+def _without_copies() -> Generator[None]:
+    """Let attrs think that the module of the classes is not there yet.
+
+    It gives the methods of each class the names of its whole module, so that
+    `typing.get_type_hints` can be asked about ``__init__``: with five hundred classes
+    that is ten megabytes and a fifth of the import. cattrs asks about the classes.
+    """
+    import attr._make as maker  # noqa: PLC0415 - after the collector was disabled
+
+    maker.__dict__["sys"] = _Sys()
+    try:
+        yield
+    finally:
+        maker.__dict__["sys"] = sys
+
+
+class _Modules:
+    """`sys.modules` without lsprotocol's types."""
+
+    def __contains__(self, name: str) -> bool:
+        return name != "lsprotocol.types" and name in sys.modules
+
+    def __getitem__(self, name: str) -> object:
+        return sys.modules[name]
+
+
+class _Sys:
+    modules = _Modules()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(sys, name)
 
 
 class _Kept:

@@ -79,6 +79,27 @@ def test_kept_code_that_cannot_be_read_is_made_again(
     assert len(kept.read_bytes()) == len(good)
 
 
+def test_the_classes_hold_no_copy_of_their_module() -> None:
+    program = """\
+import sys
+from fxls.lsp.start import quick_imports
+with quick_imports():
+    from lsprotocol import types as lsp
+import attr._make, attrs, cattrs, lsprotocol.converters
+print(len(lsp.Position.__init__.__globals__) < 20, attr._make.sys is sys)
+hover = {"contents": {"kind": "markdown", "value": "x"}}
+converter = lsprotocol.converters.get_converter()
+made = converter.structure(hover, lsp.Hover)
+print(made.contents, converter.unstructure(made) == hover)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    content = "MarkupContent(kind=<MarkupKind.Markdown: 'markdown'>, value='x')"
+    assert run.stdout.split("\n") == ["True True", f"{content} True", ""]
+
+
 def test_where_python_keeps_nothing_nothing_is_kept(cache: Path) -> None:
     assert said(cache, PYTHONDONTWRITEBYTECODE="1") == plain()
     assert list(cache.rglob("*")) == []
