@@ -10,6 +10,7 @@ from fxls.connection import Server
 from fxls.handlers.places import Asked, Positioned, asked
 from fxls.ide import hover, navigation, source
 from fxls.ide.document import Document, Jump
+from fxls.ide.lineage import parent_of
 from fxls.text import Point
 
 __all__ = [
@@ -31,7 +32,9 @@ def on_hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
         return None
     if place.document is not None:
         texts = ls.session.text_as_traced(place.document)
-        found = hover.hover(place.document, place.point, texts)
+        above = parent_of(place.document)
+        parent = ls.session.document(above) if above else None
+        found = hover.hover(place.document, place.point, texts, parent)
     else:
         found = source.hover(ls.session.source(place.path), place.point)
     return ls.client.hover(found, place.lines) if found else None

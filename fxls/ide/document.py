@@ -81,6 +81,11 @@ class Document:
         nodes = self.listing.nodes
         return "\n".join([f"{facts.name} {facts.target}" for facts in nodes]).lower()
 
+    @cached_property
+    def calls(self) -> frozenset[tuple[str, str]]:
+        """Opcode and target of all nodes."""
+        return frozenset((facts.opcode, facts.target) for facts in self.listing.nodes)
+
     def touched(self, point: Point) -> Touched | None:
         """The node under a cursor: that of the name, else that of the statement."""
         mark = self.listing.mark_at(point)

@@ -19,6 +19,7 @@ from fxls.ide.card import (
 )
 from fxls.ide.document import Document
 from fxls.ide.graph_table import summary
+from fxls.ide.lineage import is_made_since
 from fxls.ide.pages import page_of
 from fxls.ide.values import long_form
 from fxls.ide.wording import (
@@ -43,18 +44,28 @@ _FRAMES = 8
 _SNIPPET = 6
 
 
-def hover(document: Document, point: Point, source: SourceText) -> Hover | None:
-    """The card of the node under a cursor, or the table when it is on the ``def``."""
+def hover(
+    document: Document,
+    point: Point,
+    source: SourceText,
+    parent: Document | None = None,
+) -> Hover | None:
+    """The card of the node under a cursor, or the table when it is on the ``def``.
+
+    `parent` is the graph that this one was made from.
+    """
     touched = document.touched(point)
     if touched is not None:
-        return Hover(touched.span, _node_card(document, touched.node, source))
+        return Hover(touched.span, _node_card(document, touched.node, source, parent))
     definition = document.on_definition(point)
     if definition is not None:
         return Hover(definition, summary(document))
     return None
 
 
-def _node_card(document: Document, node: int, source: SourceText) -> Card:
+def _node_card(
+    document: Document, node: int, source: SourceText, parent: Document | None
+) -> Card:
     listing = document.listing
     facts = listing.nodes[node]
     card: list[Block] = [
@@ -77,6 +88,11 @@ def _node_card(document: Document, node: int, source: SourceText) -> Card:
         card.append(Field("is", (Code(clipped(facts.detail)),)))
     if facts.passes:
         card.append(Field("made by", (", after ".join(facts.passes),)))
+    elif parent is not None and is_made_since(document, node, parent):
+        name = PurePath(parent.path).name
+        link = Link(name, parent.path, parent.start.focus.start)
+        stage = parent.listing.identity.stage
+        card.append(Field("made by", ("what ran after ", link, f" ({stage})")))
     card += _frames(list(listing.places(facts.origin)), source)
     card += _others([[*listing.places(row)] for row in facts.more_origins], source)
     return tuple(card)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fxls.ide.document import Document
 from fxls.ide.graph_table import summary, table
 from fxls.ide.hover import hover
+from fxls.ide.lineage import parent_of
 from fxls.ide.navigation import implementation
 from fxls.ide.pages import page_of
 from fxls.listing import (
@@ -220,6 +221,38 @@ def test_a_source_that_became_shorter_has_no_snippet() -> None:
     assert card_text(found.card).endswith(
         "\nfrom [net.py:8 net.py:7:23] in `Net.forward`"
     )
+
+
+def derived() -> Document:
+    text = "# The code of Net's graph.\n# It was made from Net_0123456789ab.py.\n"
+    text += (
+        "def forward(self, x):\n    relu = torch.relu(x)\n    mm = torch.mm(relu, x)\n"
+    )
+    text += "    return mm\n"
+    return Document("/work/.fxls/Net_bbbbbbbbbbbb.py", listing_of(text))
+
+
+def made_by(document: Document, point: Point, parent: Document | None) -> list[str]:
+    found = hover(document, point, source_text, parent)
+    assert found is not None
+    lines = card_text(found.card).split("\n")
+    return [line for line in lines if line.startswith("- made by")]
+
+
+def test_a_node_that_the_graph_before_has_not_was_made_since() -> None:
+    document = derived()
+    captured = replace(NET_LISTING, identity=Identity("net", "Net", "c", "graph 0"))
+    path = parent_of(document)
+    assert path == "/work/.fxls/Net_0123456789ab.py"
+    parent = Document(path, captured)
+
+    said = "- made by: what ran after [Net_0123456789ab.py Net_0123456789ab.py:2:0] "
+    assert made_by(document, Point(4, 5), parent) == [f"{said}(graph 0)"]
+    for unsure in (Point(2, 18), Point(3, 5), Point(5, 5)):
+        assert made_by(document, unsure, parent) == []
+    assert made_by(document, Point(4, 5), None) == []
+    assert parent_of(NET) is None
+    assert parent_of(Document("fxls:/net.Net-c-0/forward.py", document.listing)) is None
 
 
 def test_a_table_says_how_much_it_leaves_out() -> None:
