@@ -85,6 +85,7 @@ def measured_limits(*, quickly: bool) -> report.Limits:
         bytes_per_node=(limits.bytes_per_node(THEIRS), limits.bytes_per_node(OURS)),
         deepest=(limits.deepest(THEIRS), limits.deepest(OURS)),
         import_seconds=limits.import_seconds(2 if quickly else 6),
+        collector_shares=limits.collector_shares(OURS, 2 if quickly else 5),
         sizes=sizes,
         growth=limits.growths(OURS, sizes, 2 if quickly else 3),
     )

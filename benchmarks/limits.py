@@ -9,18 +9,67 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from benchmarks import models
-from benchmarks.cases import growing
+from benchmarks.cases import cases, growing
 from benchmarks.floors import GROWING
 from benchmarks.measure import Prepare, exponent, seconds
 from benchmarks.packages import Fx
 
-__all__ = ["Growth", "bytes_per_node", "deepest", "growths", "import_seconds"]
+__all__ = [
+    "Growth",
+    "bytes_per_node",
+    "collector_shares",
+    "deepest",
+    "growths",
+    "import_seconds",
+]
+
+
+def collector_shares(fx: Fx, runs: int) -> dict[str, float]:
+    """How much of an operation's time is the cyclic collector's, which it causes."""
+    rows = {(case.operation, case.on): case for case in cases()}
+    return {
+        f"{operation}, {on}": statistics.median(
+            _collector_share(rows[operation, on].prepare(fx)) for _ in range(runs)
+        )
+        for operation, on in _COLLECTED
+    }
+
+
+_COLLECTED = (
+    ("Tracer().trace", "chain 10k"),
+    ("Tracer().trace", "GPT-2, 48 layers"),
+    ("Graph.call_function", "100k calls"),
+    ("graph_copy", "GPT-2, 48 layers"),
+    ("Transformer.transform", "GPT-2, 48 layers"),
+    ("insert", "chain 10k"),
+)
+
+
+def _collector_share(prepare: Prepare) -> float:
+    run = prepare()
+    began = took = 0.0
+
+    def watch(phase: str, _info: dict[str, int]) -> None:
+        nonlocal began, took
+        if phase == "start":
+            began = time.process_time()
+        else:
+            took += time.process_time() - began
+
+    gc.collect()
+    gc.callbacks.append(watch)
+    start = time.process_time()
+    run()
+    whole = time.process_time() - start
+    gc.callbacks.remove(watch)
+    return took / whole
 
 
 def bytes_per_node(fx: Fx, nodes: int = 10_000) -> float:

@@ -35,6 +35,8 @@ class Limits:
     bytes_per_node: tuple[float, float]
     deepest: tuple[int, int]
     import_seconds: float
+    collector_shares: dict[str, float]
+    """Of our time."""
     sizes: tuple[int, ...]
     growth: dict[str, Growth]
     """By operation."""
@@ -109,6 +111,13 @@ def limits_table(found: Limits) -> str:
         f"| bytes per node of a traced chain | {theirs:.0f} | {ours:.0f} | 500 |",
         f"| deepest nesting of modules | {their_depth} | {our_depth} | 190 |",
         f"| import after torch, ms | | {found.import_seconds * 1e3:.1f} | 15 |",
+        "",
+        "| the collector's share of our time | |",
+        "|---|---:|",
+        *(
+            f"| {what} | {share:.0%} |"
+            for what, share in found.collector_shares.items()
+        ),
         "",
         f"| growth, microseconds a node at | {sizes} | exponent | floor's | target |",
         f"|---|{'---:|' * len(found.sizes)}---:|---:|---:|",
