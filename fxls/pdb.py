@@ -18,7 +18,7 @@ from typing import Any
 from fxls.engine import origin
 from fxls.engine.trail import is_source
 from fxls.runtime import install, pydevd
-from fxls.runtime.sections import DRIVER
+from fxls.runtime.passing import is_compiled, leads_on
 
 __all__ = ["Pdb", "main", "stop_in_caller"]
 
@@ -33,6 +33,9 @@ _PLUMBING = [
     "torch.nn.modules.module",
 ]
 """Between the call of a module and its forward there are up to twenty steps."""
+
+_COMPILERS = ("torch._dynamo.", "torch._functorch.", "torch._inductor.")
+"""They call much else before they call a graph."""
 
 
 class Pdb(pdb.Pdb):
@@ -57,10 +60,9 @@ class Pdb(pdb.Pdb):
         return None
 
     def stop_here(self, frame: FrameType) -> bool:
-        """Whether a step ends in a frame: not in what only calls a listing's sections."""
-        if frame.f_code.co_filename.startswith(DRIVER):
-            return False
-        return super().stop_here(frame)
+        """Whether a step ends in a frame: not in what only leads to generated code."""
+        stops = super().stop_here(frame)
+        return stops and not (leads_on(frame) or _is_of_compiler(frame))
 
     def do_origin(self, _arg: str) -> None:
         """Print the lines of the model that the node on this line came from."""
@@ -76,6 +78,23 @@ class Pdb(pdb.Pdb):
             line = place.span.start.line + 1
             self.message(f"> {place.path}({line}){place.function}()")
             self.message(f"-> {linecache.getline(place.path, line).strip()}")
+
+
+def _is_of_compiler(frame: FrameType | None) -> bool:
+    """Whether a frame is torch's compiler, or library code that it calls."""
+    while frame is not None and not _is_file_of_user(frame):
+        if str(frame.f_globals.get("__name__")).startswith(_COMPILERS):
+            return True
+        frame = frame.f_back
+    return frame is not None and is_compiled(frame.f_code)
+
+
+def _is_file_of_user(frame: FrameType) -> bool:
+    # The engine takes installed packages for source, and code of a library's that is in
+    # no file, as of a named tuple.
+    code = frame.f_code
+    name = code.co_filename
+    return is_source(code) and not (name.startswith("<") or "site-packages" in name)
 
 
 def stop_in_caller() -> None:

@@ -95,21 +95,22 @@ class Layout:
     def compiled(self, path: str) -> CodeType:
         """The text compiled under the path of its file, whose lines Python then knows.
 
-        The code that only calls the sections has a name that is no path: debuggers do
-        not stop there, and step from one section into the next.
+        The code that only defines the function, or calls its sections, has a name that
+        is no path: debuggers do not stop there, and step from one section into the next.
         """
         code = compile(self.text, path, "exec", dont_inherit=True)
         pin(path, self.text)
-        if self._divided is None:
-            return code
         name = f"{sections.DRIVER}{path}>"
+        if self._divided is None:
+            return code.replace(co_filename=name)
         pin(name, "\n".join([*self._divided.undivided, ""]))
         first = self._definition + 1
         return code.replace(
+            co_filename=name,
             co_consts=tuple(
                 one.replace(co_filename=name)
                 if isinstance(one, CodeType) and one.co_firstlineno == first
                 else one
                 for one in code.co_consts
-            )
+            ),
         )

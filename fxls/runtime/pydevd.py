@@ -22,6 +22,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import fxls
+from fxls.runtime.pydevd_stepping import step_on
 from fxls.runtime.pydevd_view import View, evaluate_more, say_more
 from fxls.runtime.sections import DRIVER
 from fxls.tensor_view import TensorView
@@ -75,6 +76,8 @@ class Debugger:
             self._call_fxls_a_library()
         with guarded("tensors are shown as debugpy shows them"):
             _show_tensors()
+        with guarded("a step may end in what torch.compile runs to call a graph"):
+            step_on(self._pydb)
         with guarded("conditions are judged by debugpy"):
             self._judge_conditions(judge)
         with guarded("breakpoints that are set during the session are as they are set"):

@@ -115,27 +115,28 @@ class TorchFx:
             # torch's profiler finds a file that is named so, and its own alone.
             is_profiled = bool(co_fields) and "co_name" not in (co_fields or {})
             module = _compiled.get()
-            code: CodeType | None = None
+            made: tuple[Path, CodeType] | None = None
             if module is not None and src is module._code:
                 with guarded("a graph module of torch.fx runs from memory"):
-                    code = self._materialize(module, src, globals)
-            if code is None or is_profiled:
+                    made = self._materialize(module, src, globals)
+            if made is None or is_profiled:
                 original(src, globals, co_fields)
                 return
-            globals["__file__"] = code.co_filename
+            path, code = made
+            globals["__file__"] = str(path)
             globals[_KEPT] = code
             exec(code, globals)
             # A code object of its own, because torch.compile keeps what it compiled by
             # code object, and bounds how much that may be.
             forward = globals["forward"]
             forward.__code__ = forward.__code__.replace()
-            self._function_made(forward, Path(code.co_filename))
+            self._function_made(forward, path)
 
         return exec_with_source
 
     def _materialize(
         self, module: Any, source: str, values: dict[str, Any]
-    ) -> CodeType | None:
+    ) -> tuple[Path, CodeType] | None:
         """Write the text of a listing and compile it; the facts follow."""
         capture = capture_of(module)
         if capture is None:
@@ -156,7 +157,7 @@ class TorchFx:
             self._codes[path] = code
             explain_errors_in(path, lambda: self._read(path))
         self._materialized(path)
-        return code
+        return path, code
 
     def _write(self, module: Any, made: _Made) -> Path:
         """Write the text now, and the facts soon."""
