@@ -44,6 +44,7 @@ const PICTURE = `
     <option value="opcode">by opcode</option>
     <option value="dtype">by dtype</option>
     <option value="memory">by memory</option>
+    <option value="time">by time</option>
   </select>
   <span class="gap"></span>
   <button data-wish="open" title="Open every module">Expand</button>

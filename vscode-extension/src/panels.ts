@@ -7,7 +7,7 @@ import { isListing } from './listings.ts';
 import { saveSvg } from './export.ts';
 import { toggleBreak } from './node_breakpoints.ts';
 import { html, type PageKind } from './pages.ts';
-import { graph, type GraphItem, rows } from './protocol.ts';
+import { graph, type GraphItem, rows, times } from './protocol.ts';
 import { revealNode } from './reveal.ts';
 import type { Server } from './server.ts';
 import type { Stopped } from './stopped.ts';
@@ -248,6 +248,9 @@ export class Panel {
         if (answer !== null) this.#tell({ kind: 'rows', asked: message.asked, answer });
         break;
       }
+      case 'times':
+        this.#tell({ kind: 'times', nanoseconds: await this.#measure() });
+        break;
       case 'export':
         await saveSvg(await this.svg(), this.name);
         break;
@@ -255,6 +258,21 @@ export class Panel {
         this.#svg.fire(message.text);
         break;
     }
+  }
+
+  /** The times of the nodes; it is said why there are none. */
+  async #measure(): Promise<readonly number[] | null> {
+    const client = await this.#server.client();
+    const uri = client?.code2ProtocolConverter.asUri(this.#listing);
+    const answer =
+      uri === undefined
+        ? undefined
+        : await client?.sendRequest(times, { uri }).catch(() => null);
+    if (answer?.nanoseconds !== undefined) return answer.nanoseconds;
+    void vscode.window.showWarningMessage(
+      answer?.problem ?? 'The server does not answer how long the nodes take.',
+    );
+    return null;
   }
 
   #tell(message: ToPage): void {

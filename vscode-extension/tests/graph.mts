@@ -58,6 +58,12 @@ await story('graph', 'resnet.py', async (page, done) => {
   await picture.locator('#legend', { hasText: 'KiB' }).waitFor();
   await shot(page, 'picture-memory');
 
+  done('and what takes time, once that is measured');
+  await picture.locator('#colours').selectOption('time');
+  await picture.locator('#legend', { hasText: /[mµ]s/ }).waitFor();
+  await chosen.filter({ hasText: /^relu_4 · .* · cpu · [\d.]+ [µm]s · resnet/ }).waitFor();
+  await shot(page, 'picture-time');
+
   done('it is saved as SVG');
   await picture.locator('button', { hasText: 'SVG' }).click();
   // The proposed name is written in after the dialog is there.

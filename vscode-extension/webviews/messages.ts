@@ -13,6 +13,8 @@ export type ToPage =
   | { readonly kind: 'paused'; readonly node: number | null }
   /** The picture as SVG is wanted. */
   | { readonly kind: 'export' }
+  /** How long each node takes; null when that cannot be measured. */
+  | { readonly kind: 'times'; readonly nanoseconds: readonly number[] | null }
   /** There is no graph to show, for this reason. */
   | { readonly kind: 'failed'; readonly message: string };
 
@@ -26,6 +28,8 @@ export type FromPage =
   | { readonly kind: 'break'; readonly node: number }
   /** It wants rows of the table. */
   | { readonly kind: 'rows'; readonly asked: RowsAsked }
+  /** A person wants to see how long each node takes. */
+  | { readonly kind: 'times' }
   /** A person wants the picture as SVG. */
   | { readonly kind: 'export' }
   /** The picture as SVG. */

@@ -2,18 +2,27 @@
 
 import type { GraphItem, NodeItem } from '../../src/protocol.ts';
 import { mixed, type Palette } from './palette.ts';
+import { Times, timeText } from './times.ts';
 
 /** What nodes can be coloured by. */
-export const WAYS = ['opcode', 'dtype', 'memory'] as const;
+export const WAYS = ['opcode', 'dtype', 'memory', 'time'] as const;
 export type Way = (typeof WAYS)[number];
 
 export interface Colouring {
   /** Undefined where nothing is known of a node. */
   of(node: number): string | undefined;
+  /** The colour of a closed group, where what its nodes have makes a sum. */
+  ofGroup?(first: number, last: number): string | undefined;
   readonly legend: readonly (readonly [meaning: string, colour: string])[];
 }
 
-export function colouringOf(graph: GraphItem, way: Way, palette: Palette): Colouring {
+/** `times` is there when the way is `time`. */
+export function colouringOf(
+  graph: GraphItem,
+  way: Way,
+  palette: Palette,
+  times: Times | undefined,
+): Colouring {
   switch (way) {
     case 'opcode':
       return byKind(graph, palette, (node) => node.opcode, OPCODES);
@@ -21,6 +30,8 @@ export function colouringOf(graph: GraphItem, way: Way, palette: Palette): Colou
       return byKind(graph, palette, (node) => node.dtype, []);
     case 'memory':
       return byBytes(graph, palette);
+    case 'time':
+      return byTime(graph, times ?? new Times([]), palette);
   }
 }
 
@@ -73,28 +84,46 @@ function byKind(
   };
 }
 
-/** From cold to hot, in equal steps of magnitude. */
-function byBytes({ nodes }: GraphItem, { cold, hot }: Palette): Colouring {
-  const sizes = nodes.flatMap(({ bytes }) =>
-    bytes === undefined || bytes === 0 ? [] : [bytes],
-  );
-  const low = sizes.reduce((least, size) => Math.min(least, size), Infinity);
-  const high = sizes.reduce((most, size) => Math.max(most, size), 0);
-  const share = (bytes: number) =>
-    high === low ? 1 : Math.log(bytes / low) / Math.log(high / low);
-  const colour = (part: number) => mixed(cold, hot, part);
+/** From cold to hot, in equal steps of magnitude; where there is none, no colour. */
+function byAmount(
+  amounts: readonly number[],
+  { cold, hot }: Palette,
+  text: (amount: number) => string,
+): Scale {
+  const some = amounts.filter((amount) => amount > 0);
+  const low = some.reduce((least, amount) => Math.min(least, amount), Infinity);
+  const high = some.reduce((most, amount) => Math.max(most, amount), 0);
+  const share = (amount: number) =>
+    high === low ? 1 : Math.log(amount / low) / Math.log(high / low);
+  const colour = (amount: number) => mixed(cold, hot, Math.min(share(amount), 1));
   const middle = Math.round(Math.sqrt(low * high));
   return {
-    of: (index) => {
-      const bytes = nodes[index]?.bytes;
-      return bytes === undefined || bytes === 0 ? undefined : colour(share(bytes));
-    },
+    colour: (amount) => (amount > 0 ? colour(amount) : undefined),
     legend:
-      sizes.length === 0
+      some.length === 0
         ? []
-        : [...new Set([low, middle, high])].map((bytes) => [
-            sizeText(bytes),
-            colour(share(bytes)),
-          ]),
+        : [...new Set([low, middle, high])].map((amount) => [text(amount), colour(amount)]),
+  };
+}
+
+interface Scale extends Pick<Colouring, 'legend'> {
+  readonly colour: (amount: number) => string | undefined;
+}
+
+function byBytes({ nodes }: GraphItem, palette: Palette): Colouring {
+  const amounts = nodes.map(({ bytes = 0 }) => bytes);
+  const { colour, legend } = byAmount(amounts, palette, sizeText);
+  return { of: (node) => colour(amounts[node] ?? 0), legend };
+}
+
+/** A group takes as long as its nodes do together. */
+function byTime({ scopes }: GraphItem, times: Times, palette: Palette): Colouring {
+  const groups = scopes.map(({ first, last }) => times.of(first, last));
+  const nodes = [...times.each];
+  const { colour, legend } = byAmount([...nodes, ...groups], palette, timeText);
+  return {
+    of: (node) => colour(nodes[node] ?? 0),
+    ofGroup: (first, last) => colour(times.of(first, last)),
+    legend,
   };
 }

@@ -69,7 +69,7 @@ export function draw(
       ? palette.paused
       : typeof block.member === 'number'
         ? colouring.of(block.member)
-        : undefined;
+        : colouring.ofGroup?.(block.member.first, block.member.last);
     drawBlock(pen, block, labels(block.member, graph), colour, palette, hasText);
   }
   const thickness = Math.max(2, 1.5 / scale);

@@ -3,6 +3,7 @@
 import ELK from 'elkjs/lib/elk-api.js';
 import { listen, tell } from '../host.ts';
 import type { ToPage } from '../messages.ts';
+import type { Way } from './colouring.ts';
 import { choose, listenToHands } from './hands.ts';
 import {
   onWay,
@@ -12,19 +13,21 @@ import {
   showFound,
   showLegend,
   showPaused,
+  showWay,
   showWork,
+  way,
   type Wish,
 } from './page.ts';
-import { onThemeChange } from './palette.ts';
 import { Picture } from './picture.ts';
+import { onThemeChange } from './theme.ts';
+import { Times } from './times.ts';
 
 let shown: Picture | undefined;
 const elk = await layouter();
 
 const watcher = {
   changed: (picture: Picture) => {
-    const { current, graph } = picture;
-    showChosen(current, graph, current !== undefined && picture.isOpen(current));
+    describe(picture);
   },
   working: (isWorking: boolean) => {
     showWork(isWorking ? 'Laying out …' : '');
@@ -37,10 +40,8 @@ onThemeChange(() => {
   if (shown !== undefined) showLegend(shown.colouring);
 });
 new ResizeObserver(() => shown?.redraw()).observe(page.canvas);
-onWay((way) => {
-  if (shown === undefined) return;
-  shown.way = way;
-  showLegend(shown.colouring);
+onWay((wanted) => {
+  if (shown !== undefined) colour(shown, wanted);
 });
 onWish((wish) => {
   if (shown !== undefined) void grant(shown, wish);
@@ -70,8 +71,8 @@ async function hear(message: ToPage): Promise<void> {
       shown = new Picture(page.canvas, message.graph, elk, watcher);
       page.search.value = '';
       showSearch(shown);
-      showChosen(undefined, message.graph, false);
-      showLegend(shown.colouring);
+      describe(shown);
+      colour(shown, way());
       await shown.begin();
       break;
     case 'selected':
@@ -85,12 +86,41 @@ async function hear(message: ToPage): Promise<void> {
     case 'export':
       if (shown !== undefined) tell({ kind: 'svg', text: shown.svg() });
       break;
+    case 'times':
+      if (shown === undefined) return;
+      showWork('');
+      if (message.nanoseconds === null) {
+        showWay(shown.way);
+        return;
+      }
+      shown.times = new Times(message.nanoseconds);
+      colour(shown, way());
+      describe(shown);
+      break;
     case 'rows':
       break;
     case 'failed':
       showWork(message.message);
       break;
   }
+}
+
+/** Colours a picture, which for times waits until they are measured. */
+function colour(picture: Picture, wanted: Way): void {
+  if (wanted === 'time' && picture.times === undefined) {
+    showWork('Measuring …');
+    showLegend(picture.colouring);
+    tell({ kind: 'times' });
+    return;
+  }
+  picture.way = wanted;
+  showLegend(picture.colouring);
+}
+
+function describe(picture: Picture): void {
+  const { current, graph, times } = picture;
+  const isOpen = current !== undefined && picture.isOpen(current);
+  showChosen(current, graph, isOpen, times);
 }
 
 async function grant(picture: Picture, wish: Wish): Promise<void> {

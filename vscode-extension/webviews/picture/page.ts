@@ -3,6 +3,7 @@
 import { element } from '../host.ts';
 import type { GraphItem } from '../../src/protocol.ts';
 import { type Colouring, sizeText, type Way, WAYS } from './colouring.ts';
+import { type Times, timeText } from './times.ts';
 import type { Member } from './tree.ts';
 
 /** What the buttons ask for. */
@@ -30,8 +31,18 @@ export function onWish(act: (wish: Wish) => void): void {
 
 export function onWay(act: (way: Way) => void): void {
   page.colours.addEventListener('change', () => {
-    act(WAYS.find((way) => way === page.colours.value) ?? 'opcode');
+    act(way());
   });
+}
+
+/** What a person has chosen to see in colours. */
+export function way(): Way {
+  return WAYS.find((each) => each === page.colours.value) ?? 'opcode';
+}
+
+/** Chooses it for a person, who wanted what there is not. */
+export function showWay(shown: Way): void {
+  page.colours.value = shown;
 }
 
 /** Says what goes on: it is laid out, or why there is nothing. */
@@ -69,14 +80,23 @@ export function showChosen(
   member: Member | undefined,
   graph: GraphItem,
   isOpen: boolean,
+  times: Times | undefined,
 ): void {
-  chosen.textContent = member === undefined ? '' : described(member, graph, isOpen);
+  chosen.textContent = member === undefined ? '' : described(member, graph, isOpen, times);
 }
 
-function described(member: Member, graph: GraphItem, isOpen: boolean): string {
+function described(
+  member: Member,
+  graph: GraphItem,
+  isOpen: boolean,
+  times: Times | undefined,
+): string {
   if (typeof member !== 'number') {
     const { label, type, first, last } = member;
-    const parts = [label, type, `${last - first + 1} nodes`, isOpen ? 'open' : 'closed'];
+    const parts = [
+      ...[label, type, `${last - first + 1} nodes`, isOpen ? 'open' : 'closed'],
+      times === undefined ? '' : timeText(times.of(first, last)),
+    ];
     return parts.filter(Boolean).join(' · ');
   }
   const node = graph.nodes[member];
@@ -90,6 +110,7 @@ function described(member: Member, graph: GraphItem, isOpen: boolean): string {
     value,
     bytes === undefined ? '' : sizeText(bytes),
     device,
+    times === undefined ? '' : timeText(times.of(member, member)),
     place === undefined ? '' : `${decodeURIComponent(file)}:${place.line + 1}`,
   ]
     .filter((part) => part !== undefined && part !== '')

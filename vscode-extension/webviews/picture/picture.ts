@@ -7,13 +7,15 @@ import { CanvasPen } from './canvas_pen.ts';
 import { type Colouring, colouringOf, type Way } from './colouring.ts';
 import { draw, type Marked, measured } from './drawing.ts';
 import { HEADER, Layouts } from './layout.ts';
-import { type Palette, paletteOf } from './palette.ts';
+import type { Palette } from './palette.ts';
 import type { Pen } from './pen.ts';
 import { type Block, Scene } from './scene.ts';
 import { Search } from './search.ts';
 import { type Arrow, stepped } from './steps.ts';
 import { SvgPen } from './svg_pen.ts';
 import { ancestors, type Group, type Member, type Tree, treeOf } from './tree.ts';
+import { paletteOf } from './theme.ts';
+import type { Times } from './times.ts';
 import { edgesOf, usersOf } from './wiring.ts';
 
 /** What the picture tells those around it. */
@@ -38,6 +40,7 @@ export class Picture {
   #palette: Palette;
   #colouring: Colouring;
   #way: Way = 'opcode';
+  #times: Times | undefined;
   #scene: Scene | undefined;
   #current: Member | undefined;
   #selected: ReadonlySet<number> = new Set();
@@ -56,7 +59,7 @@ export class Picture {
     this.#tree = treeOf(graph);
     this.#users = usersOf(graph);
     this.#palette = paletteOf(document.body);
-    this.#colouring = colouringOf(graph, this.#way, this.#palette);
+    this.#colouring = colouringOf(graph, this.#way, this.#palette, undefined);
     const pen = this.#pen();
     this.#layouts = new Layouts(
       elk,
@@ -76,6 +79,20 @@ export class Picture {
 
   isOpen(member: Member): boolean {
     return typeof member !== 'number' && this.#open.has(member);
+  }
+
+  /** How long the nodes take; undefined when nobody has asked. */
+  get times(): Times | undefined {
+    return this.#times;
+  }
+
+  set times(times: Times | undefined) {
+    this.#times = times;
+    this.restyle();
+  }
+
+  get way(): Way {
+    return this.#way;
   }
 
   set way(way: Way) {
@@ -112,7 +129,7 @@ export class Picture {
   /** The theme is another one, or the way to colour. */
   restyle(): void {
     this.#palette = paletteOf(document.body);
-    this.#colouring = colouringOf(this.graph, this.#way, this.#palette);
+    this.#colouring = colouringOf(this.graph, this.#way, this.#palette, this.#times);
     this.redraw();
   }
 
