@@ -43,42 +43,62 @@ class NodeSource:
 
     NodeInfo = _Named
 
+    # One is made for each node that a transform makes. Its lists wait until they are
+    # asked for: with them the collector took a third more time.
+
     def __init__(
         self,
         node: Node | None,
         pass_name: str = "",
         action: NodeSourceAction | list[NodeSourceAction] | None = None,
     ) -> None:
-        actions = action if isinstance(action, list) else [action] if action else []
-        for one in actions:
-            if not isinstance(one, NodeSourceAction):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
-                raise AssertionError(f"an action is a NodeSourceAction, not {one!r}")
         self.pass_name = pass_name
-        self.action = actions
-        self.node_info: _Named | None = None
-        self.from_node: list[NodeSource] = []
-        if node is not None:
-            self.node_info = _Named(node.name, str(node.target), id(node.graph))
-            self.from_node = list(node.noted("from_node") or ())
-
-    @property
-    def graph_id(self) -> int:
+        if type(action) is not NodeSourceAction:
+            action = _checked(action)
+        self._action: list[NodeSourceAction] | NodeSourceAction = action
+        self.name = self.target = ""
+        """Those of the node, as text; empty when there is none."""
+        self.graph_id = -1
         """A number for the graph of the node; -1 when there is none."""
-        return self._named.graph_id
+        self._from_node: list[NodeSource] | None = None
+        if node is not None:
+            self.name, self.target = node._name, str(node._target)
+            self.graph_id = id(node.graph)
+            known = node.noted("from_node")
+            if known:
+                self._from_node = list(known)
 
     @property
-    def target(self) -> str:
-        """The target of the node as text; empty when there is none."""
-        return self._named.target
+    def action(self) -> list[NodeSourceAction]:
+        """What the pass did."""
+        if not isinstance(self._action, list):
+            self._action = [self._action]
+        return self._action
+
+    @action.setter
+    def action(self, action: list[NodeSourceAction]) -> None:
+        self._action = action
 
     @property
-    def name(self) -> str:
-        """The name of the node; empty when there is none."""
-        return self._named.name
+    def from_node(self) -> list[NodeSource]:
+        """Where the node itself came from."""
+        if self._from_node is None:
+            self._from_node = []
+        return self._from_node
+
+    @from_node.setter
+    def from_node(self, sources: list[NodeSource]) -> None:
+        self._from_node = sources
 
     @property
-    def _named(self) -> _Named:
-        return self.node_info or _NOBODY
+    def node_info(self) -> _Named | None:
+        """The node as it was then; None when there is none."""
+        named = _Named(self.name, self.target, self.graph_id)
+        return None if named == _NOBODY else named
+
+    @node_info.setter
+    def node_info(self, named: _Named | None) -> None:
+        self.name, self.target, self.graph_id = named or _NOBODY
 
     def print_readable(self, indent: int = 0) -> str:
         """One line for the source, and below it those it came from, further in."""
@@ -135,6 +155,16 @@ class NodeSource:
 
     def __hash__(self) -> int:
         return hash((self.node_info, self.pass_name, self._actions))
+
+
+def _checked(
+    action: NodeSourceAction | list[NodeSourceAction] | None,
+) -> list[NodeSourceAction]:
+    actions = action if isinstance(action, list) else [action] if action else []
+    for one in actions:
+        if not isinstance(one, NodeSourceAction):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
+            raise AssertionError(f"an action is a NodeSourceAction, not {one!r}")
+    return actions
 
 
 def get_graph_provenance_json(graph: Graph) -> dict[str, Any]:

@@ -114,3 +114,17 @@ def test_an_empty_stack_clears_the_one_before() -> None:
         assert traceback.format_stack() == ["here"]
         traceback.set_stack_trace([])
         assert traceback.format_stack() == [""]
+
+
+def test_the_parts_of_a_source_can_be_assigned_and_extended() -> None:
+    def edited(tracebacks: Any, system: Any) -> Any:
+        source = sources(tracebacks, system)
+        (first,) = source.from_node
+        first.from_node.append(tracebacks.NodeSource(None, "older"))
+        first.action.append(tracebacks.NodeSourceAction.REPLACE)
+        source.from_node = [first, first]
+        source.action = []
+        source.node_info = None
+        return without_ids(source.to_dict())
+
+    assert edited(traceback, fx) == edited(torch_traceback, torch.fx)
