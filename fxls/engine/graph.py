@@ -33,7 +33,6 @@ from fxls.engine.node_index import NodeIndex
 from fxls.engine.node_list import NodeList, Order, ordered
 from fxls.engine.opcodes import check_op_and_target
 from fxls.engine.order import GAP, link_before
-from fxls.engine.table import table
 from fxls.engine.users import has_users
 
 if TYPE_CHECKING:
@@ -445,6 +444,8 @@ class Graph:
 
     def print_tabular(self) -> None:
         """Print the nodes as a table."""
+        from fxls.engine.table import table  # noqa: PLC0415 - few programs print one
+
         rows = [
             [n._op, n._name, str(n._target), str(n._args), str(n._kwargs)]
             for n in ordered(self)
