@@ -143,6 +143,13 @@ class Document:
         whole = self.statement(self.listing.nodes[node].line)
         return Destination(self.path, whole, whole)
 
+    def bound_at(self, node: int) -> Point:
+        """Where the name of a node is bound; for the output, its statement begins."""
+        mark = self.binding(node)
+        if mark is not None:
+            return Point(mark.line, mark.column)
+        return self.statement(self.listing.nodes[node].line).start
+
     def frames_on(self, source: str, line: int) -> tuple[int, ...]:
         """The rows of the frame table whose expression has part of a line."""
         return tuple(self._frames.get((source, line), ()))

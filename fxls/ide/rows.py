@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fxls.ide.document import Document
-from fxls.ide.values import dtype_of, shape_of
-from fxls.listing import Facts, Pieces, Place, Tensor
+from fxls.ide.values import bytes_of, device_of, dtype_of, shape_of
+from fxls.listing import Facts, Pieces, Tensor
 
 __all__ = ["Column", "Row", "row", "rows"]
 
@@ -48,7 +48,6 @@ class Row:
     bytes: int | None
     module: str
     module_type: str
-    place: Place | None
     passes: tuple[str, ...]
 
 
@@ -76,7 +75,6 @@ def row(document: Document, node: int) -> Row:
     listing = document.listing
     facts = listing.nodes[node]
     value = facts.value
-    tensor = value if isinstance(value, Tensor) else None
     scope = None if facts.scope is None else listing.scopes[facts.scope]
     return Row(
         facts.name,
@@ -87,11 +85,10 @@ def row(document: Document, node: int) -> Row:
         len(facts.users),
         shape_of(value),
         dtype_of(value),
-        tensor.device if tensor else "",
-        tensor.bytes if tensor else None,
+        device_of(value),
+        bytes_of(value),
         scope.path if scope else "",
         scope.type if scope else "",
-        next(listing.places(facts.origin), None),
         facts.passes,
     )
 
@@ -133,12 +130,8 @@ def _size(facts: Facts) -> tuple[int, str]:
     return (count, shape_of(facts.value))
 
 
-def _device(facts: Facts) -> str:
-    return facts.value.device if isinstance(facts.value, Tensor) else ""
-
-
 def _bytes(facts: Facts) -> int:
-    known = facts.value.bytes if isinstance(facts.value, Tensor) else None
+    known = bytes_of(facts.value)
     return -1 if known is None else known
 
 
@@ -165,7 +158,7 @@ _KEYS: dict[Column, Callable[[Document, int, Facts], Any]] = {
     Column.USERS: lambda document, node, facts: len(facts.users),
     Column.SHAPE: lambda document, node, facts: _size(facts),
     Column.DTYPE: lambda document, node, facts: dtype_of(facts.value),
-    Column.DEVICE: lambda document, node, facts: _device(facts),
+    Column.DEVICE: lambda document, node, facts: device_of(facts.value),
     Column.BYTES: lambda document, node, facts: _bytes(facts),
     Column.MODULE: lambda document, node, facts: _module(document, node),
     Column.SOURCE: lambda document, node, facts: _source(document, node),

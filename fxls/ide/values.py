@@ -7,7 +7,8 @@ from functools import cache
 
 from fxls.listing import Items, Plain, Tensor, Value
 
-__all__ = ["dtype_of", "holds_tensor", "long_form", "shape_of", "short_form", "size_of"]
+__all__ = ["bytes_of", "device_of", "dtype_of", "holds_tensor", "long_form"]
+__all__ += ["shape_of", "short_form", "size_of"]
 
 _ITEMS = 8
 """So many items of a tuple, list or dict are written."""
@@ -49,6 +50,16 @@ def dtype_of(value: Value | None) -> str:
             return value.kind
         case None:
             return ""
+
+
+def device_of(value: Value | None) -> str:
+    """``cpu`` for a tensor, nothing for anything else."""
+    return value.device if isinstance(value, Tensor) else ""
+
+
+def bytes_of(value: Value | None) -> int | None:
+    """How much memory a tensor takes, as far as it is known."""
+    return value.bytes if isinstance(value, Tensor) else None
 
 
 def long_form(value: Value) -> str:

@@ -25,9 +25,8 @@ _CHARACTERS = 400
 
 def node_link(document: Document, node: int) -> Link:
     """The name of a node, leading to where it is bound."""
-    destination = document.destination(node)
     name = document.listing.nodes[node].name
-    return Link(name, destination.path, destination.focus.start)
+    return Link(name, document.path, document.bound_at(node))
 
 
 def node_line(document: Document, node: int) -> tuple[Inline, ...]:

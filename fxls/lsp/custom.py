@@ -10,6 +10,7 @@ import msgspec
 from fxls.ide.document import Document
 from fxls.ide.shelves import Shelf
 from fxls.listing import Failure
+from fxls.lsp.items import Item
 from fxls.lsp.uris import uri_of
 
 __all__ = [
@@ -102,13 +103,13 @@ SHOW_REFERENCES = "fxls.showReferences"
 """Command of the client: show places beside the code."""
 
 
-class ContentItem(msgspec.Struct, frozen=True, rename="camel"):
+class ContentItem(Item, frozen=True):
     """The text of a document."""
 
     text: str
 
 
-class TimesItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class TimesItem(Item, frozen=True):
     """How long each node takes, or why nobody can say."""
 
     nanoseconds: tuple[int, ...] = ()
@@ -116,7 +117,7 @@ class TimesItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel")
     problem: str | None = None
 
 
-class IdentityItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class IdentityItem(Item, frozen=True):
     """An identity of a store, and its newest revision."""
 
     document: str
@@ -141,7 +142,7 @@ class IdentityItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="came
     """Whether a source changed since."""
 
 
-class RevisionItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class RevisionItem(Item, frozen=True):
     """A revision of an identity."""
 
     uri: str
@@ -153,7 +154,7 @@ class RevisionItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="came
     entry: str | None = None
 
 
-class DeletedItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class DeletedItem(Item, frozen=True):
     """What was deleted."""
 
     deleted: list[str]
@@ -162,14 +163,14 @@ class DeletedItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel
     """Why not all of it is."""
 
 
-class Changed(msgspec.Struct, frozen=True, rename="camel"):
+class Changed(Item, frozen=True):
     """That identities have other revisions than before, or are gone."""
 
     documents: list[str]
     """The URIs of their virtual documents."""
 
 
-class ListingItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class ListingItem(Item, frozen=True):
     """A listing of the store."""
 
     uri: str
@@ -185,7 +186,7 @@ class ListingItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel
     entry: str | None = None
 
 
-class TracedItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class TracedItem(Item, frozen=True):
     """What became of an entry; without a `uri` it failed, for `reason`."""
 
     expression: str
@@ -216,7 +217,7 @@ class TracedItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"
         )
 
 
-class Revised(msgspec.Struct, frozen=True, rename="camel"):
+class Revised(Item, frozen=True):
     """That an identity has a newer revision, and where its nodes went."""
 
     old: str
@@ -226,7 +227,7 @@ class Revised(msgspec.Struct, frozen=True, rename="camel"):
     """The line of each node that both have, in the old and in the new listing."""
 
 
-class StatusItem(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class StatusItem(Item, frozen=True):
     """How the server is."""
 
     health: str

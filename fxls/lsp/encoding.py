@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 
-__all__ = ["Encoding"]
+from fxls.text import LineTable
+
+__all__ = ["Encoding", "counter"]
 
 
 class Encoding(enum.Enum):
@@ -35,3 +38,13 @@ class Encoding(enum.Enum):
             if units < 0:
                 return column
         return len(line)
+
+
+def counter(encoding: Encoding, lines: LineTable) -> Callable[[int, int], int]:
+    """What counts the units in front of many places of one text, by line and column.
+
+    The places are in the text. Where all of that is ASCII, no line is looked at.
+    """
+    if lines.text.isascii():
+        return lambda _, column: column
+    return lambda line, column: encoding.units(lines.line(line), column)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
-
-import msgspec
 
 from fxls.ide.document import Document
 from fxls.ide.groups import Group
 from fxls.ide.rows import row, rows
-from fxls.ide.values import dtype_of, short_form
-from fxls.listing import Listing, Tensor
+from fxls.ide.values import bytes_of, device_of, dtype_of, short_form
+from fxls.listing import Listing
+from fxls.lsp.encoding import counter
+from fxls.lsp.items import Item
 from fxls.lsp.params import Rows
 from fxls.lsp.to_lsp import Client, Lines
 from fxls.lsp.uris import uri_of
@@ -27,15 +28,13 @@ __all__ = [
 ]
 
 
+_Units = Callable[[int, int], int]
+
 _sorted = lru_cache(maxsize=1)(rows)
 """Remembered, because a page asks for each window that is scrolled into view."""
 
 
-class _Item(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
-    pass
-
-
-class PlaceItem(_Item, frozen=True):
+class PlaceItem(Item, frozen=True):
     """An expression of the source."""
 
     uri: str
@@ -46,7 +45,7 @@ class PlaceItem(_Item, frozen=True):
     function: str
 
 
-class ScopeItem(_Item, frozen=True):
+class ScopeItem(Item, frozen=True):
     """A call of a submodule: nodes that follow each other."""
 
     path: str
@@ -59,7 +58,7 @@ class ScopeItem(_Item, frozen=True):
     parameters: int | None = None
 
 
-class NodeItem(_Item, frozen=True):
+class NodeItem(Item, frozen=True):
     """A node of the picture."""
 
     name: str
@@ -79,7 +78,7 @@ class NodeItem(_Item, frozen=True):
     passes: tuple[str, ...] = ()
 
 
-class GraphItem(_Item, frozen=True):
+class GraphItem(Item, frozen=True):
     """A whole graph."""
 
     uri: str
@@ -96,7 +95,7 @@ class GraphItem(_Item, frozen=True):
     stale: bool = False
 
 
-class RowItem(_Item, frozen=True):
+class RowItem(Item, frozen=True):
     """A row of the table."""
 
     node: int
@@ -118,7 +117,7 @@ class RowItem(_Item, frozen=True):
     origin: PlaceItem | None = None
 
 
-class TableItem(_Item, frozen=True):
+class TableItem(Item, frozen=True):
     """Some rows of a table, and how many there are."""
 
     nodes: int
@@ -135,6 +134,7 @@ def graph_item(
     listing = document.listing
     identity = listing.identity
     scopes, within = _scopes(document)
+    units = counter(client.encoding, document.lines)
     places, rows_of = _places(client, listing, lines_of)
     return GraphItem(
         uri_of(document.path),
@@ -143,7 +143,7 @@ def graph_item(
         identity.qualname,
         identity.producer,
         [
-            _node(client, document, node, within[node], rows_of)
+            _node(document, node, units, within[node], rows_of)
             for node in range(len(listing.nodes))
         ],
         scopes,
@@ -166,44 +166,46 @@ def table_item(
     last = None if asked.count is None else first + max(asked.count, 0)
     shown = found[first:last]
     cached = cache(lines_of)
+    units = counter(client.encoding, document.lines)
     return TableItem(
         len(document.listing.nodes),
         len(found),
-        [_row(client, document, node, cached) for node in shown],
+        [_row(client, document, node, units, cached) for node in shown],
     )
 
 
 def _node(
-    client: Client,
     document: Document,
     node: int,
+    units: _Units,
     scope: int | None,
     places: dict[int, int],
 ) -> NodeItem:
     facts = document.listing.nodes[node]
     value = facts.value
-    tensor = value if isinstance(value, Tensor) else None
-    line, character = _start(client, document, node)
+    start = document.bound_at(node)
     return NodeItem(
         facts.name,
         facts.opcode,
         facts.target,
-        line,
-        character,
+        start.line,
+        units(start.line, start.column),
         [*document.read_by(node)],
         scope,
         short_form(value) if value is not None else None,
         dtype_of(value) or None,
-        tensor.device if tensor else None,
-        tensor.bytes if tensor else None,
+        device_of(value) or None,
+        bytes_of(value),
         None if facts.origin is None else places[facts.origin],
         facts.passes,
     )
 
 
-def _row(client: Client, document: Document, node: int, lines_of: Lines) -> RowItem:
+def _row(
+    client: Client, document: Document, node: int, units: _Units, lines_of: Lines
+) -> RowItem:
     found = row(document, node)
-    line, character = _start(client, document, node)
+    start = document.bound_at(node)
     origin = document.listing.nodes[node].origin
     return RowItem(
         node,
@@ -213,8 +215,8 @@ def _row(client: Client, document: Document, node: int, lines_of: Lines) -> RowI
         found.args,
         found.kwargs,
         found.users,
-        line,
-        character,
+        start.line,
+        units(start.line, start.column),
         found.shape,
         found.dtype,
         found.device,
@@ -224,17 +226,6 @@ def _row(client: Client, document: Document, node: int, lines_of: Lines) -> RowI
         found.passes,
         None if origin is None else _place(client, document.listing, origin, lines_of),
     )
-
-
-def _start(client: Client, document: Document, node: int) -> tuple[int, int]:
-    """Where the name of a node is bound; for the output, where its statement begins."""
-    mark = document.binding(node)
-    if mark is None:
-        start = document.statement(document.listing.nodes[node].line).start
-        line, column = start.line, start.column
-    else:
-        line, column = mark.line, mark.column
-    return line, client.encoding.units(document.lines.line(line), column)
 
 
 def _places(

@@ -6,9 +6,9 @@ and editors ask for the outline of whatever they open.
 
 from __future__ import annotations
 
-import msgspec
-
 from fxls.ide.symbols import Symbol
+from fxls.lsp.encoding import counter
+from fxls.lsp.items import Item
 from fxls.lsp.structure import KINDS, OTHER
 from fxls.lsp.to_lsp import Client
 from fxls.text import LineTable, Point, Span
@@ -16,21 +16,17 @@ from fxls.text import LineTable, Point, Span
 __all__ = ["SymbolItem", "symbol_item"]
 
 
-class _Item(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", gc=False):
-    pass
-
-
-class _Position(_Item, frozen=True):
+class _Position(Item, frozen=True):
     line: int
     character: int
 
 
-class _Range(_Item, frozen=True):
+class _Range(Item, frozen=True):
     start: _Position
     end: _Position
 
 
-class SymbolItem(_Item, frozen=True):
+class SymbolItem(Item, frozen=True):
     """A symbol with those below it."""
 
     name: str
@@ -43,14 +39,10 @@ class SymbolItem(_Item, frozen=True):
 
 def symbol_item(client: Client, symbol: Symbol, lines: LineTable) -> SymbolItem:
     """A symbol with those below it, in the units of a client."""
-    units = client.encoding.units
-    is_plain = lines.text.isascii()
+    units = counter(client.encoding, lines)
 
     def position(point: Point) -> _Position:
-        column = point.column
-        if not is_plain:
-            column = units(lines.line(point.line), column)
-        return _Position(point.line, column)
+        return _Position(point.line, units(point.line, point.column))
 
     def span(of: Span) -> _Range:
         return _Range(position(of.start), position(of.end))

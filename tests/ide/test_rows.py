@@ -6,9 +6,8 @@ import pytest
 
 from fxls.ide.document import Document
 from fxls.ide.rows import Column, Row, row, rows
-from fxls.listing import Place, Tensor, Value
-from fxls.text import Span
-from tests.ide.nets import BLOCK_PATH, LISTING_PATH, NET
+from fxls.listing import Tensor, Value
+from tests.ide.nets import LISTING_PATH, NET
 from tests.support.listings import listing_of
 
 SIZES: dict[str, Value] = {
@@ -50,7 +49,6 @@ def test_a_row_says_all_that_is_known_of_a_node() -> None:
         bytes=None,
         module="block",
         module_type="block.Block",
-        place=Place(BLOCK_PATH, "double", Span.of(6, 11, 6, 16)),
         passes=(),
     )
     assert row(SIZED, 3).kwargs == "alpha=2"
