@@ -129,7 +129,7 @@ def _leaf(
         return proxy
     text = f"{name} has been specialized to have value {leaf} but got another value"
     if leaf is None:
-        tracer.create_proxy("call_function", _assert_is_none, (proxy, text), {})
+        _assert_is_none(proxy, text)  # which is recorded, as it is wrapped
     elif type(leaf) in _CHECKED:
         cast("Any", torch)._assert(proxy == leaf, text)
     else:
