@@ -18,7 +18,6 @@ from typing import Any, cast
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.engine import GraphModule, symbolic_trace
 from fxls.entry import Entry, Producer
 from fxls.listing import Failure, Reason
 from fxls.pdb import Pdb
@@ -29,6 +28,7 @@ from fxls.store import Store, StoreError, locate
 from fxls.targets import entries_of, target_of
 from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
 from fxls.worker.load import home_of, load
+from fxls.worker.traced import traced
 
 __all__ = ["main"]
 
@@ -111,9 +111,7 @@ def _generated(
     """The file of the generated code, and what runs it when called with the inputs."""
     match entry.producer:
         case Producer.ENGINE:
-            made = model.root
-            if not isinstance(made, GraphModule):
-                made = symbolic_trace(made)
+            made = traced(model)
             code: CodeType = type(made).forward.__code__
             # The lines of a long listing are in functions inside of the forward.
             parts = [one for one in code.co_consts if isinstance(one, CodeType)]

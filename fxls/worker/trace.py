@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 import torch
 
-from fxls.engine import GraphModule, Interpreter, Node, symbolic_trace
+from fxls.engine import GraphModule, Interpreter, Node
 from fxls.engine.node import Argument, Target
 from fxls.entry import Producer
 from fxls.listing import Failure, Listing, Reason
@@ -31,6 +31,7 @@ from fxls.worker.load import home_of, imported_files, load
 from fxls.worker.places import Territory
 from fxls.worker.produce import listings_by, others_advice
 from fxls.worker.timing import least_of, now
+from fxls.worker.traced import traced
 
 __all__ = ["Attempt"]
 
@@ -90,7 +91,7 @@ class Attempt:
             return self._failed(model)
         if self._entry.producer is not Producer.ENGINE:
             return self._produced(model, self._entry.producer)
-        graph_module = self._step(Reason.TRACE, lambda: _traced(model))
+        graph_module = self._step(Reason.TRACE, lambda: traced(model))
         if isinstance(graph_module, Failure):
             return self._failed(self._with_others(graph_module, model))
         if model.inputs is None:
@@ -236,12 +237,6 @@ class _Run(Interpreter):
         if name in self._inputs:
             return self._inputs[name]
         return super().placeholder(target, args, kwargs)
-
-
-def _traced(model: Model) -> GraphModule:
-    if isinstance(model.root, GraphModule):
-        return model.root
-    return symbolic_trace(model.root)
 
 
 def _named(

@@ -1,0 +1,108 @@
+"""An entry's graph is that of the call it makes, with the inputs that it leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from fxls.store import Store
+from fxls.wire import Traced
+from tests.worker.asking import Asking
+
+MODEL = """\
+    import torch
+    from torch import nn
+
+    class Model(nn.Module):
+        def forward(self, x, targets=None, mask=None, *, half=False, by=2.0):
+            if half:
+                x = x / 2
+            if targets is not None:
+                return (x * by - targets).abs()
+            return x * by
+    """
+
+NONE = "{} has been specialized to have value None but got another value"
+
+
+@pytest.mark.parametrize(
+    ("text", "call", "forward"),
+    [
+        pytest.param(
+            MODEL.replace("half:", "False:"),
+            "Model()(torch.ones(3), torch.ones(3))",
+            """\
+            def forward(self, x, targets = None, mask = None, half = False, by = 2.0):
+                mul = x * by;  x = by = None
+                sub = mul - targets;  mul = targets = None
+                abs_1 = sub.abs();  sub = None
+                return abs_1
+            """,
+            id="it has them all",
+        ),
+        pytest.param(
+            MODEL.replace("half:", "False:").replace("(x * by - targets).abs()", "x"),
+            "Model()(torch.ones(3))",
+            """\
+            def forward(self, x, targets = None, mask = None, half = False, by = 2.0):
+                return x
+            """,
+            id="it computes with none of them",
+        ),
+        pytest.param(
+            MODEL.replace("half:", "False:").replace(" mask=None,", ""),
+            "Model()(torch.ones(3))",
+            f"""\
+            def forward(self, x, targets_1 = None, half = False, by = 2.0):
+                _assert_is_none = fxls_engine_concrete_args__assert_is_none(targets_1, \
+'{NONE.format("targets")}');  targets_1 = _assert_is_none = None
+                mul = x * by;  x = by = None
+                return mul
+            """,
+            id="it would compute with one that is None",
+        ),
+    ],
+)
+def test_the_graph_is_that_of_the_call(
+    worker: Asking, text: str, call: str, forward: str
+) -> None:
+    assert forward_of(worker, text, call) == dedent(forward)
+
+
+def test_a_branch_on_a_default_is_taken(worker: Asking) -> None:
+    text = MODEL.replace(" targets=None, mask=None,", "").replace("targets", "x")
+    assert forward_of(worker, text, "Model()(torch.ones(3), by=3.0)") == dedent("""\
+        def forward(self, x, half_1 = False, by = 2.0):
+            eq = half_1 == False;  half_1 = None
+            _assert = torch._assert(eq, 'half has been specialized to have value False \
+but got another value');  eq = _assert = None
+            mul = x * by;  by = None
+            sub = mul - x;  mul = x = None
+            abs_1 = sub.abs();  sub = None
+            return abs_1
+        """)
+
+
+def test_a_branch_on_what_is_given_is_refused(worker: Asking) -> None:
+    assert worker.said(MODEL, "Model()(torch.ones(3), half=True)") == dedent("""\
+        [trace]
+        net.py:6:12: error: symbolically traced variables cannot be used as inputs to \
+control flow
+         6 |         if half:
+           |            ^^^^
+        note: the entry is Model()(torch.ones(3), half=True)
+        help: Use torch.where for a choice between tensors, concrete_args for an \
+argument that never changes, or wrap() to record the function as one call. torch.export \
+captures it: write `# fxls[export]: Model()(torch.ones(3), half=True)`.
+        """)
+
+
+def forward_of(worker: Asking, text: str, call: str) -> str:
+    """The function in the listing of an entry, whose example inputs could be run."""
+    outcome = worker.outcome(text, call)
+    assert isinstance(outcome, Traced), outcome
+    assert outcome.trouble is None
+    found = Store(worker.store).read(Path(outcome.path))
+    return found.text[found.text.index("def forward") :]
