@@ -43,6 +43,13 @@ class NodeSource:
 
     NodeInfo = _Named
 
+    name: str = ""
+    """That of the node; empty when there is none."""
+    target: str = ""
+    """That of the node, as text."""
+    graph_id: int = -1
+    """A number for the graph of the node; -1 when there is none."""
+
     # One is made for each node that a transform makes. Its lists wait until they are
     # asked for: with them the collector took a third more time.
 
@@ -56,10 +63,6 @@ class NodeSource:
         if type(action) is not NodeSourceAction:
             action = _checked(action)
         self._action: list[NodeSourceAction] | NodeSourceAction = action
-        self.name = self.target = ""
-        """Those of the node, as text; empty when there is none."""
-        self.graph_id = -1
-        """A number for the graph of the node; -1 when there is none."""
         self._from_node: list[NodeSource] | None = None
         if node is not None:
             self.name, self.target = node._name, str(node._target)
