@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fxls.runtime.install import install, installed, publish_captured, watches
-from fxls.runtime.node_by_node import running
+from fxls.runtime.node_by_node import WATCHED, running
 
 __all__ = ["backend"]
 
@@ -30,6 +30,5 @@ def backend(
         publish_captured(gm)
     rest = dict(options or {})
     inner: Any = lookup_backend(rest.pop("backend", "eager"))
-    if watches():
-        inner = running(inner)
+    inner = running(inner, WATCHED if watches() else "")
     return inner(gm, example_inputs, **({"options": rest} if rest else {}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bdb
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,11 @@ from fxls.runtime.restored import Restoring
 from fxls.store import Store, StoreError, class_name_of
 
 __all__ = ["Followed", "counterpart"]
+
+_AGAIN = (
+    "{} has compiled the graph, and its nodes do not run; after torch.compiler.reset()"
+    " the next call stops here"
+)
 
 _PREFIX = "node:"
 """What the name of a function breakpoint begins with that means a node."""
@@ -32,6 +38,8 @@ class Followed:
         """What was carried where already; the client may have removed it since."""
         self._refused: set[Breakpoint] = set()
         self._of_names: list[Breakpoint] = []
+        self._compiled_away: dict[str, str] = {}
+        """By the path of a listing, the backend that compiled its graph."""
         self._restoring = Restoring(store, _say)
 
     def attend(self) -> Debugger | None:
@@ -66,6 +74,23 @@ class Followed:
                     self._carry(debugger, received, path, listing)
                     self._put_named(debugger, named, path, listing)
 
+    def is_broken_into(self, path: Path) -> bool:
+        """Whether a breakpoint is in a listing, in debugpy or pdb; those that are on
+        earlier ones are carried over.
+        """
+        self._compiled_away.pop(os.path.realpath(path), None)
+        self.materialized(path)
+        places = [str(where) for where, _ in bdb.Breakpoint.bplist]
+        debugger = pydevd.connected()
+        if debugger is not None:
+            with pydevd.guarded("breakpoints in compiled graphs stop nothing"):
+                places += [one.path for one in debugger.received()]
+        return any(_is_same(Path(place), path) for place in places)
+
+    def compiled_away(self, path: Path, backend: str) -> None:
+        """Take note that the nodes of a listing do not run, and what runs in their place."""
+        self._compiled_away[os.path.realpath(path)] = backend
+
     def changed(self) -> None:
         """Do the same for all listings that run, since the client changed its mind."""
         debugger = pydevd.connected()
@@ -75,6 +100,12 @@ class Followed:
             debugger.settle()
             while self._of_names:
                 debugger.remove(self._of_names.pop())
+        with pydevd.guarded("breakpoints in compiled graphs stop nothing"):
+            for one in debugger.received():
+                backend = self._compiled_away.get(os.path.realpath(one.path))
+                if backend is not None:
+                    self._refused.add(one)
+                    debugger.refuse(one, _AGAIN.format(backend))
         for path in self._running():
             with pydevd.guarded("breakpoints of an edited listing stay as they were"):
                 self._restore(debugger, path)

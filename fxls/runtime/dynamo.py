@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -25,16 +25,28 @@ from fxls.runtime.cached import Cached, made_from
 from fxls.runtime.captures import Capture, capturing, hushed, is_hushed, note_capture
 from fxls.runtime.error_notes import with_note
 from fxls.runtime.guarded import guarded
-from fxls.runtime.node_by_node import node_by_node
+from fxls.runtime.node_by_node import BROKEN_INTO, WATCHED, compiles_away, node_by_node
 from fxls.runtime.patches import Patches
 from fxls.runtime.stack_traces import resumed
 from fxls.runtime.torch_errors import note_error
 from fxls.runtime.untyped import compile_id, fx
 
-__all__ = ["Dynamo"]
+__all__ = ["Breakpoints", "Dynamo"]
 
 _Publish = Callable[[Any], Path | None]
 """Writes the listing of a graph module of torch.fx."""
+
+
+class Breakpoints(Protocol):
+    """Where somebody wants to stop."""
+
+    def is_broken_into(self, path: Path) -> bool:
+        """Whether at a node of this listing."""
+        ...
+
+    def compiled_away(self, path: Path, backend: str) -> None:
+        """Take note that the nodes of a listing do not run."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,7 @@ class Dynamo:
         watches: Callable[[], bool] = lambda: False,
         cached: Cached | None = None,
         root_of: Callable[[Any], tuple[str, str] | None] = lambda _: None,
+        breakpoints: Breakpoints | None = None,
     ) -> None:
         """`watches` tells whether the values of nodes are wanted, so that they are to be
         run one by one; `root_of` what a graph module was made of.
@@ -62,6 +75,7 @@ class Dynamo:
         self._watches = watches
         self._cached = cached
         self._root_of = root_of
+        self._breakpoints = breakpoints
         self._captured: dict[str, _Captured] = {}
         """By torch's name of the compilation, as ``1/0``."""
         self._frames: dict[tuple[str, str], list[str]] = {}
@@ -128,7 +142,7 @@ class Dynamo:
             with (
                 capturing(theirs),
                 hushed(when=hush),
-                node_by_node(output, when=self._watches()),
+                node_by_node(output, self._runs_nodes_because(gm, output)),
                 self._noticing_hits(gm),
             ):
                 compiled = original(output, gm, *args, **kwargs)
@@ -138,6 +152,20 @@ class Dynamo:
             return compiled
 
         return call_user_compiler
+
+    def _runs_nodes_because(self, gm: Any, output: Any) -> str:
+        """Why a graph is to be run node by node; empty when it need not be."""
+        if self._watches():
+            return WATCHED
+        known = self._captured.get(str(gm.meta.get("dynamo_compile_id")))
+        if known is None or known.path is None:
+            return ""
+        if self._breakpoints is not None:
+            if self._breakpoints.is_broken_into(known.path):
+                return BROKEN_INTO
+            if backend := compiles_away(output.compiler_fn):
+                self._breakpoints.compiled_away(known.path, backend)
+        return ""
 
     def _noticing_hits(self, gm: Any) -> contextlib.AbstractContextManager[object]:
         """Compile a graph in the block; torch may have done it before."""

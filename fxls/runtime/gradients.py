@@ -71,7 +71,8 @@ class Gradients:
             run.values[name] = value.detach()
             return
         if run.has(value):
-            return  # another name of the same value, as ``contiguous`` gives it
+            run.aliases.add(name)  # as ``contiguous`` gives one
+            return
         run.add(name, value)
         if value.grad_fn is not None:
             _on_gradient(value, lambda gradient: self._arrived(run, name, gradient))
@@ -154,11 +155,19 @@ class Gradients:
         with guarded("a gradient cannot be judged"):
             said = not_finite(Rule.GRAD_NAN, gradient)
             run.came(name, gradient, is_nan=said is not None)
-            users = self._code.users.get(name, ())
+            users = self._users(run, name)
             if said is not None and not any(self._is_bad(run, u) for u in users):
                 error = self._find(run, name, users, said)
         if error is not None:
             raise error
+
+    def _users(self, run: _Run, name: str) -> tuple[str, ...]:
+        """The nodes that use a value, by any of its names."""
+        found: dict[str, None] = {}
+        for user in self._code.users.get(name, ()):
+            named = self._users(run, user) if user in run.aliases else (user,)
+            found.update(dict.fromkeys(named))
+        return tuple(found)
 
     def _is_bad(self, run: _Run, name: str) -> bool:
         """Whether the gradient of a node, or those that it was made of, are NaN."""
@@ -220,6 +229,8 @@ class _Run:
         """The gradients that have come; None for one that is finite."""
         self.bad: set[str] = set()
         """The names of those that are NaN."""
+        self.aliases: set[str] = set()
+        """The further names of values that have one."""
         self._seen: dict[tuple[int, int], weakref.ref[torch.Tensor]] = {}
 
     def has(self, value: torch.Tensor) -> bool:

@@ -169,7 +169,7 @@ class _Materializer:
         self.watching = Watching(self._instances)
         self.producers = Producers(
             *(store, self._codes, followed.attend, followed.materialized),
-            self.watching,
+            *(self.watching, followed),
         )
         self.producers.torch_fx.look = followed.look
 

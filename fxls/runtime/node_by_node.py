@@ -1,8 +1,8 @@
 """Graphs of torch.compile run node by node, where a backend would compile them away.
 
-What inductor makes of a graph has no values of nodes. While somebody wants these, the
-graph that Dynamo captured is run instead, as ``backend="eager"`` does. Backends that run
-graphs, and those that are not torch's, are left as they are.
+What inductor makes of a graph has no values of nodes. While somebody wants these, or to
+stop at a node, the graph that Dynamo captured is run instead, as ``backend="eager"``
+does. Backends that are not torch's are left as they are.
 """
 
 from __future__ import annotations
@@ -10,40 +10,64 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Generator
+from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["node_by_node", "running"]
+__all__ = ["BROKEN_INTO", "WATCHED", "compiles_away", "node_by_node", "running"]
+
+WATCHED = "because values are watched"
+BROKEN_INTO = "because there is a breakpoint in it"
 
 _log = logging.getLogger("fxls")
 
 
 @contextlib.contextmanager
-def node_by_node(output: Any, *, when: bool) -> Generator[None]:
-    """Let Dynamo's `output` be compiled, in the block, by what runs its nodes."""
+def node_by_node(output: Any, because: str) -> Generator[None]:
+    """Let Dynamo's `output` be compiled, in the block, by what runs its nodes.
+
+    `because` says why; where it is empty the backend is left as it is.
+    """
     own: Any = output.compiler_fn
-    output.compiler_fn = running(own) if when else own
+    output.compiler_fn = running(own, because)
+    token = _because.set(because)
     try:
         yield
     finally:
+        _because.reset(token)
         output.compiler_fn = own
 
 
-def running(compiler: Any) -> Any:
-    """A backend that runs the nodes of its graphs: this one, if it does."""
-    inner = compiler
-    while (wrapped := getattr(inner, "compiler_fn", None)) is not None:
-        inner = wrapped
-    name = str(getattr(inner, "compiler_name", getattr(inner, "__name__", "")))
-    if name not in _COMPILING:
+def running(compiler: Any, because: str = "") -> Any:
+    """A backend that runs the nodes of its graphs: this one, if it does.
+
+    Where nothing is said, for the reason for which the graph at hand is to be run so.
+    """
+    because = because or _because.get()
+    name = _name(compiler)
+    if not because or name not in (
+        _COMPILING if because == WATCHED else {*_COMPILING, *_LOWERING}
+    ):
         return compiler
-    if name not in _said:
-        _said.add(name)
+    if (name, because) not in _said:
+        _said.add((name, because))
         _log.warning(
             "fxls: what %s would compile runs node by node, as torch.compile captured it,"
-            " because values are watched",
-            name,
+            " %s",
+            *(name, because),
         )
     return _run
+
+
+def compiles_away(compiler: Any) -> str:
+    """The name of a backend that runs no graph; empty for one that may."""
+    name = _name(compiler)
+    return name if name in _COMPILING else ""
+
+
+def _name(compiler: Any) -> str:
+    while (wrapped := getattr(compiler, "compiler_fn", None)) is not None:
+        compiler = wrapped
+    return str(getattr(compiler, "compiler_name", getattr(compiler, "__name__", "")))
 
 
 def _run(gm: Any, _inputs: Any, **_options: Any) -> Callable[..., Any]:
@@ -51,4 +75,12 @@ def _run(gm: Any, _inputs: Any, **_options: Any) -> Callable[..., Any]:
 
 
 _COMPILING = {"cudagraphs", "inductor", "torchscript", "tvm"}
-_said: set[str] = set()
+_LOWERING = {
+    *("aot_eager", "aot_eager_decomp_partition", "aot_eager_default_partitioner"),
+}
+"""They run the nodes of the graph that they make of this one."""
+
+_because: ContextVar[str] = ContextVar("fxls_node_by_node", default="")
+"""Why the graph that is being compiled is to be run node by node."""
+
+_said: set[tuple[str, str]] = set()

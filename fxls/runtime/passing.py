@@ -18,14 +18,22 @@ from fxls.runtime.sections import DRIVER
 __all__ = ["has_more_lines", "is_compiled", "leads_on"]
 
 
-def leads_on(frame: FrameType) -> bool:
-    """Whether the line that a frame is on only leads to generated code."""
+def leads_on(frame: FrameType, *, is_back: bool = False) -> bool:
+    """Whether the line that a frame is on only leads to generated code.
+
+    With `is_back` it has done so, and the frame is to go on.
+    """
     code = frame.f_code
     if code.co_filename.startswith(DRIVER):
         return True
     if not code.co_flags & inspect.CO_OPTIMIZED:
         return _is_compiling()  # the body of a module or class: of what inductor wrote
-    return is_compiled(code) and frame.f_lineno in _calling(code)
+    if not is_compiled(code):
+        return False
+    # The rest of a function, behind what no graph can hold, is a function of its own,
+    # called on the line before.
+    calls = ("__compiled_fn", "__resume_at") if is_back else ("__compiled_fn",)
+    return frame.f_lineno in _calling(code, calls)
 
 
 def is_compiled(code: CodeType) -> bool:
@@ -44,13 +52,13 @@ def has_more_lines(frame: FrameType) -> bool:
 
 
 @functools.lru_cache(256)
-def _calling(code: CodeType) -> frozenset[int]:
-    """The lines of torch.compile's code that call a graph."""
+def _calling(code: CodeType, names: tuple[str, ...]) -> frozenset[int]:
+    """The lines of torch.compile's code that name what begins so."""
     found: set[int] = set()
     line = code.co_firstlineno
     for instruction in dis.get_instructions(code):
         line = instruction.positions.lineno if instruction.positions else line
-        if str(instruction.argval).startswith("__compiled_fn") and line is not None:
+        if str(instruction.argval).startswith(names) and line is not None:
             found.add(line)
     return frozenset(found)
 

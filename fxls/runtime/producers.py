@@ -9,7 +9,7 @@ from pathlib import Path
 from types import CodeType
 
 from fxls.runtime.cached import Cached
-from fxls.runtime.dynamo import Dynamo
+from fxls.runtime.dynamo import Breakpoints, Dynamo
 from fxls.runtime.exported import Exported
 from fxls.runtime.patches import Patches
 from fxls.runtime.torch_fx import TorchFx
@@ -30,13 +30,14 @@ class Producers:
         attend: Callable[[], object],
         materialized: Callable[[Path], None],
         watching: Watching,
+        breakpoints: Breakpoints,
     ) -> None:
         self._store = store
         self._patches = Patches()
         self.torch_fx = TorchFx(store, codes, attend, materialized, watching.made)
         self.dynamo = Dynamo(
             *(self.torch_fx.publish, lambda: bool(watching), Cached(store)),
-            self.torch_fx.root,
+            *(self.torch_fx.root, breakpoints),
         )
         self._exported = Exported(self.torch_fx.root)
 

@@ -33,9 +33,9 @@ def step_on(pydb: Any) -> None:
         thread: Any, frame: FrameType, event: str, *more: Any, **named: Any
     ) -> Any:
         reason = thread.stop_reason
-        if reason not in steps or not leads_on(frame):
-            return own(thread, frame, event, *more, **named)
         is_back = event == "return"
+        if reason not in steps or not leads_on(frame, is_back=is_back):
+            return own(thread, frame, event, *more, **named)
         command = reason if reason in into and not is_back else over
         if reason in returning and not has_more_lines(frame):
             command = reason

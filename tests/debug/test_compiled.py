@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fxls.listing import Identity
 from tests.debug.debugged import Debugged
 from tests.debug.project import Project
 
@@ -72,6 +73,55 @@ def test_pdb_steps_from_the_call_into_the_graph(project: Project) -> None:
         "l_x_ = L_x_",
         "relu = torch.relu(l_x_);  l_x_ = None",
     ]
+
+
+def test_a_breakpoint_stops_in_a_graph_that_a_backend_would_compile_away(
+    project: Project,
+) -> None:
+    project.write({"net.py": NET, "run.py": RUN.replace(MORE, "")})
+    project.run("run.py")
+    once = RUN.replace('"eager", "fxls", "aot_eager"', '"inductor", "aot_eager"')
+    project.write({"run.py": once})
+    with Debugged(project) as debugged:
+        debugged.launch(stop_at=["Small:sum_1"])
+        for call in CALLS * 2:
+            assert debugged.stopped() == "Small:sum_1"
+            assert debugged.stack()[-1] == f"<module> @ {call}"
+            debugged.session.resume()
+        assert debugged.session.wait_ended() == 0
+        said = (
+            "fxls: what {} would compile runs node by node, as torch.compile captured"
+        )
+        said += " it, because there is a breakpoint in it\n"
+        assert debugged.session.output("stderr") == (
+            said.format("inductor") + said.format("aot_eager")
+        )
+
+
+def test_a_breakpoint_in_a_graph_that_was_compiled_says_what_to_do(
+    project: Project,
+) -> None:
+    project.write({"net.py": NET.replace("torch.relu(x)", "x @ x.T")})
+    project.write(
+        {"run.py": RUN.replace('"eager", "fxls", "aot_eager"', '"inductor",')}
+    )
+    with Debugged(project) as debugged:
+        debugged.launch(stop_at=CALLS[1:], settings={"subProcess": False})
+        assert debugged.stopped() == CALLS[1]
+        captured = Identity("net", "Small", "torch.compile", "graph 0")
+        newest = project.store.newest(captured)
+        assert newest is not None
+        nodes = project.store.read(newest.path).nodes
+        (line,) = (facts.line for facts in nodes if facts.name == "getattr_1")
+        debugged.session.set_breakpoints(newest.path, [line + 1])
+        debugged.session.wait_event("breakpoint")
+        said = "inductor has compiled the graph, and its nodes do not run; after"
+        said += " torch.compiler.reset() the next call stops here"
+        assert debugged.told() == [("changed", "Small:getattr_1", False, said)]
+        debugged.session.evaluate("torch.compiler.reset()")
+        debugged.session.resume()
+        assert debugged.stopped() == "Small:getattr_1"
+        assert debugged.told()[1:] == [("changed", "Small:getattr_1", True, "")]
 
 
 NET = """\

@@ -82,6 +82,24 @@ def test_a_gradient_in_what_is_compiled(
     assert said == ("" if backend == "aot_eager" else made) + "2 of 2 are NaN"
 
 
+def test_a_gradient_of_a_parameter_names_who_uses_it_and_not_its_other_name(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The graph of torch.compile begins with further names of what it is given."""
+    fxls.break_on("grad-nan")
+    model = nets.Scaled()
+    compiled = compiler(model, backend="eager")
+    model.scale.data.zero_()
+    compiled(torch.zeros(2)).backward()
+    said = "its backward makes a gradient of L_self_parameters_scale_, of which"
+    assert found(capfd) == [
+        (
+            *("grad-nan", "sqrt", f"{said} 2 of 2 are NaN"),
+            "return (torch.sqrt(self.scale) * x).sum()",
+        )
+    ]
+
+
 def test_what_was_compiled_before_is_compiled_again(
     store: Store, capfd: pytest.CaptureFixture[str]
 ) -> None:
