@@ -83,11 +83,12 @@ class Namespace:
     def take(self, names: Iterable[str]) -> None:
         """Hand out names that are unique and legal, in this order."""
         self._used.update(names)
+        last = self._last
         for name in names:
-            if name[-1] in _DIGITS:
-                base, number = _split(name)
-                if number is not None:
-                    self._last[base] = number
+            if name[-1] in _DIGITS:  # what `_split` does, without the call
+                base, _, digits = name.rpartition("_")
+                if base and digits.isdecimal() and digits.isascii():
+                    last[base] = int(digits)
 
     def has_none_of(self, names: Iterable[str]) -> bool:
         """Whether none of these names was handed out."""
