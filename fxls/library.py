@@ -79,6 +79,8 @@ class Library:
         self._kept = Kept()
         self._tokens: dict[Path, Token] = {}
         self._digests = Digests()
+        self._were_files: dict[Path, frozenset[str]] = {}
+        """Of revisions whose sources are gone: those that were files."""
         self._shown_in: dict[Path, Shown] = {}
         self._followers: dict[str, Follower] = {}
         """By URL, what keeps the copies of stores on other machines."""
@@ -214,9 +216,15 @@ class Library:
         return next((s for s in shelves(store) if s.identity == identity), None)
 
     def is_stale(self, revision: Revision) -> bool:
-        """Whether a source of a revision changed since."""
+        """Whether a source of a revision changed since, or is gone."""
+        written = {source: modified(source) for source in revision.sources}
+        gone = {source for source, time in written.items() if time is None}
+        if revision.path.parent in self._copies():
+            gone.clear()
+        if gone and not gone.isdisjoint(self._digested(revision)):
+            return True
         # A listing is opened only where the date of a file says that it may be so.
-        if all(modified(source) <= revision.time for source in revision.sources):
+        if all(time is None or time <= revision.time for time in written.values()):
             return False
         document = self._revision(self.store_at(revision.path.parent), revision)
         return document is not None and bool(self._changed(document))
@@ -320,6 +328,17 @@ class Library:
             return self._kept.keep(str(revision.path), store.read_revision(revision))
         except StoreError:
             return None
+
+    def _digested(self, revision: Revision) -> frozenset[str]:
+        """The sources of a revision that were files; others were never there."""
+        found = self._were_files.get(revision.path)
+        if found is None:
+            store = self.store_at(revision.path.parent)
+            document = self._revision(store, revision)
+            sources = document.listing.sources if document else ()
+            found = frozenset(source.path for source in sources if source.digest)
+            self._were_files[revision.path] = found
+        return found
 
     def _changed(self, document: Document) -> tuple[str, ...]:
         """The sources of a listing that are not as they were."""

@@ -30,9 +30,9 @@ class Digests:
         return known[1]
 
 
-def modified(path: str) -> float:
-    """When a file was written; 0 when nobody knows."""
+def modified(path: str) -> float | None:
+    """When a file was written; None when it is not there."""
     try:
         return os.stat(path).st_mtime  # noqa: PTH116 - a path may be no name of a file
     except (OSError, ValueError):
-        return 0.0
+        return None

@@ -94,7 +94,8 @@ def _has_effect(facts: Facts) -> bool:
     name = facts.target.rpartition(".")[2]
     # An in-place method or function ends in one underscore.
     in_place = name.endswith("_") and not name.endswith("__")
-    return in_place or name in _EFFECTS or any(key == "out" for key, _ in facts.kwargs)
+    acts = name in _EFFECTS or name.startswith("_assert")
+    return in_place or acts or any(key == "out" for key, _ in facts.kwargs)
 
 
-_EFFECTS = {"setitem", "delitem", "setattr", "_assert", "_assert_async", "print"}
+_EFFECTS = {"setitem", "delitem", "setattr", "print"}
