@@ -143,15 +143,26 @@ def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Le
     text = source.lines.text
     shown = {entry.span for entry in entries}
     named = commented(text).union(*(names_of(entry.expression) for entry in entries))
+    inner = _submodules(source)
     for module in modules(text):
         if module.span in shown:
             continue
-        if not module.constructible and module.name not in named:
+        if not (module.constructible or module.name in named | inner):
             offer = "Write an example call to trace"
             yield Lens(module.span, offer, Write(source.path, module.name))
         for document in listings_of(source, module.name):
             shown_as = f"generated code of {title(document)}"
             yield Lens(module.span, shown_as, Open(document.start))
+
+
+def _submodules(source: SourceFile) -> set[str]:
+    """The classes of a file that are seen as parts of what was traced."""
+    return {
+        scope.type.rpartition(".")[2]
+        for document in source.documents
+        for scope in document.listing.scopes
+        if scope.path and scope.file in (source.path, *source.spellings)
+    }
 
 
 def _entry_lenses(

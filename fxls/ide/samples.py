@@ -155,9 +155,10 @@ class Samples:
         syntax = self._classes[module.name]
         layers = FirstLayer(self._classes, Built(syntax, self._known(module, syntax)))
         needed = [one for one in module.inputs if one.default is None]
-        return ", ".join(
-            _input(one, layers, number) for number, one in enumerate(needed)
-        )
+        written: list[str] = []
+        for one in needed:
+            written.append(_input(one, layers, written))
+        return ", ".join(written)
 
     def _known(self, module: ModuleClass, syntax: ClassSyntax) -> Mapping[str, Value]:
         """What the constructor is given, by the parameter."""
@@ -171,7 +172,8 @@ class Samples:
         return {name: value for name, value in known.items() if value is not None}
 
 
-def _input(parameter: Parameter, layers: FirstLayer, number: int) -> str:
+def _input(parameter: Parameter, layers: FirstLayer, before: Sequence[str]) -> str:
+    """The sample of an input, behind those of the inputs before it."""
     name, annotation = parameter.name, parameter.annotation
     if _may_be_none(annotation):
         return "None"
@@ -180,10 +182,12 @@ def _input(parameter: Parameter, layers: FirstLayer, number: int) -> str:
         return "8" if last == "int" else _VALUES.get(last, BLANK)
     usual = _matched(name, _INPUTS)
     taken = layers.of(name)
-    if taken is None and number == 0 and usual is None:
+    if taken is None and not before and usual is None:
         taken = layers.of_any()
     if taken is None or (usual is not None and "32" in usual and len(taken.shape) < 4):
-        return usual or "torch.randn(1, 8)"
+        # Inputs of which nothing is known are often added to each other.
+        alike = (sample for sample in before if sample.startswith("torch.randn"))
+        return usual or next(alike, "torch.randn(1, 8)")
     return _tensor(taken)
 
 

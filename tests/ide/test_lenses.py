@@ -170,6 +170,22 @@ def test_a_class_that_needs_arguments_offers_to_write_an_example() -> None:
     ]
 
 
+def test_a_class_that_is_part_of_what_was_traced_offers_no_example() -> None:
+    def document(*scopes: Scope) -> Document:
+        identity = Identity("net", "Outer", "engine")
+        return Document(
+            LISTING_PATH, replace(NET_LISTING, identity=identity, scopes=scopes)
+        )
+
+    part = Scope("part", "net.Given", None, SOURCE_PATH)
+    other = Scope("part", "other.Given", None, "/work/other.py")
+
+    assert offers(GIVEN, document(part)) == []
+    assert [title for title, _ in offers(GIVEN, document(other))] == [
+        "Write an example call to trace"
+    ]
+
+
 @pytest.mark.parametrize("entry", ["Given(3)(torch.randn(1))", "Given(kind=...)(x)"])
 def test_a_class_that_an_entry_names_offers_no_other(entry: str) -> None:
     found = [title for title, _ in offers(f"{GIVEN}# fxls: {entry}\n")]

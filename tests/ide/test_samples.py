@@ -187,6 +187,7 @@ def test_sizes_are_those_that_the_constructor_is_given(
         ("x: Tensor, t: Tensor", "torch.randn(1, 8), torch.zeros(1, dtype=torch.long)"),
         ("x, flag: bool, start: int", "torch.randn(1, 8), True, 8"),
         ("x, mask: Tensor | None, cache: Tokenizer", "torch.randn(1, 8), None, ..."),
+        ("image, other", "torch.randn(1, 3, 32, 32), torch.randn(1, 3, 32, 32)"),
         ("x, y=None, *more, key, **rest", "torch.randn(1, 8), torch.randn(1, 8)"),
     ],
 )

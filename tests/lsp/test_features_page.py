@@ -31,6 +31,19 @@ PAGE = ROOT / "docs" / "features.md"
 
 PICTURE = re.compile(r"^\*\*(.*?)\*\*(.*?)^```text\n(.*?)^```$", re.M | re.S)
 
+HEAD = """\
+import torch
+
+
+class Head(torch.nn.Module):
+    def __init__(self, width: int, num_classes: int):
+        super().__init__()
+        self.out = torch.nn.Linear(width, num_classes)
+
+    def forward(self, x):
+        return self.out(x)
+"""
+
 GATE = """\
 import torch
 
@@ -296,8 +309,10 @@ class Pictures:
     def code_lenses_in_a_source(self) -> Iterator[str]:
         yield from self.screen.lenses(self.source, "# fxls:")
         yield ""
-        yield from self.screen.lenses(self.source, "class BasicBlock")
-        arguments = [self.source.as_uri(), "BasicBlock"]
+        path = self.root / "head.py"
+        path.write_text(HEAD)
+        yield from self.screen.lenses(path, "class Head")
+        arguments = [path.as_uri(), "Head"]
         asked = {"command": "fxls.writeEntry", "arguments": arguments}
         self.client.send("workspace/executeCommand", asked)
         edit = self.client.reply("workspace/applyEdit", {"applied": False})
