@@ -277,3 +277,37 @@ def signs(editor: Neovim) -> list[list[object]]:
 def say(editor: Neovim, command: str) -> None:
     """Give pdb a command in its terminal, which is the current window."""
     editor.lua("vim.fn.chansend(vim.b.terminal_job_id, ... .. '\\n')", command)
+
+
+NEEDY = """\
+import torch
+
+
+class Needy(torch.nn.Module):
+    def __init__(self, width, mode: str):
+        super().__init__()
+        self.linear = torch.nn.Linear(width, 4)
+
+    def forward(self, x):
+        return self.linear(x)
+"""
+
+
+def test_a_lens_writes_an_example_call_and_goes_there(
+    editor: Neovim, project: Path
+) -> None:
+    (project / "needy.py").write_text(NEEDY)
+    editor.edit(project / "needy.py")
+    editor.until("#vim.lsp.codelens.get(0) == 1")
+    editor.at("class Needy")
+    editor.type("\\l1<CR>")
+    editor.until("vim.fn.getline('.'):match('# fxls') ~= nil")
+    editor.until("#vim.diagnostic.get(0) == 1")
+
+    call = "Needy(width=8, mode=...)(torch.randn(1, 8))"
+    assert editor.lua("return vim.fn.getline(4)") == f"# fxls: {call}"
+    assert editor.place() == ("needy.py", 4, "...)(torch.randn(1, 8))")
+    message = editor.lua("return vim.diagnostic.get(0)[1].message")
+    assert (
+        message.split("\n")[0] == "Needy needs mode (str): write it in place of `...`"
+    )
