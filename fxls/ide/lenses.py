@@ -177,3 +177,7 @@ def _entry_lenses(
     for document in documents[:1]:
         nodes = counted(len(document.listing.nodes), "node")
         yield Lens(span, f"Table ({nodes})", Table(document.path))
+    if entry.kind is Kind.CLASS:
+        # It is traced without inputs.
+        name = entry.expression.removesuffix("()")
+        yield Lens(span, "Write an example call to see shapes", Write(entry.path, name))

@@ -132,6 +132,7 @@ def test_a_class_that_was_not_traced_offers_to_trace_it() -> None:
     assert acts(tuple(found)) == [
         ("Trace Block()", Trace(BLOCK_PATH, "Block()")),
         ("Debug generated code", Debug(BLOCK_PATH, "Block()", None)),
+        ("Write an example call to see shapes", Write(BLOCK_PATH, "Block")),
     ]
 
 
