@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from tests.debug.project import Project
-from tests.support.dap import Frame, Json, Session
+from tests.support.dap import Breakpoint, Frame, Json, Session
 
 __all__ = ["Debugged"]
 
@@ -53,12 +53,7 @@ class Debugged:
         """
         if program.startswith("-m "):
             settings = {**(settings or {}), "module": program.removeprefix("-m ")}
-        wanted: dict[Path, list[Json]] = {}
-        for place in stop_at:
-            where, _, condition = place.partition(" if ")
-            path, line = self.project.line(where)
-            more = {"condition": condition} if condition else {}
-            wanted.setdefault(path, []).append({"line": line, **more})
+        wanted = self._wanted(stop_at)
         answers = self.session.launch(
             self.project.folder / program,
             breakpoints=wanted,
@@ -67,9 +62,12 @@ class Debugged:
             exceptions=exceptions,
         )
         for path, breakpoints in answers.items():
-            assert [(b.line, b.verified) for b in breakpoints] == [
-                (one["line"], True) for one in wanted[path]
-            ], breakpoints
+            _check(breakpoints, wanted[path])
+
+    def stop_at(self, *places: str) -> None:
+        """Have these breakpoints in their files, and no others there."""
+        for path, wanted in self._wanted(places).items():
+            _check(self.session.set_breakpoints(path, wanted), wanted)
 
     def break_on(self, *functions: str) -> None:
         """Ask for breakpoints by the name of a function."""
@@ -124,8 +122,23 @@ class Debugged:
         assert self.session.wait_ended() == 0, self.session.output()
         return self.session.output("stdout")
 
+    def _wanted(self, places: Sequence[str]) -> dict[Path, list[Json]]:
+        wanted: dict[Path, list[Json]] = {}
+        for place in places:
+            where, _, condition = place.partition(" if ")
+            path, line = self.project.line(where)
+            more = {"condition": condition} if condition else {}
+            wanted.setdefault(path, []).append({"line": line, **more})
+        return wanted
+
     def _place(self, frame: Frame) -> str:
         place = self.project.place(Path(frame.source.path), frame.line)
         if frame.source.source_reference:
             place += " (a copy that the debugger made)"
         return place
+
+
+def _check(taken: Sequence[Breakpoint], wanted: Sequence[Json]) -> None:
+    assert [(b.line, b.verified) for b in taken] == [
+        (one["line"], True) for one in wanted
+    ], taken

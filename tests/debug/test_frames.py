@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,51 +27,76 @@ KEPT = """\
     """
 
 
+LOOP = """\
+    import torch
+    import fxls
+    from fxls import engine as fx
+    from net import Net
+
+    fxls.install()
+    gm = fx.symbolic_trace(Net())
+    while True:
+        y = gm(torch.ones(2, 4))
+    """
+
+
+@pytest.fixture(scope="module")
+def looping(traced: Project) -> Iterator[Debugged]:
+    """A program that calls its model for ever."""
+    traced.write({"frames_loop.py": LOOP})
+    with Debugged(traced) as debugged:
+        debugged.launch("frames_loop.py", stop_at=["Net:scaled"])
+        yield debugged
+
+
+@pytest.fixture
+def stopped(looping: Debugged) -> Iterator[Debugged]:
+    """The program in another call, in front of `scaled`."""
+    assert looping.stopped() == "Net:scaled"
+    yield looping
+    looping.session.resume()
+
+
 def about(text: str) -> tuple[str, str]:
     """What a variable shows: its kind, and its node."""
     value, _, node = text.partition("  \N{LEFTWARDS ARROW} ")
     return value if value.startswith("freed") else value.partition(", m")[0], node
 
 
-def test_each_local_says_its_node_and_origin(traced: Project) -> None:
-    with Debugged(traced) as debugged:
-        debugged.launch(stop_at=["Net:scaled"])
-        assert debugged.stopped() == "Net:scaled"
-        shown = debugged.session.locals()
-        assert {
-            name: about(text) for name, text in shown.items() if name != "self"
-        } == {
-            "x": (freed(traced, "linear"), "input, net.py:28 x"),
-            "linear": (freed(traced, "add"), "module linear, net.py:29 self.linear(x)"),
-            "add": (freed(traced, "relu"), "operator.add, net.py:18 x + x"),
-            "relu": (
-                "float32 (2, 4) cpu grad",
-                "torch.relu, net.py:19 torch.relu(doubled)",
-            ),
-        }
-        assert about(debugged.session.hover("relu").value) == about(shown["relu"])
-        assert debugged.session.evaluate("relu").startswith("tensor(")
+def test_each_local_says_its_node_and_origin(stopped: Debugged) -> None:
+    shown = stopped.session.locals()
+    assert {name: about(text) for name, text in shown.items() if name != "self"} == {
+        "x": (freed(stopped.project, "linear"), "input, net.py:28 x"),
+        "linear": (
+            freed(stopped.project, "add"),
+            "module linear, net.py:29 self.linear(x)",
+        ),
+        "add": (freed(stopped.project, "relu"), "operator.add, net.py:18 x + x"),
+        "relu": (
+            "float32 (2, 4) cpu grad",
+            "torch.relu, net.py:19 torch.relu(doubled)",
+        ),
+    }
+    assert about(stopped.session.hover("relu").value) == about(shown["relu"])
+    assert stopped.session.evaluate("relu").startswith("tensor(")
 
 
-def test_a_value_that_was_let_go_says_so(traced: Project) -> None:
-    with Debugged(traced) as debugged:
-        debugged.launch(stop_at=["Net:scaled"])
-        assert debugged.stopped() == "Net:scaled"
-        gone = freed(traced, "relu")
-        assert about(debugged.session.hover("add").value)[0] == gone
-        assert debugged.session.evaluate("add") == gone
-        with pytest.raises(RequestFailed, match="FreedValue: add was freed on line"):
-            debugged.session.hover("add.shape")
-        assert debugged.session.evaluate("relu.shape") == "torch.Size([2, 4])"
-        debugged.session.request(
-            "evaluate",
-            {
-                "expression": "add = relu",
-                "frameId": debugged.session.top().id,
-                "context": "repl",
-            },
-        )
-        assert debugged.session.evaluate("add.shape") == "torch.Size([2, 4])"
+def test_a_value_that_was_let_go_says_so(stopped: Debugged) -> None:
+    gone = freed(stopped.project, "relu")
+    assert about(stopped.session.hover("add").value)[0] == gone
+    assert stopped.session.evaluate("add") == gone
+    with pytest.raises(RequestFailed, match="FreedValue: add was freed on line"):
+        stopped.session.hover("add.shape")
+    assert stopped.session.evaluate("relu.shape") == "torch.Size([2, 4])"
+    stopped.session.request(
+        "evaluate",
+        {
+            "expression": "add = relu",
+            "frameId": stopped.session.top().id,
+            "context": "repl",
+        },
+    )
+    assert stopped.session.evaluate("add.shape") == "torch.Size([2, 4])"
 
 
 def test_values_that_are_kept_are_there(project: Project) -> None:
@@ -122,30 +148,23 @@ def test_the_nodes_of_the_caller_are_seen_from_the_users_code(traced: Project) -
         assert doubled.endswith("...]"), "a name of the user's is no node"
 
 
-def test_a_variable_can_be_set(traced: Project) -> None:
-    with Debugged(traced) as debugged:
-        debugged.launch(stop_at=["Net:scaled"])
-        assert debugged.stopped() == "Net:scaled"
-        session = debugged.session
-        assert about(session.set_variable("relu", "torch.full((2, 4), 7.0)")) == (
-            "float32 (2, 4) cpu",
-            "torch.relu, net.py:19 torch.relu(doubled)",
-        )
-        assert debugged.next() == "Net:sum_1"
-        assert session.evaluate("scaled.tolist()") == str([[21.0] * 4] * 2)
+def test_a_variable_can_be_set(stopped: Debugged) -> None:
+    session = stopped.session
+    assert about(session.set_variable("relu", "torch.full((2, 4), 7.0)")) == (
+        "float32 (2, 4) cpu",
+        "torch.relu, net.py:19 torch.relu(doubled)",
+    )
+    assert stopped.next() == "Net:sum_1"
+    assert session.evaluate("scaled.tolist()") == str([[21.0] * 4] * 2)
 
 
-def test_the_program_goes_on_at_another_line(traced: Project) -> None:
-    with Debugged(traced) as debugged:
-        debugged.launch(stop_at=["Net:scaled"])
-        assert debugged.stopped() == "Net:scaled"
-        session = debugged.session
-        assert session.evaluate("(add := torch.zeros(2, 4)).sum().item()") == "0.0"
-        session.go_to(*traced.line("Net:relu"))
-        assert debugged.stopped() == "Net:relu"
-        assert debugged.next() == "Net:scaled"
-        assert session.evaluate("relu.sum().item()") == "0.0"
-        assert debugged.finish() == "ran ()\n"
+def test_the_program_goes_on_at_another_line(stopped: Debugged) -> None:
+    session = stopped.session
+    assert session.evaluate("(add := torch.zeros(2, 4)).sum().item()") == "0.0"
+    session.go_to(*stopped.project.line("Net:relu"))
+    assert stopped.stopped() == "Net:relu"
+    assert stopped.next() == "Net:scaled"
+    assert session.evaluate("relu.sum().item()") == "0.0"
 
 
 def freed(project: Project, at: str) -> str:

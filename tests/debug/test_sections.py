@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.debug.debugged import Debugged
@@ -53,26 +55,44 @@ RUN = """\
     """
 
 
+CALL = "loop.py: y = gm(x)"
+
+LOOP = RUN.replace("    y = gm(x)", "    while True:\n        y = gm(x)")
+
+
 @pytest.fixture(scope="module")
 def deep(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A model of 1,203 nodes, traced."""
     project = Project(tmp_path_factory.mktemp("deep"))
-    project.write({"deep.py": DEEP, "run.py": RUN})
+    project.write({"deep.py": DEEP, "run.py": RUN, "loop.py": LOOP})
     project.trace("deep.py")
     return project
 
 
-def test_a_step_in_lands_on_the_first_node(deep: Project) -> None:
+@pytest.fixture(scope="module")
+def looping(deep: Project) -> Iterator[Debugged]:
+    """A program that calls its model for ever."""
     with Debugged(deep) as debugged:
-        debugged.launch(stop_at=["run.py: y = gm(x)"])
-        debugged.stopped()
-        assert debugged.step_in() == "Deep:blocks_0_linear"
-        assert debugged.stack() == [
-            "section_0_blocks @ Deep:blocks_0_linear",
-            "<module> @ run.py: y = gm(x)",
-        ]
-        assert debugged.step_out() == "run.py: y = gm(x)"
-        assert debugged.finish() == "ran (2, 4)\n"
+        debugged.launch("loop.py", stop_at=[CALL])
+        yield debugged
+
+
+@pytest.fixture
+def called(looping: Debugged) -> Iterator[Debugged]:
+    """The program in front of another call, with no breakpoint in the listing."""
+    assert looping.stopped() == CALL
+    yield looping
+    looping.session.set_breakpoints(looping.project.listing("Deep"), [])
+    looping.session.resume()
+
+
+def test_a_step_in_lands_on_the_first_node(called: Debugged) -> None:
+    assert called.step_in() == "Deep:blocks_0_linear"
+    assert called.stack() == [
+        "section_0_blocks @ Deep:blocks_0_linear",
+        f"<module> @ {CALL}",
+    ]
+    assert called.step_out() == CALL
 
 
 @pytest.mark.parametrize("just_my_code", [True, False])
@@ -92,27 +112,22 @@ def test_steps_lead_from_one_section_into_the_next(
         assert debugged.finish() == "ran (2, 4)\n"
 
 
-def test_what_is_alive_of_earlier_sections_is_seen(deep: Project) -> None:
-    with Debugged(deep) as debugged:
-        debugged.launch(stop_at=["Deep:mul_150"])
-        debugged.stopped()
-        shown = debugged.session.locals()
-        assert "float32 (2, 4) cpu, min 1 max 1" in shown["x"]
-        assert "float32 (2, 4) cpu grad" in shown["add_150"]
-        assert debugged.session.evaluate("len(self.blocks._modules)") == "300"
-        assert {"mul_63", "blocks_200_linear"}.isdisjoint(shown)
+def test_what_is_alive_of_earlier_sections_is_seen(called: Debugged) -> None:
+    called.stop_at("Deep:mul_150")
+    assert called.resume() == "Deep:mul_150"
+    shown = called.session.locals()
+    assert "float32 (2, 4) cpu, min 1 max 1" in shown["x"]
+    assert "float32 (2, 4) cpu grad" in shown["add_150"]
+    assert called.session.evaluate("len(self.blocks._modules)") == "300"
+    assert {"mul_63", "blocks_200_linear"}.isdisjoint(shown)
 
 
-def test_a_condition_sees_its_section(deep: Project) -> None:
-    with Debugged(deep) as debugged:
-        debugged.launch(
-            stop_at=[
-                "Deep:mul_150 if x.sum() > 100 or add_150.shape[0] > 2",
-                "Deep:mul_151 if x.sum() == 8",
-            ]
-        )
-        assert debugged.stopped() == "Deep:mul_151"
-        assert debugged.finish() == "ran (2, 4)\n"
+def test_a_condition_sees_its_section(called: Debugged) -> None:
+    called.stop_at(
+        "Deep:mul_150 if x.sum() > 100 or add_150.shape[0] > 2",
+        "Deep:mul_151 if x.sum() == 8",
+    )
+    assert called.resume() == "Deep:mul_151"
 
 
 def test_pdb_steps_into_the_next_section(deep: Project) -> None:
