@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.debug.conftest import AGAIN, LISTENING, NET, RUN
+from tests.debug.conftest import LISTENING, NET, RUN
 from tests.debug.debugged import Debugged
 from tests.debug.project import Project
 
@@ -131,28 +131,37 @@ def test_a_node_is_broken_on_by_its_name(traced: Project) -> None:
         assert debugged.finish() == "ran ()\n"
 
 
-@pytest.mark.parametrize("damage", ["edited", "deleted"])
 def test_a_listing_that_is_damaged_during_the_session_comes_back(
-    project: Project, damage: str
+    project: Project,
 ) -> None:
-    project.write({"net.py": NET, "again.py": AGAIN})
+    # The trace inside of the loop is what looks at the file.
+    again = LOOP.replace("y = gm(", "y = fx.symbolic_trace(Net())(")
+    project.write({"net.py": NET, "loop.py": again})
     project.trace("net.py")
     path, line = project.line("Net:relu")
     text = path.read_text("utf-8")
     with Debugged(project) as debugged:
-        debugged.launch("again.py", stop_at=["Net:relu"])
+        debugged.launch("loop.py", stop_at=["Net:relu"])
         assert debugged.stopped() == "Net:relu"
-        if damage == "edited":
-            path.write_text("# edited\n" * 3 + text, "utf-8")
-        else:
-            path.unlink()
-        debugged.session.next()
-        top = debugged.session.top()
-        assert (top.source.path, top.line) == (str(path), line + 1)
+        path.write_text("# edited\n" * 3 + text, "utf-8")
+        stays_on(debugged, path, line)
         assert debugged.resume() == "Net:relu"
         assert path.read_text("utf-8") == text
-        assert debugged.session.output("important") == said_of(path, damage)
+        path.unlink()
+        stays_on(debugged, path, line)
+        assert debugged.resume() == "Net:relu"
+        assert path.read_text("utf-8") == text
+        assert debugged.session.output("important") == (
+            said_of(path, "edited") + said_of(path, "deleted")
+        )
         assert debugged.finish() == "ran ()\n"
+
+
+def stays_on(debugged: Debugged, path: Path, line: int) -> None:
+    """The next line is the next one of the text that runs."""
+    debugged.session.next()
+    top = debugged.session.top()
+    assert (top.source.path, top.line) == (str(path), line + 1)
 
 
 def said_of(path: Path, damage: str) -> str:
