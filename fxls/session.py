@@ -157,7 +157,8 @@ class Session:
     def check_comments(self, path: str) -> tuple[str, ...]:
         """Look at what is written as entries of a source; returns as `check`.
 
-        What is known of traces stays: the file is being edited.
+        What is known of traces stays, because the file is being edited; but what was
+        said of an entry that is not written any more stands on nothing.
         """
         if is_installed(path):
             return ()
@@ -170,7 +171,7 @@ class Session:
         if not self.may_trace(path):
             # A trace says it better.
             said += _doubtful(doubts(text, path))
-        return self._say((path, ""), said)
+        return (*self._say((path, ""), said), *self._unwritten(path))
 
     def may_trace(self, path: str) -> bool:
         """Whether the entries of a source may be run though nobody asked for it.
@@ -227,6 +228,17 @@ class Session:
     def standing(self, document: Document) -> Standing:
         """What became of a listing since it was made."""
         return self.library.standing(document)
+
+    def _unwritten(self, path: str) -> tuple[str, ...]:
+        """Drop what was said about entry comments that are gone; returns as `check`."""
+        written = {entry.name for entry in self.entries(path)}
+        gone = [
+            about
+            for about, (first, *_) in self._said.items()
+            if about[0] == path and about[1] not in written
+            if first.entry is not None and first.entry.kind is Kind.COMMENT and about[1]
+        ]
+        return tuple(changed for about in gone for changed in self._say(about, ()))
 
     def _of_listing(self, path: str) -> tuple[Diagnostic, ...]:
         """What an open listing says of itself."""

@@ -8,7 +8,7 @@ import re
 import sys
 import traceback
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 
 import torch
 
@@ -105,7 +105,7 @@ def _advice(
                 "`Path(__file__).parent` works from everywhere."
             )
         case NameError() if reason is Reason.ENTRY and module is not None:
-            return _advice_on_name(error.name or "", entry, module)
+            return _advice_on_name(error, entry, module)
         case TypeError() if reason is Reason.ENTRY:
             return _advice_on_arguments(str(error), module)
         case ValueError() if "more than 1 value per channel" in str(error):
@@ -114,24 +114,39 @@ def _advice(
                 "`Net().eval()(...)`."
             )
         case _ if reason is Reason.RUN:
-            return "There is a listing, without shapes: check the example inputs."
+            return "There is a listing, with shapes as far as it ran: check the example inputs."
         case _:
             return None
 
 
-def _advice_on_name(name: str, entry: Entry, module: ModuleType) -> str | None:
+def _advice_on_name(error: NameError, entry: Entry, module: ModuleType) -> str | None:
+    name, known = error.name or "", {**vars(module)}
+    innermost = _innermost(error)
+    in_entry = innermost is None or innermost.f_code.co_name == "<module>"
+    if innermost is not None:
+        known |= {**innermost.f_globals, **innermost.f_locals}
+    close = difflib.get_close_matches(name, known, 1)
+    if close:
+        return f"Did you mean `{close[0]}`?"
+    if not in_entry:
+        return None
     classes = [
         name
         for name, value in vars(module).items()
         if isinstance(value, type) and issubclass(value, torch.nn.Module)
     ]
-    close = difflib.get_close_matches(name, vars(module), 1)
-    if close:
-        return f"Did you mean `{close[0]}`?"
     if classes:
         listed = ", ".join(f"`{name}`" for name in classes)
         return f"The modules of {Path(entry.path).name} are {listed}."
     return f"{Path(entry.path).name} has no module class."
+
+
+def _innermost(error: BaseException) -> FrameType | None:
+    """The frame that raised an error."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return None if traceback is None else traceback.tb_frame
 
 
 def _advice_on_arguments(message: str, module: ModuleType | None) -> str | None:

@@ -211,7 +211,7 @@ def test_inputs_that_do_not_fit(fxls: Command) -> None:
          12 |         return torch.relu(self.linear(x)) + 1
             |                           ^^^^^^^^^^^^^^
         note: the entry is Net(3)(torch.randn(2, 5))
-        help: There is a listing, without shapes: check the example inputs.
+        help: There is a listing, with shapes as far as it ran: check the example inputs.
         """),
     )
 

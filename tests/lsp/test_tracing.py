@@ -333,6 +333,7 @@ def test_a_submodule_in_another_file_is_marked_as_a_leaf_where_the_entry_is(
         client.open(net)
         client.command("fxls.trace", net.as_uri())
         (said,) = client.diagnostics(block)
+        assert client.diagnostics(net) != []
         actions = client.request(
             "textDocument/codeAction",
             {
@@ -348,6 +349,8 @@ def test_a_submodule_in_another_file_is_marked_as_a_leaf_where_the_entry_is(
         whole = [{"text": net.read_text()}]
         client.notify("textDocument/didChange", {**change, "contentChanges": whole})
         (traced,) = client.command("fxls.trace", net.as_uri())
+        # The entry that failed is not written any more.
+        assert [client.diagnostics(path) for path in (block, net)] == [[], []]
         client.unread()
         client.end()
 

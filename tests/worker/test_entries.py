@@ -175,7 +175,7 @@ def test_inputs_that_do_not_fit_leave_a_listing(worker: Asking) -> None:
          18 |         return z @ y
             |                ^^^^^
         note: the entry is Two()(torch.ones(2, 3), torch.ones(4, 2))
-        help: There is a listing, without shapes: check the example inputs.
+        help: There is a listing, with shapes as far as it ran: check the example inputs.
         """)
     assert len(Store(worker.store).identities()) == 1
     assert worker.printed == []
@@ -186,7 +186,7 @@ def test_too_few_inputs(worker: Asking) -> None:
         [run]
         net.py: error: TypeError: missing a required argument: 'y'
         note: the entry is Two()(torch.ones(2, 3))
-        help: There is a listing, without shapes: check the example inputs.
+        help: There is a listing, with shapes as far as it ran: check the example inputs.
         """)
 
 

@@ -300,6 +300,25 @@ def test_a_name_that_is_not_there(worker: Asking) -> None:
         """)
 
 
+@pytest.mark.parametrize(
+    ("name", "help_"),
+    [("hiden", "help: Did you mean `hidden`?\n"), ("quux", "")],
+)
+def test_a_name_that_a_constructor_does_not_have(
+    worker: Asking, name: str, help_: str
+) -> None:
+    text = NET.replace("nn.Linear(hidden, 4)", f"nn.Linear({name}, 4)")
+    code = f"self.linear = nn.Linear({name}, 4)"
+
+    assert worker.said(text, "Net(3)") == (
+        "[entry]\n"
+        f"net.py:7:33: error: NameError: name '{name}' is not defined\n"
+        f" 7 |         {code}\n"
+        f"   |                                 {'^' * len(name)}\n"
+        f"note: the entry is Net(3)\n{help_}"
+    )
+
+
 def test_a_model_that_needs_arguments(worker: Asking) -> None:
     text = NET.replace("hidden=3", "hidden").replace("depth=1", "depth")
     assert worker.said(text, "Net(depth=1)") == dedent("""\
