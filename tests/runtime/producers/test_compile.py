@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bdb
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -44,6 +45,19 @@ def compiles_anew() -> Iterator[None]:
     with fresh_cache():
         yield
     dynamo.reset()
+
+
+def test_a_graph_with_a_breakpoint_of_pdb_is_not_compiled_away(store: Store) -> None:
+    torch_compile(Net(), backend="eager")(torch.ones(2, 4))
+    ((identity, listing),) = listings_in(store).items()
+    path = store.path_of("Net", listing.text)
+    dynamo.reset()
+    there = bdb.Breakpoint(str(path), listing.nodes[-1].line + 1)
+    try:
+        torch_compile(Net(), backend="inductor")(torch.ones(2, 4))
+    finally:
+        there.deleteMe()
+    assert list(listings_in(store)) == [identity], "what inductor makes is not made"
 
 
 def test_graphs_breaks_and_recompilations_are_told_apart(store: Store) -> None:
