@@ -337,8 +337,9 @@ class Node(Reference):
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
         """Use `new_input` wherever this node uses `old_input`."""
-        for hook in _replace_hooks(self.graph):
-            hook(old=old_input, new=new_input.name, user=self)
+        if self.graph._owning_module is not None:
+            for hook in _replace_hooks(self.graph):
+                hook(old=old_input, new=new_input.name, user=self)
         _replace_input(self, old_input, new_input)
 
     def is_impure(self, impure_random: bool = True) -> bool:  # noqa: FBT001, FBT002 - FX's signature
