@@ -10,6 +10,7 @@ from fxls.ide.classes import SourceText, class_of_graph
 from fxls.ide.document import Destination, Document
 from fxls.ide.entries import commented, names_of
 from fxls.ide.modules import modules
+from fxls.ide.parts import parts
 from fxls.ide.source import SourceFile, listings_from, listings_of, title
 from fxls.ide.standing import Standing
 from fxls.ide.wording import counted, place_link
@@ -32,6 +33,9 @@ __all__ += ["node_lenses", "source_lenses"]
 
 MOST = 5000
 """A listing with more nodes has no lenses on them."""
+
+_PARTS = 3
+"""A class leads to so many graphs that it is a part of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,26 +147,20 @@ def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Le
     text = source.lines.text
     shown = {entry.span for entry in entries}
     named = commented(text).union(*(names_of(entry.expression) for entry in entries))
-    inner = _submodules(source)
+    inner = parts(source.documents, source.paths)
     for module in modules(text):
         if module.span in shown:
             continue
-        if not (module.constructible or module.name in named | inner):
+        for part in inner.get(module.name, ())[:_PARTS]:
+            calls = counted(len(part.calls), "call")
+            first = part.calls[0][1]
+            yield Lens(module.span, f"{calls} in {title(part.document)}", Open(first))
+        if not (module.constructible or module.name in named or module.name in inner):
             offer = "Write an example call to trace"
             yield Lens(module.span, offer, Write(source.path, module.name))
         for document in listings_of(source, module.name):
             shown_as = f"generated code of {title(document)}"
             yield Lens(module.span, shown_as, Open(document.start))
-
-
-def _submodules(source: SourceFile) -> set[str]:
-    """The classes of a file that are seen as parts of what was traced."""
-    return {
-        scope.type.rpartition(".")[2]
-        for document in source.documents
-        for scope in document.listing.scopes
-        if scope.path and scope.file in (source.path, *source.spellings)
-    }
 
 
 def _entry_lenses(

@@ -12,6 +12,7 @@ from fxls.ide.document import Document, Jump
 from fxls.ide.entries import comment_at
 from fxls.ide.modules import class_at
 from fxls.ide.moves import Moves
+from fxls.ide.parts import Part, parts
 from fxls.ide.wording import counted, node_line, node_link
 from fxls.text import LineTable, Point, Span
 
@@ -44,6 +45,11 @@ class SourceFile:
     """Other paths by which the listings call it, through links for example."""
     moves: Mapping[str, Moves] = field(default_factory=dict[str, Moves])
     """By the path of a listing: the edits of the file since that was made, if any."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path by which it is called, the own one first."""
+        return (self.path, *self.spellings - {self.path})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +90,15 @@ def hover(source: SourceFile, point: Point) -> Hover | None:
     """What the code under a cursor became, with links and shapes.
 
     On an expression its nodes; on an entry comment and on the name of a class the
-    listings that were made of it.
+    listings that were made of it, else its calls in those of other classes.
     """
     named = _named(source, point)
     if named is not None:
         span, documents = named
         return Hover(span, tuple(Line(_listing_line(d)) for d in documents))
+    span, called = _called(source, point)
+    if called:
+        return Hover(span, tuple(block for part in called for block in _calls(part)))
     found = made_at(source, point)
     if not found:
         return None
@@ -102,12 +111,17 @@ def hover(source: SourceFile, point: Point) -> Hover | None:
 def implementation(source: SourceFile, point: Point) -> Jump | None:
     """Where the nodes that the expression under a cursor made are bound.
 
-    From an entry comment and the name of a class: the ``def`` of their listings.
+    From an entry comment and the name of a class: the ``def`` of their listings, else
+    the first node of each call of the class.
     """
     named = _named(source, point)
     if named is not None:
         span, documents = named
         return Jump(span, tuple(document.start for document in documents))
+    span, called = _called(source, point)
+    if called:
+        places = (there for part in called for _, there in part.calls)
+        return Jump(span, tuple(islice(places, _PLACES)))
     found = made_at(source, point)
     if not found:
         return None
@@ -174,7 +188,7 @@ def _touched(
     before = moves.before(point) if moves else point
     if before is None:
         return
-    for path in (source.path, *source.spellings - {source.path}):
+    for path in source.paths:
         for frame in document.frames_on(path, before.line):
             span = document.listing.frames[frame].span
             if span.touches(before):
@@ -198,6 +212,23 @@ def _named(
         name, span = named
         found = listings_of(source, name)
     return (span, tuple(found)) if found else None
+
+
+def _called(source: SourceFile, point: Point) -> tuple[Span, list[Part]]:
+    """The calls of the class whose name is under a cursor."""
+    named = class_at(source.lines, point)
+    if named is None:
+        return Span(point, point), []
+    name, span = named
+    return span, parts(source.documents, source.paths).get(name, [])
+
+
+def _calls(part: Part) -> Iterator[Block]:
+    yield Line((f"{counted(len(part.calls), 'call')} in {title(part.document)}",))
+    for path, there in part.calls[:_NODES]:
+        yield Field("", (Link(path, there.path, there.focus.start),))
+    if len(part.calls) > _NODES:
+        yield Line((f"… and {len(part.calls) - _NODES:,} more",))
 
 
 def _listing_line(document: Document) -> tuple[Inline, ...]:

@@ -171,19 +171,25 @@ def test_a_class_that_needs_arguments_offers_to_write_an_example() -> None:
     ]
 
 
-def test_a_class_that_is_part_of_what_was_traced_offers_no_example() -> None:
-    def document(*scopes: Scope) -> Document:
+def test_a_class_leads_to_its_calls_in_what_was_traced() -> None:
+    text = "def forward(self, x):\n    a = f(x)\n    b = f(a)\n    c = f(b)\n    return c\n"
+
+    def document(path: str) -> Document:
+        scopes = {
+            name: [(f"parts.{number}", "net.Given")]
+            for number, name in enumerate(("a", "c"))
+        }
+        listing = listing_of(text, scopes=scopes)
+        found = [replace(scope, file=path) for scope in listing.scopes]
         identity = Identity("net", "Outer", "engine")
-        return Document(
-            LISTING_PATH, replace(NET_LISTING, identity=identity, scopes=scopes)
-        )
+        listing = replace(listing, identity=identity, scopes=tuple(found))
+        return Document(LISTING_PATH, listing)
 
-    part = Scope("part", "net.Given", None, SOURCE_PATH)
-    other = Scope("part", "other.Given", None, "/work/other.py")
+    inner = document(SOURCE_PATH)
 
-    assert offers(GIVEN, document(part)) == []
-    assert [title for title, _ in offers(GIVEN, document(other))] == [
-        "Write an example call to trace"
+    assert offers(GIVEN, inner) == [("2 calls in Outer", Open(inner.destination(1)))]
+    assert offers(GIVEN, document("/work/other.py")) == [
+        ("Write an example call to trace", Write(SOURCE_PATH, "Given"))
     ]
 
 

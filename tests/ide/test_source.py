@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+from msgspec.structs import replace
 
 from fxls.ide.document import Document
 from fxls.ide.source import SourceFile, definition, hover, implementation
@@ -237,3 +238,26 @@ def test_an_expression_of_a_loop_leads_to_as_many_places_as_can_be_shown() -> No
 
     assert jump is not None
     assert [there.focus.start.line for there in jump.destinations] == [*range(1, 1001)]
+
+
+def test_a_class_shows_its_calls_in_what_was_traced() -> None:
+    scopes = tuple(
+        replace(scope, file=BLOCK_PATH) if scope.type == "block.Block" else scope
+        for scope in NET.listing.scopes
+    )
+    document = Document(NET.path, replace(NET.listing, scopes=scopes))
+
+    check(
+        SourceFile(
+            "/link/block.py", LineTable(BLOCK), (document,), frozenset({BLOCK_PATH})
+        ),
+        "class Bl$0ock(torch.nn.Module):",
+        """
+class Block(torch.nn.Module):
+      ^^^^^
+1 call in Net
+- : [block Net_0123456789ab.py:5:4]
+Net_0123456789ab.py:5:4-5:12
+""",
+    )
+    assert hover(BLOCK_FILE, at(BLOCK_FILE, "class Bl$0ock(torch.nn.Module):")) is None

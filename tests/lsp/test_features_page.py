@@ -309,6 +309,8 @@ class Pictures:
     def code_lenses_in_a_source(self) -> Iterator[str]:
         yield from self.screen.lenses(self.source, "# fxls:")
         yield ""
+        yield from self.screen.lenses(self.source, "class BasicBlock")
+        yield ""
         path = self.root / "head.py"
         path.write_text(HEAD)
         yield from self.screen.lenses(path, "class Head")
