@@ -107,7 +107,7 @@ class Samples:
                 return number or "8"
         if not annotation:
             return self._by_name(name, owner, around)
-        chosen = re.match(r"(?:typing\.)?Literal\[([^,\]]+)", annotation)
+        chosen = re.match(r"(?:typing\.)?Literal\[('[^']*'|[\w.]+)", annotation)
         if chosen is not None:
             return chosen[1]
         last = annotation.removeprefix("typing.")

@@ -47,6 +47,7 @@ def entry_of(code: str) -> str:
         ("eps: float, scale: float", "eps=1e-5, scale=0.1"),
         ("sizes: list[int], kind: Kind", "sizes=[2, 2], kind=Kind.FIRST"),
         ("mode: Literal['sum', 'mean'], size: int = 3", "mode='sum'"),
+        ("mode: Literal['a, b', 'c'], other: Literal[1]", "mode='a, b', other=1"),
         ("past: Optional[int], other: Tensor | None", "past=None, other=None"),
         (
             "part: nn.Module, scale: Tensor",
