@@ -1,7 +1,7 @@
 // The pages that show a graph: its picture and its table, as a person sees them.
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { PROJECT } from './browser.mts';
@@ -169,6 +169,79 @@ await story('large', 'deep.py', async (page, done) => {
   await table.locator('.row', { hasText: 'placeholder' }).waitFor();
   await shot(page, 'table-large');
 });
+
+await theme('Default High Contrast');
+await story('contrast', 'resnet.py', async (page, done) => {
+  await row(page, 'class BasicBlock').waitFor();
+  await lens(page, 'generated code of ResNet18').waitFor();
+
+  done('a listing and its picture are opened by keys');
+  await command(page, 'fxls: Show Generated Code');
+  const listing = page.locator('.editor-group-container').nth(1);
+  await row(listing, 'stem_0: f32').waitFor();
+  await command(page, 'fxls: Show Graph Picture');
+  const picture = pageOf(page, 0);
+  const chosen = picture.locator('#chosen');
+  await picture.locator('#legend', { hasText: 'call_module' }).waitFor();
+  await picture.locator('#work').waitFor({ state: 'hidden' });
+
+  done('keys choose, open and close, search and go to a node');
+  await page.keyboard.press('ArrowDown');
+  await chosen.filter({ hasText: /^images · placeholder/ }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await chosen.filter({ hasText: /^stem · .* · closed/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await chosen.filter({ hasText: /^stem · .* · open/ }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('stage2 relu');
+  await page.keyboard.press('Enter');
+  await chosen.filter({ hasText: 'relu_4' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await row(listing, 'stage2_0_conv2: f32').waitFor();
+  await page.keyboard.press('0');
+  await shot(page, 'contrast-picture');
+
+  done('so they do in the table');
+  await page.keyboard.press('Control+2');
+  await listing.locator('.monaco-editor.focused').waitFor();
+  await command(page, 'fxls: Show Graph Table');
+  const table = pageOf(page, 1);
+  await table.locator('.row').first().waitFor();
+  await page.keyboard.press('ArrowDown');
+  await table.locator('.row.chosen', { hasText: 'images' }).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('stage3 relu');
+  await table.locator('#found', { hasText: '4 of 71 nodes' }).waitFor();
+  // Over the rows and the first head.
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await table.locator('[aria-sort="ascending"]', { hasText: 'Name' }).waitFor();
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('ArrowDown');
+  await table.locator('.row.chosen', { hasText: 'relu_8' }).waitFor();
+  await row(listing, 'relu_8: f32').waitFor();
+  await shot(page, 'contrast-table');
+
+  done('a light theme of high contrast colours both');
+  await theme('Default High Contrast Light');
+  await table.locator('body.vscode-high-contrast-light').waitFor();
+  await shot(page, 'contrast-light-table');
+  await page.locator('.tab', { hasText: 'Graph: ResNet18' }).click();
+  await picture.locator('body.vscode-high-contrast-light').waitFor();
+  await shot(page, 'contrast-light-picture');
+});
+
+/** Chooses the colours of VS Code, as the settings of the folder have them. */
+async function theme(name: string): Promise<void> {
+  await mkdir(join(PROJECT, '.vscode'), { recursive: true });
+  const settings = JSON.stringify({ 'workbench.colorTheme': name });
+  await writeFile(join(PROJECT, '.vscode/settings.json'), settings);
+}
 
 /** Puts the cursor at the start of a line, which may be wider than the editor. */
 async function start(line: Locator): Promise<void> {

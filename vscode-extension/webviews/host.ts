@@ -30,3 +30,13 @@ export function element<T extends Element>(id: string, type: new () => T): T {
   if (!(found instanceof type)) throw new Error(`the page has no ${id}`);
   return found;
 }
+
+/** Lets keys go to an element from the start, and again when the page is come back to. */
+export function takeKeys(main: HTMLElement): void {
+  const take = () => {
+    // Of a page that has no keys, an element that is given them takes them from VS Code.
+    if (document.hasFocus() && document.activeElement === document.body) main.focus();
+  };
+  window.addEventListener('focus', take);
+  take();
+}

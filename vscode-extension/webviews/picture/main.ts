@@ -1,7 +1,7 @@
 // The page of the graph picture.
 
 import ELK from 'elkjs/lib/elk-api.js';
-import { listen, tell } from '../host.ts';
+import { listen, takeKeys, tell } from '../host.ts';
 import type { ToPage } from '../messages.ts';
 import type { Way } from './colouring.ts';
 import { choose, listenToHands } from './hands.ts';
@@ -35,6 +35,7 @@ const watcher = {
 };
 
 listenToHands(() => shown);
+takeKeys(page.canvas);
 onThemeChange(() => {
   shown?.restyle();
   if (shown !== undefined) showLegend(shown.colouring);

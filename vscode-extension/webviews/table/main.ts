@@ -1,6 +1,6 @@
 // The page of the table: it holds the rows in view, the server has all of them.
 
-import { element, listen, tell } from '../host.ts';
+import { element, listen, takeKeys, tell } from '../host.ts';
 import type { ToPage } from '../messages.ts';
 import type { RowsAnswer, RowsAsked } from '../../src/protocol.ts';
 import { COLUMNS } from './columns.ts';
@@ -47,6 +47,7 @@ shown.addEventListener('click', ({ target }) => {
 scroll.addEventListener('keydown', (event) => {
   if (event.target === scroll && press(event.key)) event.preventDefault();
 });
+takeKeys(scroll);
 listen(hear);
 
 function hear(message: ToPage): void {
