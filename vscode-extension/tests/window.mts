@@ -40,9 +40,9 @@ export function row(within: Page | Locator, text: string): Locator {
   return within.locator('.view-line', { hasText: text }).first();
 }
 
-/** The first word of a line that is this one. */
+/** The first word of a line that is this one, once the server has told it from others. */
 export function word(line: Locator, text: string): Locator {
-  return line.locator('span > span', { hasText: text }).first();
+  return line.locator('span > span', { hasText: new RegExp(`^${text}$`) }).first();
 }
 
 /** The item of the status bar. */
