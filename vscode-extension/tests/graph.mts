@@ -1,7 +1,7 @@
 // The pages that show a graph: its picture and its table, as a person sees them.
 
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { PROJECT } from './browser.mts';
@@ -235,6 +235,8 @@ await story('contrast', 'resnet.py', async (page, done) => {
   await picture.locator('body.vscode-high-contrast-light').waitFor();
   await shot(page, 'contrast-light-picture');
 });
+// The windows that come after this are as they would be without it.
+await rm(join(PROJECT, '.vscode/settings.json'), { force: true });
 
 /** Chooses the colours of VS Code, as the settings of the folder have them. */
 async function theme(name: string): Promise<void> {
