@@ -66,6 +66,8 @@ class FirstLayer:
         self._classes = classes
         self._model = model
         self._left = _DEEPEST
+        self._asked: set[tuple[str, str]] = set()
+        """The fields that are being looked up: one may be said in terms of itself."""
         self._side = self._image_size()
 
     def of(self, parameter: str) -> Taken | None:
@@ -183,11 +185,15 @@ class FirstLayer:
         for keyword in made.keywords:
             if keyword.arg == name:
                 return self.value(keyword.value, None)
-        syntax = self._classes[last_name(made.func)]
-        default = next((f.default for f in syntax.fields() if f.name == name), None)
-        if default is None:
+        owner = last_name(made.func)
+        fields = self._classes[owner].fields()
+        default = next((f.default for f in fields if f.name == name), None)
+        if default is None or (owner, name) in self._asked:
             return None
-        return self.value(ast.parse(default, mode="eval").body, None)
+        self._asked.add((owner, name))
+        found = self.value(ast.parse(default, mode="eval").body, None)
+        self._asked.discard((owner, name))
+        return found
 
     def _image_size(self) -> int | None:
         for name, value in self._model.given.items():

@@ -213,3 +213,23 @@ def test_classes_that_build_each_other_end() -> None:
     """
 
     assert entry_of(code) == "Right(left=Left(right=...))(torch.randn(1, 8))"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    ["width: int = Config().width", "width = Config().depth; depth = Config().width"],
+)
+def test_a_configuration_that_is_said_in_terms_of_itself_tells_nothing(
+    fields: str,
+) -> None:
+    code = f"""
+    class Config:
+        {fields}
+    class Net(nn.Module):
+        def __init__(self, config: Config):
+            self.linear = nn.Linear(config.width, 4)
+        def forward(self, x):
+            return self.linear(x)
+    """
+
+    assert entry_of(code) == "Net(config=Config())(torch.randn(1, 8))"
