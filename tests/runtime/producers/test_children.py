@@ -14,6 +14,7 @@ from fxls.store import Store
 
 PROGRAM = """\
     import sys
+    import threading
 
     import torch
     from torch.utils.data import DataLoader, Dataset
@@ -48,6 +49,11 @@ PROGRAM = """\
             Samples(), batch_size=2, num_workers=2, multiprocessing_context=sys.argv[1]
         )
         assert torch.cat(list(loader)).shape == (4, 1)
+        # A daemon thread that feeds a queue may hold the last reference to a
+        # semaphore; an exit amid its cleanup makes CPython warn of a leak.
+        for thread in threading.enumerate():
+            if thread is not threading.main_thread():
+                thread.join()
     """
 
 
