@@ -10,6 +10,7 @@ A graph module inside the module, as the branches of ``torch.cond`` are, crosses
 from __future__ import annotations
 
 import importlib
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -103,9 +104,8 @@ class _Crossing:
         self._modules[id(old)] = new
         self._fill(new, old)
         graph = self._graph(cast("Any", old).graph)
-        graph._tracer_cls = self._side.tracers.get(cast("Any", old)._tracer_cls)
         new.graph = graph
-        new.__dict__["_tracer_cls"] = graph._tracer_cls
+        new.__dict__["_tracer_cls"] = _as_module_keeps(graph._tracer_cls)
         return new
 
     def _fill(self, new: torch.nn.Module, old: torch.nn.Module) -> None:
@@ -155,7 +155,19 @@ class _Crossing:
             self._side.take_notes(made, node)
             nodes[id(node)] = made
         self._side.take_names(new._graph_namespace, old._graph_namespace)
+        self._take_tracer(new, old)
         return new
+
+    def _take_tracer(self, new: Any, old: Any) -> None:
+        """Note who traced a graph, and what, for the side that has a word for it."""
+        tracer, traced = old._tracer_cls, getattr(old, "traced", None)
+        own_tracer, own_traced = _before_crossing.get(old, (None, None))
+        _before_crossing[new] = (tracer, traced or own_traced)
+        new._tracer_cls = self._side.tracers.get(tracer)
+        if tracer is None:
+            new._tracer_cls = own_tracer
+        if isinstance(new, Graph):
+            new.traced = own_traced
 
     def _argument(self, a: Any, nodes: Mapping[int, Any]) -> Any:
         made = nodes.get(id(a))
@@ -182,6 +194,11 @@ class _Crossing:
 
 def _holds(module: torch.nn.Module, kind: type[torch.nn.Module]) -> bool:
     return any(isinstance(child, kind) for child in module.modules())
+
+
+def _as_module_keeps(tracer: Any) -> Any:
+    """The class of a tracer, unless it cannot be found again when it is unpickled."""
+    return None if tracer is None or "<locals>" in tracer.__qualname__ else tracer
 
 
 def _notes_of_torch(new: Node, old: Any) -> None:
@@ -213,6 +230,12 @@ def _names_for_torch(new: Any, old: Namespace) -> None:
     new._used_names |= old._used
     new._base_count.update(old._last)
 
+
+_before_crossing: weakref.WeakKeyDictionary[Any, tuple[Any, Any]] = (
+    weakref.WeakKeyDictionary()
+)
+"""The class of the tracer that a graph had on the other side, and what was traced there:
+a tracer of somebody's own has no counterpart, and gets its graph back on its return."""
 
 _ORIGIN = "_fxls_origin"
 """The attribute of a node of torch's in which our origin waits for its return."""

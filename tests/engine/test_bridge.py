@@ -139,6 +139,38 @@ def relu_and_neg(x: torch.Tensor) -> torch.Tensor:
     return torch.relu(x).neg()
 
 
+class Keeping(fx.Tracer):
+    """Calls every submodule."""
+
+    def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
+        return True
+
+
+class KeepingOfTorch(_fx.Tracer):
+    """The same on the other side."""
+
+    def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
+        return True
+
+
+def test_on_its_return_a_graph_has_the_tracer_that_made_it() -> None:
+    class Local(Keeping):
+        """One that cannot be found by its name."""
+
+    net = Layers()
+    for tracer in (fx.Tracer, Keeping, Local):
+        ours = fx.GraphModule(net, tracer().trace(net))
+        back = from_torch_fx(to_torch_fx(ours))
+        assert back.graph._tracer_cls is tracer
+        assert back._tracer_cls is ours._tracer_cls
+        assert back.graph.traced == (__name__, "Layers")
+
+    theirs = _fx.GraphModule(net, KeepingOfTorch().trace(net))
+    crossed = from_torch_fx(theirs)
+    assert (crossed.graph._tracer_cls, crossed.graph.traced) == (None, None)
+    assert to_torch_fx(crossed)._tracer_cls is KeepingOfTorch
+
+
 def test_names_of_erased_nodes_stay_taken() -> None:
     theirs = _fx.symbolic_trace(relu_and_neg)
     relu = theirs.graph.find_nodes(op="call_function", target=torch.relu)[0]
