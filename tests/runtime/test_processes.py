@@ -89,7 +89,7 @@ def said(*programs: subprocess.Popen[str]) -> list[str]:
     """What programs print that run at the same time, line by line."""
     lines: list[str] = []
     for program in programs:
-        out, _ = program.communicate(timeout=60)
+        out, _ = program.communicate(timeout=600)
         assert program.returncode == 0
         lines += out.splitlines()
     return lines

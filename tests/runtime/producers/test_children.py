@@ -15,6 +15,7 @@ from fxls.store import Store
 PROGRAM = """\
     import sys
     import threading
+    import warnings
 
     import torch
     from torch.utils.data import DataLoader, Dataset
@@ -45,6 +46,11 @@ PROGRAM = """\
 
 
     if __name__ == "__main__":
+        # torch kills a worker that takes longer than this to end, which also loses
+        # what it has not written yet.
+        torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = 300.0
+        # On a machine with one core torch advises against two workers.
+        warnings.filterwarnings("ignore", "This DataLoader will create")
         loader = DataLoader(
             Samples(), batch_size=2, num_workers=2, multiprocessing_context=sys.argv[1]
         )
@@ -67,7 +73,7 @@ def test_workers_of_a_data_loader(tmp_path: Path, start: str) -> None:
         [*command, str(tmp_path / "store"), str(program), start],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -49,7 +49,7 @@ def test_a_job_of_four_ranks_writes_one_store(tmp_path: Path) -> None:
         str(program),
     ]
     ended = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False
+        command, capture_output=True, text=True, timeout=600, check=False
     )
     assert ended.returncode == 0, ended.stderr
     store = Store(tmp_path / "store")
