@@ -56,7 +56,7 @@ class Project:
             input=given,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 

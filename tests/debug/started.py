@@ -41,7 +41,7 @@ class Started:
 
     def ended(self) -> tuple[int, str]:
         """What it ended with, and printed."""
-        code = self.process.wait(120)
+        code = self.process.wait(600)
         self._printed.seek(0)
         return code, self._printed.read()
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import statistics
+import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -174,13 +173,11 @@ def said_of(path: Path, damage: str) -> str:
     )
 
 
-def test_answers_come_at_once(traced: Project) -> None:
+def test_answers_are_sent_at_once(traced: Project) -> None:
     with Debugged(traced) as debugged:
-        debugged.launch(stop_at=["run.py: fxls.install()", "Net:linear"])
-        assert debugged.stopped() == "run.py: fxls.install()"
-        before = seconds_for_an_answer(debugged)
-        assert debugged.resume() == "Net:linear"
-        assert seconds_for_an_answer(debugged) < before / 4
+        debugged.launch(stop_at=["Net:linear"])
+        assert debugged.stopped() == "Net:linear"
+        assert sends_at_once(debugged)
 
 
 def test_a_debugger_may_come_after_the_listings(
@@ -199,19 +196,18 @@ def test_a_debugger_may_come_after_the_listings(
         with Debugged(traced, int(program.stdout.readline())) as debugged:
             debugged.session.attach({path: [line]})
             assert debugged.stopped() == "Net:relu"
-            slow = seconds_for_an_answer(debugged)
             shown = debugged.session.locals()
             assert shown["add"].startswith("float32 (2, 4) cpu grad, ")
-            assert seconds_for_an_answer(debugged) < slow / 4
+            assert sends_at_once(debugged)
             debugged.session.resume()
             assert program.stdout.readline() == "ran ()\n"
     assert program.returncode == 0
 
 
-def seconds_for_an_answer(debugged: Debugged) -> float:
-    def ask() -> float:
-        start = time.perf_counter()
-        debugged.session.request("threads")  # shows no value
-        return time.perf_counter() - start
-
-    return statistics.median(ask() for _ in range(15))
+def sends_at_once(debugged: Debugged) -> bool:
+    """Whether the second half of an answer waits for no word that the first has come."""
+    debugger = "__import__('_pydevd_bundle.pydevd_constants', fromlist=['']"
+    debugger += ").get_global_debugger()"
+    option = f"{socket.IPPROTO_TCP}, {socket.TCP_NODELAY}"
+    asked = f"{debugger}.writer.sock.getsockopt({option})"
+    return debugged.session.evaluate(asked) != "0"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,11 +15,9 @@ from tests.debug.conftest import AGAIN, LISTENING, NET
 from tests.debug.debugged import Debugged
 from tests.debug.project import Project
 from tests.debug.test_breakpoints import said_of
+from tests.support.processes import watched
 
 pytestmark = pytest.mark.slow
-
-LIMIT = 60_000
-"""Milliseconds until a process counts as one that stays."""
 
 
 def test_breakpoints_that_were_set_in_an_edited_listing_go_to_their_nodes(
@@ -134,18 +129,6 @@ def test_two_sessions_share_a_store(project: Project) -> None:
         for debugged in (other, one):
             assert debugged.finish() == "ran ()\n"
     assert len(project.store.revisions(project.store.identities()[0])) == 1
-
-
-@contextlib.contextmanager
-def watched(pid: int) -> Generator[Callable[[], bool]]:
-    """What tells, when it is called, whether a process that lives now has ended."""
-    handle = os.pidfd_open(pid)
-    poll = select.poll()
-    poll.register(handle, select.POLLIN)
-    try:
-        yield lambda: bool(poll.poll(LIMIT))
-    finally:
-        os.close(handle)
 
 
 def parent(pid: int) -> int:

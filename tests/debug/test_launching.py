@@ -127,7 +127,9 @@ def test_the_processes_of_a_program_are_debugged_too(net: Project) -> None:
 def test_the_ranks_of_a_job_are_debugged_too(project: Project) -> None:
     project.write({"net.py": NET, "ranks.py": RANKS})
     project.trace("net.py")
-    job = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "ranks.py"]
+    # By itself a job takes one port of the machine, which another may have.
+    job = ["-m", "torch.distributed.run", "--standalone"]
+    job += ["--nproc-per-node", "2", "ranks.py"]
     with (
         started(project, "-m", "fxls", "run", "--listen", "0", *job) as program,
         Debugged(project, int(program.says(WAITS))) as debugged,

@@ -47,6 +47,13 @@ __all__ = [
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
+_PATIENT = {
+    "DEBUGPY_PROCESS_SPAWN_TIMEOUT": str(TIME_LIMIT),
+    "PYDEVD_WARN_EVALUATION_TIMEOUT": str(TIME_LIMIT),
+    "PYDEVD_WARN_SLOW_RESOLVE_TIMEOUT": str(TIME_LIMIT),
+}
+"""On a busy machine debugpy neither gives up, nor remarks in the console that it is."""
+
 
 class Stop(msgspec.Struct, frozen=True, rename="camel"):
     """Why the program stopped, and which thread."""
@@ -155,7 +162,8 @@ class Session:
         python: str = sys.executable,
     ) -> Self:
         """A session with a new adapter; `env` is added to ours."""
-        return cls(Connection.spawn([python, "-m", "debugpy.adapter"], cwd, env))
+        told = {**_PATIENT, **(env or {})}
+        return cls(Connection.spawn([python, "-m", "debugpy.adapter"], cwd, told))
 
     @classmethod
     def connect(cls, host: str, port: int) -> Self:

@@ -1,11 +1,12 @@
 """The tests' own debugger client: what the debug tests may rely on."""
 
-import os
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from tests.support.dap import Ended, RequestFailed, Session
+from tests.support.processes import watched
 
 pytestmark = pytest.mark.slow
 
@@ -76,11 +77,12 @@ def test_a_failure_carries_the_conversation(program: Path) -> None:
 def test_leaving_the_session_ends_a_program_that_would_run_on(tmp_path: Path) -> None:
     program = tmp_path / "endless.py"
     program.write_text("import os\nrounds = 0\nwhile True:\n    rounds += 1\n")
-    with Session.spawn() as session:
-        session.launch(program, breakpoints={program: [3]})
-        session.wait_stopped()
-        pid = int(session.evaluate("os.getpid()"))
-        session.set_breakpoints(program, [])
-        session.resume()
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    with contextlib.ExitStack() as stack:
+        with Session.spawn() as session:
+            session.launch(program, breakpoints={program: [3]})
+            session.wait_stopped()
+            pid = int(session.evaluate("os.getpid()"))
+            ended = stack.enter_context(watched(pid))
+            session.set_breakpoints(program, [])
+            session.resume()
+        assert ended()
