@@ -16,11 +16,6 @@ from fxls.store import Store, StoreError, class_name_of
 
 __all__ = ["Followed", "counterpart"]
 
-_AGAIN = (
-    "{} has compiled the graph, and its nodes do not run; after torch.compiler.reset()"
-    " the next call stops here"
-)
-
 _PREFIX = "node:"
 """What the name of a function breakpoint begins with that means a node."""
 
@@ -38,8 +33,10 @@ class Followed:
         """What was carried where already; the client may have removed it since."""
         self._refused: set[Breakpoint] = set()
         self._of_names: list[Breakpoint] = []
-        self._compiled_away: dict[str, str] = {}
-        """By the path of a listing, the backend that compiled its graph."""
+        self._not_run: dict[str, str] = {}
+        """By the path of a listing, why its nodes do not run, and what to do."""
+        self._told: set[str] = set()
+        """Those of them of which the console has been told."""
         self._restoring = Restoring(store, _say)
 
     def attend(self) -> Debugger | None:
@@ -53,6 +50,7 @@ class Followed:
             )
             for path in self._running():
                 self.materialized(path)
+            self._refuse(debugger)
         return debugger
 
     def look(self, path: Path) -> None:
@@ -66,19 +64,19 @@ class Followed:
         if debugger is None:
             return
         with pydevd.guarded("breakpoints do not follow their nodes"):
-            received = debugger.received()
+            self._carry(debugger, debugger.received(), path)
             named = _named(debugger)
-            if received or named:
-                listing = self._read(path)
-                if listing is not None:
-                    self._carry(debugger, received, path, listing)
-                    self._put_named(debugger, named, path, listing)
+            listing = self._read(path) if named else None
+            if listing is not None:
+                self._put_named(debugger, named, path, listing)
 
     def is_broken_into(self, path: Path) -> bool:
         """Whether a breakpoint is in a listing, in debugpy or pdb; those that are on
         earlier ones are carried over.
         """
-        self._compiled_away.pop(os.path.realpath(path), None)
+        where = os.path.realpath(path)
+        self._not_run.pop(where, None)
+        self._told.discard(where)
         self.materialized(path)
         places = [str(where) for where, _ in bdb.Breakpoint.bplist]
         debugger = pydevd.connected()
@@ -87,9 +85,12 @@ class Followed:
                 places += [one.path for one in debugger.received()]
         return any(_is_same(Path(place), path) for place in places)
 
-    def compiled_away(self, path: Path, backend: str) -> None:
-        """Take note that the nodes of a listing do not run, and what runs in their place."""
-        self._compiled_away[os.path.realpath(path)] = backend
+    def compiled_away(self, path: Path, why: str) -> None:
+        """Take note that the nodes of a listing do not run, why, and what to do."""
+        self._not_run[os.path.realpath(path)] = why
+        debugger = pydevd.connected()
+        if debugger is not None:
+            self._refuse(debugger)
 
     def changed(self) -> None:
         """Do the same for all listings that run, since the client changed its mind."""
@@ -100,16 +101,26 @@ class Followed:
             debugger.settle()
             while self._of_names:
                 debugger.remove(self._of_names.pop())
-        with pydevd.guarded("breakpoints in compiled graphs stop nothing"):
-            for one in debugger.received():
-                backend = self._compiled_away.get(os.path.realpath(one.path))
-                if backend is not None:
-                    self._refused.add(one)
-                    debugger.refuse(one, _AGAIN.format(backend))
+        self._refuse(debugger)
         for path in self._running():
             with pydevd.guarded("breakpoints of an edited listing stay as they were"):
                 self._restore(debugger, path)
             self.materialized(path)
+
+    def _refuse(self, debugger: Debugger) -> None:
+        """Say of breakpoints whose nodes do not run why they stop nothing."""
+        with pydevd.guarded("breakpoints in compiled graphs stop nothing"):
+            for one in debugger.received() if self._not_run else ():
+                where = os.path.realpath(one.path)
+                why = self._not_run.get(where)
+                if why is None or one in self._refused:
+                    continue
+                self._refused.add(one)
+                debugger.refuse(one, why)
+                if where not in self._told:
+                    self._told.add(where)
+                    place = f"line {one.line} of {Path(where).name}"
+                    debugger.say(f"{place} stops nothing: {why}")
 
     def _restore(self, debugger: Debugger, path: Path) -> None:
         """Move what was set in a text that was edited to the lines of the listing."""
@@ -132,10 +143,11 @@ class Followed:
         debugger: Debugger,
         received: Iterable[Breakpoint],
         path: Path,
-        listing: Listing,
     ) -> None:
         for breakpoint_ in received:
             before = Path(breakpoint_.path)
+            if os.path.realpath(before) in self._not_run:
+                continue
             if _is_same(before, path):
                 if not debugger.is_bound(breakpoint_) or breakpoint_ in self._refused:
                     self._refused.discard(breakpoint_)
@@ -146,15 +158,13 @@ class Followed:
                 and (breakpoint_.id, path) not in self._done
             ):
                 self._done.add((breakpoint_.id, path))
-                self._follow(debugger, breakpoint_, path, listing)
+                self._follow(debugger, breakpoint_, path)
 
-    def _follow(
-        self, debugger: Debugger, breakpoint_: Breakpoint, path: Path, new: Listing
-    ) -> None:
+    def _follow(self, debugger: Debugger, breakpoint_: Breakpoint, path: Path) -> None:
         """Put on a listing what stands on another one of the same identity."""
         before = Path(breakpoint_.path)
-        old = self._read(before)
-        if old is None or old.identity != new.identity:
+        old, new = self._read(before), self._read(path)
+        if old is None or new is None or old.identity != new.identity:
             return
         line = breakpoint_.line - 1
         node = next((i for i, f in enumerate(old.nodes) if f.line == line), None)
@@ -240,4 +250,5 @@ def _lines_named(listing: Listing, name: str) -> Iterator[int]:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+    # Most are not: the disk is asked for those alone that may be.
+    return one.name == other.name and os.path.realpath(one) == os.path.realpath(other)

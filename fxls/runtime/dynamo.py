@@ -25,7 +25,13 @@ from fxls.runtime.cached import Cached, made_from
 from fxls.runtime.captures import Capture, capturing, hushed, is_hushed, note_capture
 from fxls.runtime.error_notes import with_note
 from fxls.runtime.guarded import guarded
-from fxls.runtime.node_by_node import BROKEN_INTO, WATCHED, compiles_away, node_by_node
+from fxls.runtime.node_by_node import (
+    BROKEN_INTO,
+    WATCHED,
+    node_by_node,
+    not_run,
+    not_run_either,
+)
 from fxls.runtime.patches import Patches
 from fxls.runtime.stack_traces import resumed
 from fxls.runtime.torch_errors import note_error
@@ -44,7 +50,7 @@ class Breakpoints(Protocol):
         """Whether at a node of this listing."""
         ...
 
-    def compiled_away(self, path: Path, backend: str) -> None:
+    def compiled_away(self, path: Path, why: str) -> None:
         """Take note that the nodes of a listing do not run."""
         ...
 
@@ -163,8 +169,8 @@ class Dynamo:
         if self._breakpoints is not None:
             if self._breakpoints.is_broken_into(known.path):
                 return BROKEN_INTO
-            if backend := compiles_away(output.compiler_fn):
-                self._breakpoints.compiled_away(known.path, backend)
+            if why := not_run(output.compiler_fn):
+                self._breakpoints.compiled_away(known.path, why)
         return ""
 
     def _noticing_hits(self, gm: Any) -> contextlib.AbstractContextManager[object]:
@@ -253,7 +259,7 @@ class Dynamo:
             if outermost:
                 changed = gm if result is None else result
                 which = f"{_direction(changed)}, {stage}" if result is None else stage
-                self._derived(changed, which)()
+                self._not_run(self._derived(changed, which)())
             return result
 
         return passes
@@ -261,13 +267,19 @@ class Dynamo:
     def _inner(self, original: Any) -> Any:
         @functools.wraps(original)
         def compile_fx_inner(gm: Any, *args: Any, **kwargs: Any) -> Any:
-            self._derived(gm, _direction(gm))()
+            self._not_run(self._derived(gm, _direction(gm))())
             with hushed():
                 return original(gm, *args, **kwargs)
 
         return compile_fx_inner
 
-    def _derived(self, gm: Any, stage: str) -> Callable[[], object]:
+    def _not_run(self, path: Path | None) -> None:
+        """Take note that no code of a listing runs, as inductor goes on from its graph."""
+        captured = self._captured.get(compile_id())
+        if self._breakpoints and path and captured and captured.path:
+            self._breakpoints.compiled_away(path, not_run_either(captured.path))
+
+    def _derived(self, gm: Any, stage: str) -> Callable[[], Path | None]:
         """Note that a graph was made from one of Dynamo's; what is returned publishes."""
         with guarded("a graph behind torch.compile is no listing"):
             name = compile_id()
@@ -316,6 +328,7 @@ def _is_torchs(compiler: Any) -> bool:
 
 def _nothing() -> None:
     """Publish nothing."""
+    return None  # noqa: RET501  # which is a path else
 
 
 def _direction(gm: Any) -> str:

@@ -11,9 +11,17 @@ import contextlib
 import logging
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
-__all__ = ["BROKEN_INTO", "WATCHED", "compiles_away", "node_by_node", "running"]
+__all__ = [
+    "BROKEN_INTO",
+    "WATCHED",
+    "node_by_node",
+    "not_run",
+    "not_run_either",
+    "running",
+]
 
 WATCHED = "because values are watched"
 BROKEN_INTO = "because there is a breakpoint in it"
@@ -58,10 +66,25 @@ def running(compiler: Any, because: str = "") -> Any:
     return _run
 
 
-def compiles_away(compiler: Any) -> str:
-    """The name of a backend that runs no graph; empty for one that may."""
+def not_run(compiler: Any) -> str:
+    """Why no node of a graph runs that this backend compiled, and what to do; empty for
+    one that may run them.
+    """
     name = _name(compiler)
-    return name if name in _COMPILING else ""
+    if name in _COMPILING:
+        return f"{name} has compiled the graph, and its nodes do not run; {_AGAIN}"
+    if name in _LOWERING:
+        return f"{name} runs the graphs that it made of this one; {_AGAIN}"
+    return ""
+
+
+def not_run_either(captured: Path) -> str:
+    """The same of a graph that a backend made of a captured one on its way."""
+    return (
+        "torch.compile made this graph on its way, and its nodes do not run; set the"
+        f" breakpoint in {captured.name}, the graph that it captured, and call"
+        " torch.compiler.reset()"
+    )
 
 
 def _name(compiler: Any) -> str:
@@ -79,6 +102,8 @@ _LOWERING = {
     *("aot_eager", "aot_eager_decomp_partition", "aot_eager_default_partitioner"),
 }
 """They run the nodes of the graph that they make of this one."""
+
+_AGAIN = "after torch.compiler.reset() the next call stops here"
 
 _because: ContextVar[str] = ContextVar("fxls_node_by_node", default="")
 """Why the graph that is being compiled is to be run node by node."""

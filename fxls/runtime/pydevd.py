@@ -61,8 +61,8 @@ class Debugger:
         """Make it quick, and let it step over fxls; once for each client.
 
         From then on `judge` says whether a condition holds in a frame, and `on_request`
-        is called, in a thread of its own, after the client changed its breakpoints.
-        `view` says more of the variables of frames.
+        is called, in a thread of its own, after the client changed its breakpoints and
+        before its next request is taken. `view` says more of the variables of frames.
         """
         is_first = not hasattr(self._pydb, _CLIENT)
         setattr(self._pydb, _CLIENT, self._pydb.writer)
@@ -70,6 +70,8 @@ class Debugger:
             self._send_at_once()
         with guarded("a step may stop between two sections of a listing"):
             self._leave_out(DRIVER)
+        with guarded("breakpoints by the name of a node may come too late"):
+            self._take_in_turn()
         if not is_first:
             return
         with guarded("a step may go into fxls itself"):
@@ -238,6 +240,19 @@ class Debugger:
         connection: socket.socket = self._pydb.writer.sock
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
+    def _take_in_turn(self) -> None:
+        """Take no request while what follows from the one before is being done."""
+        reader: Any = self._pydb.reader
+        own: Callable[..., Any] = reader.process_net_command_json
+
+        @functools.wraps(own)
+        def in_turn(*args: Any, **kwargs: Any) -> Any:
+            while _following:
+                _following.pop().join(_PATIENCE)
+            return own(*args, **kwargs)
+
+        reader.process_net_command_json = in_turn
+
     def _call_fxls_a_library(self) -> None:
         """Let fxls be library code also where it is not installed in site-packages."""
         filters = self._pydb._files_filtering
@@ -308,6 +323,7 @@ def _in_background(call: Callable[[], None]) -> None:
     for mark in ("pydev_do_not_trace", "is_pydev_daemon_thread"):
         setattr(thread, mark, True)
     thread.start()
+    _following.append(thread)
 
 
 def connected() -> Debugger | None:
@@ -345,6 +361,8 @@ def guarded(what_happens: str) -> Generator[None]:
 _CLIENT = "_fxls_client"
 """Names the connection that was made quick, on the debugger itself."""
 _PATIENCE = 2.0
+_following: list[threading.Thread] = []
+"""What is being done in the background; the client's next request waits for it."""
 _ids = itertools.count(1_000_000)
 """Far above those that pydevd gives."""
 _said: set[str] = set()

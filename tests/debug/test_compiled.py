@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fxls.listing import Identity
@@ -102,26 +104,58 @@ def test_a_breakpoint_in_a_graph_that_was_compiled_says_what_to_do(
     project: Project,
 ) -> None:
     project.write({"net.py": NET.replace("torch.relu(x)", "x @ x.T")})
-    project.write(
-        {"run.py": RUN.replace('"eager", "fxls", "aot_eager"', '"inductor",')}
-    )
+    backends = RUN.replace('"eager", "fxls", "aot_eager"', '"inductor", "aot_eager"')
+    project.write({"run.py": backends})
     with Debugged(project) as debugged:
-        debugged.launch(stop_at=CALLS[1:], settings={"subProcess": False})
+        # Of a graph that it finds in its cache inductor shows no stages.
+        env = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+        settings = {"subProcess": False}
+        debugged.launch(stop_at=CALLS[1:], settings=settings, env=env)
         assert debugged.stopped() == CALLS[1]
-        captured = Identity("net", "Small", "torch.compile", "graph 0")
-        newest = project.store.newest(captured)
-        assert newest is not None
-        nodes = project.store.read(newest.path).nodes
-        (line,) = (facts.line for facts in nodes if facts.name == "getattr_1")
-        debugged.session.set_breakpoints(newest.path, [line + 1])
-        debugged.session.wait_event("breakpoint")
-        said = "inductor has compiled the graph, and its nodes do not run; after"
-        said += " torch.compiler.reset() the next call stops here"
-        assert debugged.told() == [("changed", "Small:getattr_1", False, said)]
-        debugged.session.evaluate("torch.compiler.reset()")
-        debugged.session.resume()
-        assert debugged.stopped() == "Small:getattr_1"
-        assert debugged.told()[1:] == [("changed", "Small:getattr_1", True, "")]
+        stops_nothing(
+            *(debugged, "graph 0, forward", "mm"),
+            "torch.compile made this graph on its way, and its nodes do not run; set the"
+            f" breakpoint in {node_of(project, 'graph 0', 'getattr_1')[0].name}, the"
+            " graph that it captured, and call torch.compiler.reset()",
+        )
+        for compiled in (
+            "inductor has compiled the graph, and its nodes do not run;",
+            "aot_eager runs the graphs that it made of this one;",
+        ):
+            said = f"{compiled} after torch.compiler.reset() the next call stops here"
+            stops_nothing(debugged, "graph 0", "getattr_1", said)
+            known = debugged.told()
+            assert debugged.resume() == "Small:getattr_1"
+            assert debugged.told() == [
+                *known,
+                ("changed", "Small:getattr_1", True, ""),
+            ]
+            path, _ = node_of(project, "graph 0", "getattr_1")
+            debugged.session.set_breakpoints(path, [])
+            if compiled.startswith("inductor"):
+                assert debugged.resume() == CALLS[1]
+        assert debugged.finish() == "ran\n"
+
+
+def stops_nothing(debugged: Debugged, stage: str, node: str, said: str) -> None:
+    """A new breakpoint on a node says so; afterwards nothing is compiled any more."""
+    path, line = node_of(debugged.project, stage, node)
+    known, printed = debugged.told(), debugged.session.output("important")
+    debugged.session.set_breakpoints(path, [line])
+    debugged.session.evaluate("torch.compiler.reset()")
+    assert debugged.told() == [*known, ("changed", f"Small:{node}", False, said)]
+    assert debugged.session.output("important") == (
+        f"{printed}fxls: line {line} of {path.name} stops nothing: {said}\n"
+    )
+
+
+def node_of(project: Project, stage: str, node: str) -> tuple[Path, int]:
+    """The file and the line of a node of one of the graphs of the model."""
+    newest = project.store.newest(Identity("net", "Small", "torch.compile", stage))
+    assert newest is not None
+    nodes = project.store.read(newest.path).nodes
+    (line,) = (facts.line for facts in nodes if facts.name == node)
+    return newest.path, line + 1
 
 
 NET = """\
