@@ -55,7 +55,7 @@ class Producers:
         self.dynamo.take_out()
         self._exported.take_out()
         self._patches.undo()
-        self.torch_fx.finish()
+        self.torch_fx.take_out()
 
     def _prune(self) -> None:
         """Keep the store small; when the program ends, which then waits for nothing."""

@@ -23,6 +23,7 @@ from fxls.runtime.layout import Layout
 from fxls.runtime.modules import importable_name
 from fxls.runtime.patches import Patches
 from fxls.runtime.rank import rank
+from fxls.runtime.remade import Remade
 from fxls.runtime.snapshot import Snapshot, is_symbolic
 from fxls.runtime.tables import source_digest
 from fxls.runtime.torch_errors import explain_errors, explain_errors_in
@@ -52,6 +53,7 @@ class TorchFx:
         self._materialized = materialized
         self._later = Later()
         self._tracing = Tracing()
+        self._remade = Remade(self._tracing)
         self._codes = codes
         self._function_made = made
         self.look: Callable[[Path], object] = lambda _path: None
@@ -67,6 +69,12 @@ class TorchFx:
         compiler = self._compiler(module._exec_with_source)
         patches.put(module, "_exec_with_source", compiler)
         self._tracing.put_in(patches)
+        self._remade.put_in(patches)
+
+    def take_out(self) -> None:
+        """Wait for nothing any more, and write what is not written yet."""
+        self._remade.take_out()
+        self.finish()
 
     def finish(self) -> None:
         """Write the facts that are not written yet."""
@@ -205,7 +213,8 @@ class TorchFx:
         if root is None:
             root = (type(module).__module__, type(module).__name__)
         identity = Identity(
-            importable_name(root[0]), root[1], capture.producer, capture.stage, rank()
+            *(importable_name(root[0]), root[1], capture.producer),
+            *(capture.stage or self._tracing.stage(graph), rank()),
         )
         header = [_HEADER.format(identity.class_name, identity.producer)]
         head = [f"# {line}".rstrip() for line in (*header, *capture.header)]

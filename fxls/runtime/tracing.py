@@ -12,17 +12,19 @@ import inspect
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from fxls.engine.origin import RawOrigin
 from fxls.engine.trail import Trail, is_source
+from fxls.runtime.captures import is_hushed
 from fxls.runtime.patches import Patches
-from fxls.runtime.untyped import fx
+from fxls.runtime.untyped import fx, is_compiling
 
-__all__ = ["Tracing"]
+__all__ = ["Followed", "Tracing"]
 
 
 class Tracing:
@@ -35,15 +37,53 @@ class Tracing:
         self._roots: weakref.WeakKeyDictionary[Any, tuple[str, str]] = (
             weakref.WeakKeyDictionary()
         )
+        self._stages: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self._returned: weakref.WeakKeyDictionary[Any, RawOrigin] = (
+            weakref.WeakKeyDictionary()
+        )
+        """The origin of the output of a graph that has none yet."""
         self._trails = _Trails()
 
     def origin(self, node: Any) -> RawOrigin | None:
-        """The origin of a node of torch's FX, or of the node that it is a copy of."""
-        return self._origins.get(node)
+        """The origin of a node of torch's FX, or of the node that it stands for."""
+        origin = self._origins.get(node)
+        if origin is None and node.op == "output":
+            return self._returned.get(node.graph)
+        return origin
 
     def root(self, graph: Any) -> tuple[str, str] | None:
         """Module and qualified name of what was traced."""
         return self._roots.get(graph)
+
+    def stage(self, graph: Any) -> str:
+        """Which part of what was traced a graph is; empty for all of it."""
+        return self._stages.get(graph, "")
+
+    def made_of(self, old: Any, new: Any, part: str = "") -> None:
+        """Let a graph be one that was made of another one, or of a part of it."""
+        if old in self._roots:
+            self._roots[new] = self._roots[old]
+        stage = ", ".join(filter(None, (self.stage(old), part)))
+        if stage:
+            self._stages[new] = stage
+        end = None if part else next(iter(reversed(old.nodes)), None)
+        if end is not None and (origin := self.origin(end)) is not None:
+            self._returned[new] = origin
+
+    def stands_for(self, new: Any, old: Any) -> None:
+        """Let a node have the origin of another one, unless it has its own."""
+        origin = self.origin(old)
+        if origin is not None:
+            self._origins.setdefault(new, origin)
+
+    def following(self, tracer: Any, followed: Followed) -> Callable[[], object]:
+        """Ask `followed` for the origins of what a tracer makes in this thread.
+
+        What is returned ends it.
+        """
+        trails = self._trails.by_tracer
+        trails[id(tracer)] = followed
+        return lambda: trails.pop(id(tracer), None)
 
     def put_in(self, patches: Patches) -> None:
         """Take origins from now on."""
@@ -59,21 +99,20 @@ class Tracing:
         @functools.wraps(original)
         def trace(tracer: Any, root: Any, *args: Any, **kwargs: Any) -> Any:
             trails = self._trails.by_tracer
-            of_make_fx = type(tracer).__module__ == _MAKE_FX
             unpickled = isinstance(root, fx.graph_module._CodeOnlyModule)
-            if of_make_fx or unpickled or id(tracer) in trails:
-                # It notes stack traces, or traces generated code that is in no file, or
-                # calls super().trace more than once.
+            if _is_torchs(tracer) or unpickled or id(tracer) in trails:
+                # It traces generated code that is in no file, or calls super().trace
+                # more than once.
                 return original(tracer, root, *args, **kwargs)
             followed = _Followed(tracer, root, original.__code__)
             if isinstance(root, fx.GraphModule):
                 of = (type(root).__module__, type(root).__name__)
                 followed.name = self._roots.get(root._graph, of)
-            trails[id(tracer)] = followed
+            end = self.following(tracer, followed)
             try:
                 graph = original(tracer, root, *args, **kwargs)
             finally:
-                del trails[id(tracer)]
+                end()
             if followed.name is not None:
                 self._roots[graph] = followed.name
             return graph
@@ -110,8 +149,7 @@ class Tracing:
         @functools.wraps(original)
         def deepcopy(graph: Any, memo: Any = None) -> Any:
             made = original(graph, memo)
-            if graph in self._roots:
-                self._roots[made] = self._roots[graph]
+            self.made_of(graph, made)
             # The output alone is made and not copied.
             for old, new in zip(
                 reversed(graph.nodes), reversed(made.nodes), strict=False
@@ -124,15 +162,26 @@ class Tracing:
         return deepcopy
 
 
-_MAKE_FX = "torch.fx.experimental.proxy_tensor"
-"""Where the tracer is that torch.export and AOTAutograd use."""
+def _is_torchs(tracer: Any) -> bool:
+    """Whether a tracer works for torch.compile or torch.export, or notes stack traces."""
+    if type(tracer).__module__ != "torch.fx.experimental.proxy_tensor":
+        return False
+    return tracer.record_stack_traces or is_compiling() or is_hushed()
+
+
+class Followed(Protocol):
+    """Something that makes nodes."""
+
+    def origin(self, kind: str, target: Any) -> RawOrigin | None:
+        """The origin of the node that is being made two frames further out."""
+        ...
 
 
 class _Trails(threading.local):
     """The traces that are under way in this thread, by identity of the tracer."""
 
     def __init__(self) -> None:
-        self.by_tracer: dict[int, _Followed] = {}
+        self.by_tracer: dict[int, Followed] = {}
 
 
 class _Followed:
@@ -152,7 +201,8 @@ class _Followed:
             if code and is_source(code) and code.co_filename != "<string>":
                 self.name = (root.__module__ or "", root.__qualname__)
         if callable(traced):
-            self._code = getattr(inspect.unwrap(traced), "__code__", None)
+            code = getattr(inspect.unwrap(traced), "__code__", None)
+            self._code = code if code and code.co_filename != "<string>" else None
         overrides = [
             id(member.__code__)
             for kind in type(tracer).__mro__
@@ -164,8 +214,13 @@ class _Followed:
     def origin(self, kind: str, target: Any) -> RawOrigin | None:
         """The origin of the node that is being made two frames further out."""
         if kind == "placeholder":
-            code = self._code
-            return None if code is None else (code, str(target).lstrip("*"), None)
+            code, name = self._code, str(target).lstrip("*")
+            if code is None:
+                return None
+            plain = name.rpartition("_")[0]  # make_fx numbers its placeholders
+            if name not in code.co_varnames and plain in code.co_varnames:
+                name = plain
+            return (code, name, None)
         if kind == "output":
             return self._trail.returned()
         origin = self._trail.here(sys._getframe(2))  # pyright: ignore[reportPrivateUsage]  # the cheap way to it

@@ -14,6 +14,7 @@ import fxls
 
 FOLLOWED = (
     "torch.fx",
+    "torch.fx.passes.split_module",
     "torch.export.exported_program",
     "torch.export._trace",
     "torch._export.serde.serialize",
@@ -29,6 +30,8 @@ PUT = {
     "torch.fx.graph.Graph.__deepcopy__",
     "torch.fx.graph.Graph.node_copy",
     "torch.fx._symbolic_trace.Tracer.trace",
+    "torch.fx.interpreter.Transformer.transform",
+    "torch.fx.passes.split_module._make_graph_module",
     "torch.fx.proxy.TracerBase.create_node",
     "torch.export.exported_program.ExportedProgram.__init__",
     "torch.export.exported_program.ExportedProgram.module",
