@@ -24,6 +24,7 @@ from fxls.engine.last_uses import freed_by, note_last_users
 from fxls.engine.names import Namespace, is_illegal
 from fxls.engine.node import Node, naming_in_force
 from fxls.engine.node_list import ordered
+from fxls.engine.opcodes import check_op_and_target
 from fxls.engine.statement import Globals, PlainWriter, Writer
 from fxls.listing import Mark, Role
 
@@ -67,6 +68,9 @@ class Generation:
 
     def code(self) -> PythonCode:
         """The source."""
+        if self._graph._may_mismatch:
+            for node in self._nodes:
+                check_op_and_target(node._op, node._target)
         if not self._write_plainly():
             self._write_with_new_names()
         transform = self._codegen._body_transformer

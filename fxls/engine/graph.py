@@ -64,7 +64,8 @@ class Graph:
         """Counts changes of what the nodes do and of their order. Adding a node changes
         `_len` alone, which costs the same; so the two together tell a state."""
         self._root = root = Node(self, "", "root", "", (), EMPTY_KWARGS)
-        self._insert_point = root
+        self._insert_point: Node | Behind = root
+        """In front of which node new ones go, or behind which."""
         self._len = 0
         self._order: Order | tuple[()] | None = None
         """The nodes as a list, which `node_list` makes and `_reordered` drops."""
@@ -73,8 +74,9 @@ class Graph:
         """Made by the first search."""
         self._has_given_names = False
         """Whether names were assigned, so that they may repeat or be no identifiers."""
+        self._may_mismatch = False
+        """Whether an opcode or a target was assigned that the other did not go with."""
         self._owning_module = owning_module
-        self._owners = 0
         self._lines_of: tuple[str, str] | None = None
         """For which names of the module and of ``__main__`` nodes keep their lines."""
         self._program: tuple[tuple[int, int], Program] | None = None
@@ -90,14 +92,12 @@ class Graph:
 
     @property
     def owning_module(self) -> GraphModule | None:
-        """The module whose forward the graph is; None for none, or more than one."""
+        """The module whose forward the graph is, the last one that it was given to."""
         return self._owning_module
 
     @owning_module.setter
     def owning_module(self, module: GraphModule | None) -> None:
-        if module is not None:
-            self._owning_module = None if self._owners else module
-            self._owners += 1
+        self._owning_module = module
 
     @property
     def state(self) -> tuple[int, int]:
@@ -207,14 +207,15 @@ class Graph:
         node._last_user = node._line = None
         add_uses(node)
         place = self._insert_point
-        if place is self._root:
-            before = place._prev
+        root = self._root
+        if place is root:
+            before = root._prev
             node._sort_key = before._sort_key + GAP
             node._prev = before
-            node._next = place
-            before._next = place._prev = node
+            node._next = root
+            before._next = root._prev = node
         else:
-            link_before(node, place)
+            link_before(node, place.node._next if isinstance(place, Behind) else place)
         self._len += 1
         if self._order is not None:
             self._reordered()
@@ -342,9 +343,12 @@ class Graph:
                 hook(to_erase)
         if self._index is not None:
             self._index_remove(to_erase)
-        if self._insert_point is to_erase:
-            self._insert_point = to_erase._next
         next_, prev = to_erase._next, to_erase._prev
+        place = self._insert_point
+        if place is to_erase:
+            self._insert_point = next_
+        elif isinstance(place, Behind) and place.node is to_erase:
+            self._insert_point = Behind(prev)
         # Its own links stay: an iteration that stands on it goes on from where it was.
         prev._next, next_._prev = next_, prev
         to_erase._erased = True
@@ -365,11 +369,14 @@ class Graph:
         return InsertPoint(self, n)
 
     def inserting_after(self, n: Node | None = None) -> InsertPoint:
-        """New nodes go behind `n`, or to the end; as a block, until its end."""
+        """New nodes go directly behind `n`, or to the end; as a block, until its end.
+
+        Each goes in front of the one that was put behind `n` before it.
+        """
         if n is None:
             return self.inserting_before(self._root)
         self._check_own(n)
-        return InsertPoint(self, n._next)
+        return InsertPoint(self, Behind(n))
 
     def eliminate_dead_code(
         self, is_impure_node: Callable[[Node], bool] | None = None
@@ -522,10 +529,19 @@ class Graph:
         return node_text.format_graph(self.nodes)
 
 
+class Behind:
+    """The place directly behind a node, whatever stands there already."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+
 class InsertPoint:
     """Where new nodes of a graph go, from now on or until the end of a block."""
 
-    def __init__(self, graph: Graph, place: Node) -> None:
+    def __init__(self, graph: Graph, place: Node | Behind) -> None:
         self._graph = graph
         self._before = graph._insert_point
         graph._insert_point = place

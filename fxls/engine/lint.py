@@ -15,6 +15,8 @@ import torch
 from fxls.engine.arguments import ATOMS, EMPTY_KWARGS, references
 from fxls.engine.node import OPCODES, Node
 from fxls.engine.node_list import ordered
+from fxls.engine.opcodes import go_together
+from fxls.engine.targets import pretty_target
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
@@ -68,8 +70,12 @@ def faults(graph: Graph) -> Iterator[tuple[Node, str]]:
             yield node, fault.format(used=used, node=node)
         seen.add(node)
         names.add(node._name)
-        if module is not None and (op == "call_module" or op == "get_attr"):
-            target = str(node._target)
+        target: Any = node._target
+        if op in _LISTED and not go_together(op, target):
+            expected = "a Callable" if op == "call_function" else "a str"
+            shown, kind = pretty_target(target), type(target).__name__
+            yield node, _MISMATCH.format(node, shown, kind, expected)
+        elif module is not None and (op == "call_module" or op == "get_attr"):
             if target not in known:
                 known[target] = _missing(module, target)
             if (gone := known[target]) is not None:
@@ -80,6 +86,9 @@ def faults(graph: Graph) -> Iterator[tuple[Node, str]]:
                 yield node, f"Node {node} calls {target}, which is no torch.nn.Module"
 
 
+_MISMATCH = (
+    "Node {} target {} has type {} but {} is expected: assign op and target both"
+)
 _ELSEWHERE = "Argument '{used}' of Node '{node}' does not belong to this Graph; node_copy() takes an arg_transform that maps the nodes of another graph"
 _TOO_EARLY = "Argument '{used}' of Node '{node}' was used before it has been defined: move '{node}' behind it"
 
@@ -87,7 +96,9 @@ _TOO_EARLY = "Argument '{used}' of Node '{node}' was used before it has been def
 def _is_sound(graph: Graph) -> bool:
     """Whether no rule is broken; False also where only `faults` can tell."""
     nodes = ordered(graph)
-    if graph._has_given_names or not _are_in_order(nodes, graph):
+    if graph._has_given_names or graph._may_mismatch:
+        return False
+    if not _are_in_order(nodes, graph):
         return False
     module = graph.owning_module
     return module is None or _Paths(module).lead_somewhere(_paths(nodes))

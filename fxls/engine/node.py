@@ -20,7 +20,7 @@ from fxls.engine.arguments import (
     references,
 )
 from fxls.engine.immutable_collections import immutable_dict
-from fxls.engine.opcodes import OPCODES, Target, check_op_and_target
+from fxls.engine.opcodes import OPCODES, Target, check_op_and_target, go_together
 from fxls.engine.order import link_before, unlink
 from fxls.engine.users import add_user, forget_last_user, remove_user, users_of
 
@@ -497,6 +497,8 @@ def _retarget(node: Node, op: str, target: Target) -> None:
     node._op = op
     node._target = target
     node._line = None
+    if not go_together(op, target):
+        graph._may_mismatch = True
     graph._edits += 1
     graph._index_add(node)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-__all__ = ["OPCODES", "Target", "check_op_and_target"]
+__all__ = ["OPCODES", "Target", "check_op_and_target", "go_together"]
 
 Target: TypeAlias = Callable[..., Any] | str
 
@@ -37,3 +37,8 @@ def check_op_and_target(op: str, target: Target) -> None:
         raise ValueError(
             f"the target of a {op} is a str, not {target!r} of {type(target).__name__}"
         )
+
+
+def go_together(op: str, target: Target) -> bool:
+    """Whether a target is of the kind that an opcode takes."""
+    return callable(target) if op == "call_function" else isinstance(target, str)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket
+from torch._functorch import predispatch
+from torch._higher_order_ops import effects
+from torch._higher_order_ops.torchbind import call_torchbind
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+from torch.amp import autocast_mode
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
@@ -20,9 +24,36 @@ F = TypeVar("F", bound=Callable[..., Any])
 side_effectful: set[Callable[..., Any]] = {
     cast("Any", torch)._assert,
     cast("Any", torch)._assert_async,
+    torch._C._set_grad_enabled,
+    cast("Any", autocast_mode)._enter_autocast,
+    cast("Any", autocast_mode)._exit_autocast,
+    predispatch._enter_dual_level,
+    predispatch._exit_dual_level,
+    predispatch._jvp_increment_nesting,
+    predispatch._jvp_decrement_nesting,
+    call_torchbind,
     operator.setitem,
 }
 """Functions that are called for what they do. Extended by `has_side_effect`."""
+
+_EFFECTFUL_OPERATORS = frozenset(
+    {
+        "aten::_assert_async.msg",
+        "aten::_assert_scalar",
+        "aten::_assert_tensor_metadata",
+        "aten::sym_constrain_range",
+        "aten::sym_constrain_range_for_size",
+        "inductor::accumulate_grad_",
+        "inductor::resize_storage_bytes_",
+        "prims::_sink_tokens",
+        "profiler::_record_function_enter",
+        "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit",
+        "profiler::_record_function_exit._RecordFunction",
+    }
+)
+"""Operators of which no schema says that they do anything besides giving a value. By
+name, because looking up an operator makes it, and no import should make a dozen."""
 
 
 def has_side_effect(fn: F) -> F:
@@ -40,12 +71,14 @@ def is_impure(node: Node, *, impure_random: bool = True) -> bool:
         target: Any = node._target
         if target in side_effectful:
             return True
-        known = _mutates.get(id(target))
-        if known is None or known[0] is not target:
-            known = _mutates[id(target)] = (target, *_effects(target))
-        if known[1]:
+        known = _effects_of.get(id(target))
+        if known is None or known.target is not target:
+            known = _effects_of[id(target)] = _effects(target)
+        if known.always or (impure_random and known.draws):
             return True
-        return impure_random and known[2]
+        # Asked each time: a program may register an effect at any moment.
+        operator = known.operator
+        return operator is not None and cast("Any", effects).has_effects(operator)
     if op == "call_method":
         # An in-place method ends in one underscore.
         return False
@@ -75,18 +108,34 @@ def eliminate_dead_code(
     return changed
 
 
-_mutates: dict[int, tuple[Any, bool, bool]] = {}
-"""Per target: whether its schema changes an argument, and whether it draws numbers."""
+class _Effects(NamedTuple):
+    """What calls of one target do besides giving a value, as far as that never changes."""
+
+    target: Any
+    always: bool = False
+    draws: bool = False
+    """Whether they draw random numbers."""
+    operator: OpOverload | HigherOrderOperator | None = None
+    """For which operator torch knows more."""
 
 
-def _effects(target: Any) -> tuple[bool, bool]:
-    packet: Any = target
-    if isinstance(target, OpOverloadPacket) and "default" in target.overloads():
-        target = packet.default
-    if isinstance(target, OpOverload):
-        schema = target._schema
-        return schema.is_mutable, torch.Tag.nondeterministic_seeded in target.tags
-    return False, target in _RANDOM
+_effects_of: dict[int, _Effects] = {}
+
+
+def _effects(target: Any) -> _Effects:
+    operator: Any = target
+    if isinstance(target, OpOverloadPacket):
+        if target._qualified_op_name in _EFFECTFUL_OPERATORS:
+            return _Effects(target, always=True)
+        if "default" in target.overloads():
+            operator = cast("Any", target).default
+    if isinstance(operator, OpOverload):
+        does = operator._schema.is_mutable or operator.name() in _EFFECTFUL_OPERATORS
+        draws = torch.Tag.nondeterministic_seeded in operator.tags
+        return _Effects(target, does, draws, operator)
+    if isinstance(operator, HigherOrderOperator):
+        return _Effects(target, operator=operator)
+    return _Effects(target, always=target in _RANDOM)
 
 
 _RANDOM = frozenset(

@@ -80,13 +80,15 @@ def pretty_target(target: object) -> str:
         return known[1]
     if isinstance(target, str):
         return target
+    if not callable(target):
+        return repr(target)
     module = getattr(target, "__module__", None)
     if module == "builtins":
         return f"builtins.{_name(target)}"
     if module == "_operator":
         name = f"operator.{_name(target)}"
     else:
-        name = qualified_name(target)  # pyright: ignore[reportArgumentType]  # a callable
+        name = qualified_name(target)
         if id(target) not in _qualified:
             return name
     _pretty[id(target)] = (target, name)

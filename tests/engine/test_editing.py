@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fxls import engine as fx
 
 Place = st.integers(0, 30)
-Edit = st.tuples(st.sampled_from(range(22)), Place, Place, Place)
+Edit = st.tuples(st.sampled_from(range(25)), Place, Place, Place)
 
 
 class Twin:
@@ -160,6 +160,38 @@ def edit(twin: Twin, which: int, i: int, j: int, k: int) -> None:  # noqa: C901,
         both(lambda g, at: g.find_nodes(op="call_function", target=torch.add))
         both(lambda g, at: g.find_nodes(op="placeholder"))
         both(lambda g, at: (at(i) < at(j), at(i) >= at(j), sorted(g.nodes)))
+    elif which == 21:
+
+        def behind(graph: Any, at: Any) -> Any:
+            if at(k).op == "output":
+                return None
+            with graph.inserting_after(at(k)):
+                graph.call_function(torch.neg, (at(k),))
+                with graph.inserting_before(at(k)):
+                    graph.get_attr("bias")
+                return graph.call_function(torch.abs, (at(k),))
+
+        both(behind)
+    elif which == 22:
+
+        def at_start(graph: Any, _: Any) -> Any:
+            with graph.inserting_before():
+                graph.get_attr("scale")
+                return graph.get_attr("shift")
+
+        both(at_start)
+    elif which == 23:
+
+        def erased_place(graph: Any, at: Any) -> Any:
+            if at(k).users or at(k).op == "output":
+                return None
+            with (
+                graph.inserting_after(at(k)) if i % 2 else graph.inserting_before(at(k))
+            ):
+                graph.erase_node(at(k))
+                return graph.get_attr("gone")
+
+        both(erased_place)
     else:
 
         def retarget(_: Any, at: Any) -> None:
