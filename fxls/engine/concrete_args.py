@@ -220,4 +220,6 @@ def _flattened(
         codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
         return flat
 
+    # What is returned is annotated by nobody: it is a list here, and nested outside.
+    of_leaves.__annotations__.clear()
     return of_leaves, leaves

@@ -43,7 +43,7 @@ def format_arg(arg: Argument) -> str:
     """An argument with its nodes as ``%name``."""
     if isinstance(arg, Reference):
         return f"%{cast('Node', arg).name}"
-    if isinstance(arg, str):
+    if type(arg) is str:
         return arg
     if isinstance(arg, list):
         return f"[{', '.join(_formatted(cast('list[Any]', arg)))}]"

@@ -19,11 +19,12 @@ Root = torch.nn.Module | Callable[..., Any]
 
 
 def assert_traced_alike(root: Root, concrete_args: Any = None) -> Graph:
-    """Trace a copy of `root` with both; same nodes, and the same module stacks."""
+    """Trace a copy of `root` with both; same nodes, module stacks and code."""
     theirs = torch.fx.Tracer().trace(copy.deepcopy(root), _for_torch(concrete_args))
     ours = Tracer().trace(copy.deepcopy(root), concrete_args)
     assert str(ours) == str(theirs)
     assert [_stack(node) for node in ours.nodes] == [_stack(n) for n in theirs.nodes]
+    assert _code(ours) == _code(theirs)
     return ours
 
 
@@ -48,6 +49,13 @@ def _error(tracer: Any, root: Root) -> Exception:
 
 def _is_fx(error: Exception) -> bool:
     return type(error).__module__.startswith("torch.fx")
+
+
+def _code(graph: Any) -> str:
+    code: str = graph.python_code("self").src.replace(" ,", ",")
+    for words in ("torch.fx._symbolic_trace", "fxls.engine.concrete_args"):
+        code = code.replace(words, "fxls.engine")
+    return code.replace("torch_fx__symbolic_trace", "fxls_engine_concrete_args")
 
 
 def _stack(node: Any) -> Any:

@@ -17,6 +17,10 @@ class Mode(enum.Enum):
     SLOW = 2
 
 
+class Padding(str, enum.Enum):  # noqa: UP042 - as people write models
+    SAME = "same"
+
+
 def take(x, *values, **named):
     return x
 
@@ -97,7 +101,7 @@ class Slices(nn.Module):
 @example((2, 3))
 class Enums(nn.Module):
     def forward(self, x):
-        return take(x, Mode.FAST, [Mode.SLOW])
+        return take(x, Mode.FAST, [Mode.SLOW], Padding.SAME, mode=Padding.SAME)
 
 
 @example((2, 3))
