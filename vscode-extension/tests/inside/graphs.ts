@@ -3,8 +3,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as vscode from 'vscode';
-import type { Place } from '../../src/linked.ts';
 import { extension, file, open, place, type Test } from './editor.ts';
+import {
+  isSeen,
+  name,
+  reveal,
+  scrolledTo,
+  seen,
+  shown,
+  sideBySide,
+} from './side_by_side.ts';
 import { next, until } from './waiting.ts';
 
 export const graphs: readonly Test[] = [
@@ -217,64 +225,12 @@ async function twoPasses(): Promise<readonly [vscode.Uri, vscode.Uri]> {
   return [captured, forward];
 }
 
-/** The editors of a model, of what a pass was given, and of what it made. */
-async function sideBySide(
-  made: vscode.Uri,
-): Promise<readonly [vscode.TextEditor, vscode.TextEditor, vscode.TextEditor]> {
-  await vscode.commands.executeCommand('workbench.action.closeAllEditors');
-  await open('compiled.py');
-  await vscode.commands.executeCommand('fxls.showSideBySide', { uri: made.toString() });
-  const columns = [
-    vscode.ViewColumn.One,
-    vscode.ViewColumn.Two,
-    vscode.ViewColumn.Three,
-  ].map((column) =>
-    vscode.window.visibleTextEditors.find(({ viewColumn }) => viewColumn === column),
-  );
-  const [one, two, three] = columns;
-  assert.ok(one !== undefined && two !== undefined && three !== undefined);
-  return [one, two, three];
-}
-
-/** A place as it is linked: its file, and what stands there. */
-function shown({ uri, range }: Place): string {
-  const document = vscode.workspace.textDocuments.find(
-    (each) => each.uri.path === uri.path,
-  );
-  return `${name(uri)}: ${document?.getText(range) ?? ''}`;
-}
-
 /** The statements of a listing. */
 async function body(uri: vscode.Uri): Promise<string[]> {
   const document = await vscode.workspace.openTextDocument(uri);
   const lines = document.getText().trimEnd().split('\n');
   const start = lines.findIndex((line) => line.startsWith('def '));
   return lines.slice(start + 1).map((line) => line.trim());
-}
-
-/** Waits until an editor shows a place, because something else was done. */
-async function scrolledTo(
-  editor: vscode.TextEditor,
-  at: vscode.Position,
-  begin: () => void,
-): Promise<void> {
-  begin();
-  await seen(editor, at);
-}
-
-/** Waits until an editor shows a place. */
-async function seen(editor: vscode.TextEditor, at: vscode.Position): Promise<void> {
-  await until(vscode.window.onDidChangeTextEditorVisibleRanges, () =>
-    isSeen(editor, at) ? true : undefined,
-  );
-}
-
-function isSeen(editor: vscode.TextEditor, at: vscode.Position): boolean {
-  return editor.visibleRanges.some((range) => range.contains(at));
-}
-
-function reveal(editor: vscode.TextEditor, at: vscode.Position): void {
-  editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenter);
 }
 
 /** The files that are open in tabs. */
@@ -286,8 +242,4 @@ function openTabs(): vscode.Uri[] {
 
 function whole(document: vscode.TextDocument): vscode.Range {
   return new vscode.Range(0, 0, document.lineCount, 0);
-}
-
-function name(uri: vscode.Uri): string {
-  return uri.path.split('/').at(-1) ?? '';
 }
