@@ -19,7 +19,7 @@ from fxls.worker.limits import end_time, limit_memory, limit_time, watch_for_dea
 
 __all__ = ["AFTER", "serve"]
 
-AFTER = 0.25
+AFTER = 1.0
 """Seconds behind the time limit after which the code is taken to be stuck in C."""
 
 

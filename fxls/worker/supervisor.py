@@ -33,7 +33,10 @@ from fxls.worker.start import Start
 __all__ = ["Supervisor"]
 
 _GRACE = 0.25
-"""Seconds that bytes, or a death, may take to get here."""
+"""Seconds that the last of what was printed may take to get here."""
+
+_DEATH = 1.0
+"""Seconds that an answer, or a death, may take to get here on a busy machine."""
 
 _PRINTED = 1 << 20
 """Bytes of what one trace prints that are passed on."""
@@ -120,7 +123,7 @@ class Supervisor:
         while self._waiting and len(self._running) < self._jobs:
             request = self._waiting.popleft()
             self._send(Began(request.id))
-            deadline = time.monotonic() + request.time_limit + AFTER + _GRACE
+            deadline = time.monotonic() + request.time_limit + AFTER + _DEATH
             job = _Job(request, self._start.child(request), deadline)
             self._running.append(job)
             self._mailbox.watch(job.child.answers, lambda d, j=job: self._answer(j, d))
@@ -131,7 +134,7 @@ class Supervisor:
             job.answers_open = False
             # What cannot answer any more has a moment to die of itself, so that its
             # status tells of what.
-            job.deadline = min(job.deadline, time.monotonic() + _GRACE)
+            job.deadline = min(job.deadline, time.monotonic() + _DEATH)
             return
         job.received += data
         _, preamble, message = job.received.partition(PREAMBLE)
@@ -168,7 +171,7 @@ class Supervisor:
                 self._settle(job, Failed(request.id, failure, (path,)))
             else:
                 # A process that it forked may hold the pipe open for ever.
-                job.deadline = min(job.deadline, time.monotonic() + _GRACE)
+                job.deadline = min(job.deadline, time.monotonic() + _DEATH)
         elif time.monotonic() >= job.deadline:
             failure = (
                 stuck(path, request.time_limit, job.received)

@@ -27,6 +27,15 @@ def forward(self, x: f32[2, 4] : torch.Tensor) -> torch.Tensor: 5 nodes | from N
 """
 
 
+PATIENT = """\
+local wait = vim.wait
+vim.wait = function(time, condition, ...)
+  return wait(condition and 300000 or time, condition, ...)
+end
+"""
+"""Neovim waits a second for what a jump needs; a machine may have more to do."""
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     return write_project(tmp_path / "project")
@@ -37,7 +46,7 @@ def editor(tmp_path: Path, project: Path) -> Generator[Neovim]:
     """Neovim with the model open, of which the server has made a listing."""
     config = tmp_path / "home/config/nvim"
     shutil.copytree(ROOT / "docs/editors/nvim", config / "lua/fxls")
-    (config / "init.lua").write_text("require('fxls')\n")
+    (config / "init.lua").write_text(f"{PATIENT}require('fxls')\n")
     with neovim(tmp_path / "home", project, "net.py") as editor:
         editor.until("#vim.lsp.inlay_hint.get({ bufnr = 0 }) > 0")
         editor.until("#vim.lsp.codelens.get(0) == 5")
@@ -211,6 +220,8 @@ def test_the_lens_debug_stops_at_a_breakpoint_in_the_listing(editor: Neovim) -> 
     editor.type("<F9>")
     lens(editor, "Debug generated code")
     stopped(editor, 8)
+    arrow = "→     add: f32[2, 4] = x + relu;  x = relu = None"
+    editor.shows(8, arrow)
     shown = editor.screen()[:9]
     say(editor, "p relu.shape")
     editor.until("vim.fn.search('torch.Size(.2, 4.)', 'nw') > 0")
@@ -221,7 +232,7 @@ def test_the_lens_debug_stops_at_a_breakpoint_in_the_listing(editor: Neovim) -> 
 
     assert shown == [
         *("  " + line if line else "" for line in LISTING.splitlines()[:7]),
-        "→     add: f32[2, 4] = x + relu;  x = relu = None",
+        arrow,
         "      return add",
     ]
     assert signs(editor) == [[8, "fxls-breakpoint"]]
@@ -231,10 +242,7 @@ def test_without_a_breakpoint_it_stops_on_the_first_line(editor: Neovim) -> None
     lens(editor, "Debug generated code")
     stopped(editor, 6)
 
-    # Its shape may not be there yet.
-    assert re.fullmatch(
-        r"→     linear(: f32.*)? = self\.linear\(x\)", editor.screen()[5]
-    )
+    editor.shows(6, "→     linear: f32[2, 4] = self.linear(x)")
 
 
 def test_a_program_of_ones_own_stops_in_its_listing(
@@ -250,10 +258,8 @@ def test_a_program_of_ones_own_stops_in_its_listing(
     editor.edit(project / "run.py")
     editor.type("<F5>")
     stopped(editor, 7)
-
-    assert editor.screen()[6] == (
-        "→     relu: f32[2, 4] = torch.relu(linear);  linear = None"
-    )
+    arrow = "→     relu: f32[2, 4] = torch.relu(linear);  linear = None"
+    editor.shows(7, arrow)
 
 
 def stopped(editor: Neovim, line: int) -> None:
@@ -301,12 +307,13 @@ def test_a_lens_writes_an_example_call_and_goes_there(
     editor.until("#vim.lsp.codelens.get(0) == 1")
     editor.at("class Needy")
     editor.type("\\l1<CR>")
-    editor.until("vim.fn.getline('.'):match('# fxls') ~= nil")
+    rest = "...)(torch.randn(1, 8))"
+    editor.until("vim.fn.getline('.'):sub(vim.fn.col('.')) == value", rest)
     editor.until("#vim.diagnostic.get(0) == 1")
 
-    call = "Needy(width=8, mode=...)(torch.randn(1, 8))"
+    call = f"Needy(width=8, mode={rest}"
     assert editor.lua("return vim.fn.getline(4)") == f"# fxls: {call}"
-    assert editor.place() == ("needy.py", 4, "...)(torch.randn(1, 8))")
+    assert editor.place() == ("needy.py", 4, rest)
     message = editor.lua("return vim.diagnostic.get(0)[1].message")
     assert (
         message.split("\n")[0] == "Needy needs mode (str): write it in place of `...`"

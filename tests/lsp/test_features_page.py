@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from fxls.listing import Tensor
 from fxls.store import Store
 from tests.support.listings import listing_of
-from tests.support.lsp_client import LspClient, started
+from tests.support.lsp_client import PATIENCE, LspClient, started
 from tests.support.projects import EDITOR
 from tests.support.screen import Screen, of, shortened
 
@@ -375,11 +375,17 @@ class Pictures:
 
     def progress(self) -> Iterator[str]:
         self.client.unread()
+        # What is done before it can be shown has no progress.
+        go_on, text = self.root / "go on", self.source.read_text("utf-8")
+        wait = f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.01)\n"
+        self.source.write_text(wait + text, "utf-8")
         command = {"command": "fxls.trace", "arguments": [self.source.as_uri()]}
         request = self.client.send("workspace/executeCommand", command)
         self.client.reply("window/workDoneProgress/create")
+        begin = self.client.notification("$/progress")
+        go_on.touch()
         self.client.answer(request)
-        begin, end = (self.client.notification("$/progress") for _ in "ab")
+        end = self.client.notification("$/progress")
         running, quiet = (
             self.client.notification("experimental/serverStatus") for _ in "ab"
         )
@@ -440,7 +446,7 @@ def pictures(tmp_path: Path) -> Generator[Pictures]:
         # Traces that nobody waits for may still tell of themselves.
         client.request("shutdown", None)
         client.notify("exit", None)
-        client.process.wait(60)
+        client.process.wait(PATIENCE)
 
 
 def test_the_page_shows_what_the_server_answers(pictures: Pictures) -> None:

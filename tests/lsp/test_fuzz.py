@@ -13,7 +13,7 @@ import pytest
 
 from fxls.lsp.params import PARAMS
 from fxls.store import uri_of
-from tests.support.lsp_client import SERVE, LspClient, started
+from tests.support.lsp_client import PATIENCE, SERVE, LspClient, started
 from tests.support.projects import EDITOR, net_listing, spot
 
 Json = Any
@@ -161,7 +161,7 @@ def test_half_a_message_and_a_closed_pipe_end_the_server(project: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    out, _ = process.communicate(half, timeout=60)
+    out, _ = process.communicate(half, timeout=PATIENCE)
 
     assert b'"id"' not in out, "nothing was asked, so nothing is answered"
     assert process.returncode == 0

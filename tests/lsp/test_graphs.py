@@ -62,6 +62,17 @@ def forward(project: Path) -> str:
     return uri_of(net_listing(project).identity)
 
 
+def changed(client: LspClient, *documents: str) -> None:
+    """Wait until the server said of each of these that it is another.
+
+    Each once: what is written while the server looks is said by itself.
+    """
+    left = [*documents]
+    while left:
+        for said in client.notification("fxls/changed")["documents"]:
+            left.remove(said)
+
+
 def test_a_graph_is_nodes_edges_calls_and_places(
     client: LspClient, project: Path, listing: Path
 ) -> None:
@@ -204,7 +215,7 @@ def test_what_the_stores_hold_is_listed_with_its_passes(
 ) -> None:
     fused = store.materialize(later(project, FUSED))
     second = store.materialize(later(project))
-    client.notification("fxls/changed")
+    changed(client, uri_of(FUSED), forward(project))
     found = client.request("fxls/identities", {})
     revisions = client.request("fxls/revisions", {"uri": forward(project)})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lsp_client import LspClient, started
+from tests.support.lsp_client import PATIENCE, LspClient, started
 from tests.support.projects import EDITOR
 
 ENDLESS = """\
@@ -35,7 +35,7 @@ def test_a_trace_that_never_ends_does_not_keep_the_server(tmp_path: Path) -> Non
         tracing = int((tmp_path / "tracing").read_text())
         hang_up(client)
 
-        assert client.process.wait(60) == 0
+        assert client.process.wait(PATIENCE) == 0
         assert ends(tracing)
 
 
@@ -49,7 +49,7 @@ def test_a_worker_that_is_starting_does_not_keep_the_server(tmp_path: Path) -> N
         client.reply("window/workDoneProgress/create")
         hang_up(client)
 
-        assert client.process.wait(60) == 0
+        assert client.process.wait(PATIENCE) == 0
 
 
 def hang_up(client: LspClient) -> None:
@@ -64,6 +64,6 @@ def ends(process: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([descriptor], [], [], 60)[0])
+        return bool(select.select([descriptor], [], [], PATIENCE)[0])
     finally:
         os.close(descriptor)

@@ -19,6 +19,7 @@ from lsprotocol import types as lsp
 from pytest_lsp import client_capabilities, make_test_lsp_client
 
 from fxls.store import Store
+from tests.support.lsp_client import PATIENCE
 from tests.support.projects import SOURCE, net_listing, spot
 
 Json = Any
@@ -244,7 +245,7 @@ async def test_what_is_wrong_is_said_and_files_are_watched_where_that_is_possibl
     method = lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS
     said = asyncio.ensure_future(talk.client.wait_for_notification(method))
     bad = await talk.opened("bad.py", SOURCE.replace("Net()(", "Nte()("))
-    await asyncio.wait_for(said, 60)
+    await asyncio.wait_for(said, PATIENCE)
 
     assert talk.written(talk.client.diagnostics[bad.uri]) == [
         {
@@ -256,7 +257,7 @@ async def test_what_is_wrong_is_said_and_files_are_watched_where_that_is_possibl
         }
     ]
     if talk.profile.watches_files:
-        registered = talk.written(await asyncio.wait_for(talk.registered, 60))
+        registered = talk.written(await asyncio.wait_for(talk.registered, PATIENCE))
         assert registered["registrations"] == [
             {
                 "id": "fxls-files",

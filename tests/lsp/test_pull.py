@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lsp_client import LspClient, started
+from tests.support.lsp_client import PATIENCE, LspClient, started
 from tests.support.projects import SOURCE, spot
 
 Json = Any
@@ -182,7 +182,7 @@ def test_a_question_that_waits_is_given_up_for_the_next_and_at_the_end(
         client.request("shutdown", None)
         ended = client.answer(last)["error"]
         client.notify("exit", None)
-        client.process.wait(60)
+        client.process.wait(PATIENCE)
 
     assert (
         given_up

@@ -64,14 +64,19 @@ def refreshed(client: LspClient) -> None:
         client.reply(f"workspace/{kind}/refresh")
 
 
-def traced(client: LspClient, entry: str) -> Json:
-    """What a trace that goes well tells: status, progress, prints, log."""
+def traced(client: LspClient, entry: str, go_on: Path) -> Json:
+    """What a trace that goes well tells: status, progress, prints, log.
+
+    It waits for a file to go on, because one that is done before it can be shown has
+    no progress.
+    """
     assert client.notification("experimental/serverStatus") == {
         "health": "ok",
         "quiescent": False,
     }
     token = client.reply("window/workDoneProgress/create")["token"]
     begin = client.notification("$/progress")
+    go_on.touch()
     end = client.notification("$/progress")
     assert client.notification("experimental/serverStatus") == {
         "health": "ok",
@@ -99,14 +104,16 @@ def test_a_file_that_is_imported_is_traced_again_through_what_imports_it(
 ) -> None:
     net, block = project / "net.py", project / "block.py"
     entry = "Net()(torch.randn(2, 3))"
+    go_on = waiting(project, BLOCK)
     client.open(net)
-    first = traced(client, entry)
+    first = traced(client, entry, go_on)
     refreshed(client)
 
-    block.write_text(BLOCK.replace("relu", "tanh"))
+    go_on.unlink()
+    waiting(project, BLOCK.replace("relu", "tanh"))
     changes = [{"uri": block.as_uri(), "type": 2}]
     client.notify("workspace/didChangeWatchedFiles", {"changes": changes})
-    second = traced(client, entry)
+    second = traced(client, entry, go_on)
     revised = client.notification("fxls/revised")
     refreshed(client)
     lines = Path(second).read_text().split("\n")
@@ -120,11 +127,16 @@ def test_a_file_that_is_imported_is_traced_again_through_what_imports_it(
     assert "torch.tanh" in hover["contents"]["value"]
 
 
-def waiting(project: Path) -> Path:
+SILENT = BLOCK.replace("print", "str")
+
+
+def waiting(project: Path, block: str = SILENT) -> Path:
     """Let the import of the block wait for a file; returns the file."""
     go_on = project / "go on"
-    wait = f"import os\nwhile not os.path.exists({str(go_on)!r}): pass\n"
-    project.joinpath("block.py").write_text(wait + BLOCK.replace("print", "str"))
+    wait = (
+        f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.01)\n"
+    )
+    project.joinpath("block.py").write_text(wait + block)
     return go_on
 
 
@@ -169,11 +181,12 @@ def test_a_request_that_is_cancelled_stops_its_traces(
     answer = client.answer(request)
     client.notification("$/progress")
     busy = [client.notification("experimental/serverStatus") for _ in range(2)]
-    go_on.touch()
     again = client.send("workspace/executeCommand", command)
     client.reply("window/workDoneProgress/create")
+    client.notification("$/progress")
+    go_on.touch()
+    client.notification("$/progress")
     for _ in range(2):
-        client.notification("$/progress")
         client.notification("experimental/serverStatus")
     refreshed(client)
     client.notification("window/logMessage")

@@ -15,7 +15,7 @@ __all__ = ["Emacs", "emacs"]
 
 Json = Any
 
-_PATIENCE = 60
+_PATIENCE = 300
 """Seconds after which something that does not come fails the test."""
 
 _SAY_READY = (

@@ -15,7 +15,7 @@ __all__ = ["Neovim", "neovim"]
 
 Json = Any
 
-_PATIENCE = 60
+_PATIENCE = 300
 """Seconds after which something that does not come fails the test."""
 
 _SCREEN = """
@@ -29,6 +29,17 @@ for row = 1, vim.o.lines do
   rows[row] = (table.concat(cells):gsub('%s+$', ''))
 end
 return rows
+"""
+
+_ROW = """
+(function()
+  vim.cmd('redraw!')
+  local cells = {}
+  for column = 1, vim.o.columns do
+    cells[column] = vim.fn.screenstring(value[1], column)
+  end
+  return (table.concat(cells):gsub('%s+$', ''))
+end)()
 """
 
 _SAID = """
@@ -100,6 +111,10 @@ class Neovim:
         """The rows of the screen, without the blanks at their ends."""
         rows: list[str] = self.lua(_SCREEN)
         return rows
+
+    def shows(self, row: int, text: str) -> None:
+        """Wait until a row of the screen, counted from one, is a text."""
+        self.until(f"{_ROW} == value[2]", [row, text])
 
     def float(self) -> list[str]:
         """The lines of the floating window, once there is one."""

@@ -155,6 +155,9 @@ def test_a_process_that_closes_every_file(worker: Asking) -> None:
         """)
 
 
+SHORT = 2.0
+"""A time limit that is waited for, and far more than it takes to get to the wait."""
+
 ENDLESS = """\
 from torch import nn
 
@@ -174,9 +177,9 @@ class Net(nn.Module):
 
 def test_a_constructor_that_never_ends(worker: Asking) -> None:
     text = ENDLESS.format(wait="while True: pass")
-    outcome = worker.outcome(text, "Net()", 0.5)
+    outcome = worker.outcome(text, "Net()", SHORT)
     assert isinstance(outcome, Failed)
-    assert outcome.failure.message == "it took longer than the time limit of 0.5 s"
+    assert outcome.failure.message == "it took longer than the time limit of 2 s"
     assert [(p.function, p.span.start.line + 1) for p in outcome.failure.places] == [
         ("Net.wait", 13),
         ("Net.__init__", 8),
@@ -185,9 +188,9 @@ def test_a_constructor_that_never_ends(worker: Asking) -> None:
 
 def test_a_sleep_is_interrupted_at_the_time_limit(worker: Asking) -> None:
     text = ENDLESS.format(wait="import time; time.sleep(1000)")
-    assert worker.said(text, "Net()", 0.5) == dedent("""\
+    assert worker.said(text, "Net()", SHORT) == dedent("""\
         [time]
-        net.py:13:22: error: it took longer than the time limit of 0.5 s
+        net.py:13:22: error: it took longer than the time limit of 2 s
          13 |         import time; time.sleep(1000)
             |                      ^^^^^^^^^^^^^^^^
         net.py:8:17: note: called here, in Net.__init__
@@ -204,9 +207,9 @@ def test_code_that_is_stuck_in_c_is_killed(worker: Asking) -> None:
     text = ENDLESS.format(
         wait="import ctypes; ctypes.PyDLL(None).pause() or self.wait()"
     ).replace("import nn", "import nn\nimport signal\nsignal.pthread_sigmask(0, [14])")
-    assert worker.said(text, "Net()", 0.5) == dedent("""\
+    assert worker.said(text, "Net()", SHORT) == dedent("""\
         [time]
-        net.py:15:9: error: it took longer than the time limit of 0.5 s
+        net.py:15:9: error: it took longer than the time limit of 2 s
          15 |         import ctypes; ctypes.PyDLL(None).pause() or self.wait()
             |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         net.py:10:17: note: called here, in __init__

@@ -31,14 +31,14 @@ def wait_for_end(pid: int) -> None:
     except ProcessLookupError:
         return
     try:
-        assert select.select([process], [], [], 10)[0], f"process {pid} goes on"
+        assert select.select([process], [], [], 60)[0], f"process {pid} goes on"
     finally:
         os.close(process)
 
 
 async def begun(worker: Asking, *, text: str = "\n") -> None:
     """Return when so much was printed; by default, a line."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while text not in "".join(text for _, text in worker.printed):
             await asyncio.sleep(0.01)
 
