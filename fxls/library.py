@@ -258,7 +258,7 @@ class Library:
 
     def news(self) -> tuple[News, ...]:
         """What was written to the stores since this was last asked, by whomever."""
-        found: dict[str, News] = {}
+        found: dict[tuple[Identity, str], News] = {}
         for root, store in self._stores.items():
             changes = store.changes_since(self._tokens[root])
             self._tokens[root] = changes.token
@@ -266,10 +266,11 @@ class Library:
                 before = _before(store, revision)
                 if before is not None:
                     old, new = str(before.path), str(revision.path)
-                    found[old] = News(revision.identity, old, new)
+                    found[revision.identity, old] = News(revision.identity, old, new)
                 else:
                     path = str(revision.path)
-                    found.setdefault(path, News(revision.identity, path, path))
+                    news = News(revision.identity, path, path)
+                    found.setdefault((revision.identity, path), news)
         return tuple(found.values())
 
     def lines_moved(self, old: str, new: str) -> list[tuple[int, int]]:
