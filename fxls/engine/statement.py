@@ -50,7 +50,9 @@ class Globals:
 
     def name_of(self, hint: str, value: Any) -> str:
         """The name by which the code can say `value`; `hint` is what to call it."""
-        if value is not torch.device and is_torchs(value):
+        if value is torch.device:
+            return "device"  # a name that every generated function has
+        if is_torchs(value):
             return qualified_name(value)
         if self.main != "__main__" and hint.startswith(_MAIN):
             hint = self.main + hint[hint.index(".") :]

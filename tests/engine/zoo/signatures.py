@@ -108,6 +108,12 @@ class AnnotatedByBuiltins(nn.Module):
         return x + items[0], 1
 
 
+@example((2, 3), lambda: torch.device("cpu"))
+class AnnotatedByDevice(nn.Module):
+    def forward(self, x, place: torch.device = torch.device("cpu")) -> torch.Tensor:  # noqa: B008
+        return x.to(torch.device(place))
+
+
 @example((2, 6))
 class Unpacks(nn.Module):
     def forward(self, x):
