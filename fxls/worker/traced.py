@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxls.engine import GraphModule, symbolic_trace
+from fxls.engine import GraphModule, Tracer, symbolic_trace
 from fxls.worker.guard import Raised, guarded
 
 if TYPE_CHECKING:
@@ -23,11 +23,16 @@ def traced(model: Model) -> GraphModule:
     with what that input is then: the graph of ``Net()(x)`` has nothing of the branch
     ``if targets is not None``. An input that nothing asks for stays free, so that a
     program that traces the model by itself gets the same text.
+
+    A model that `symbolic_trace` cannot trace is tried once more with its buffers and
+    assertions as nodes. Many transformers have ``self.mask[:, :, :n]`` and
+    ``assert n <= self.longest``, where `n` is a proxy.
     """
     if isinstance(model.root, GraphModule):
         return model.root
     left_out = _left_out(model)
-    plain = guarded(lambda: symbolic_trace(model.root))
+    tracer = Tracer()
+    plain = guarded(lambda: _made(tracer, model))
     if not isinstance(plain, Raised):
         nothing = {name: None for name, value in left_out.items() if value is None}
         uses = any(
@@ -35,11 +40,39 @@ def traced(model: Model) -> GraphModule:
             for node in plain.graph.find_nodes(op="placeholder")
         )
         return symbolic_trace(model.root, nothing) if uses else plain
-    if left_out and isinstance(plain.error, Exception):
+    if not isinstance(plain.error, Exception):
+        raise plain.error
+    if left_out:
         bound = guarded(lambda: symbolic_trace(model.root, left_out))
         if not isinstance(bound, Raised):
             return bound
-    raise plain.error
+    patient = _Patient()
+    whole = guarded(lambda: _made(patient, model, left_out))
+    if not isinstance(whole, Raised):
+        return whole
+    raise whole.error if _calls(patient) > _calls(tracer) else plain.error
+
+
+class _Patient(Tracer):
+    """Keeps as nodes what could stop a trace."""
+
+    proxy_buffer_attributes = True
+    trace_asserts = True
+
+
+def _made(
+    tracer: Tracer, model: Model, fixed: dict[str, Any] | None = None
+) -> GraphModule:
+    """What `symbolic_trace` makes, by this tracer."""
+    graph = tracer.trace(model.root, fixed)
+    root = model.root
+    name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)
+
+
+def _calls(tracer: Tracer) -> int:
+    """How far a trace that failed had come."""
+    return sum(node.op.startswith("call_") for node in tracer.graph.nodes)
 
 
 def _left_out(model: Model) -> dict[str, Any]:

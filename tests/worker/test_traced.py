@@ -106,3 +106,52 @@ def forward_of(worker: Asking, text: str, call: str) -> str:
     assert outcome.trouble is None
     found = Store(worker.store).read(Path(outcome.path))
     return found.text[found.text.index("def forward") :]
+
+
+WINDOW = """\
+    import torch
+    from torch import nn
+
+    class Window(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.longest = 8
+            self.register_buffer("mask", torch.tril(torch.ones(8, 8)))
+
+        def forward(self, x, scale=None):
+            n = x.size(0)
+            assert n <= self.longest
+            return x.masked_fill(self.mask[:n, :n] == 0, 0.0)
+    """
+
+
+def test_buffers_and_assertions_are_nodes_where_nothing_else_can_be_traced(
+    worker: Asking,
+) -> None:
+    assert forward_of(worker, WINDOW, "Window()(torch.ones(3, 3), None)") == dedent("""\
+        def forward(self, x, scale = None):
+            size = x.size(0)
+            le = size <= 8
+            assert_fn = fxls_engine_proxy_assert_fn(le);  le = assert_fn = None
+            mask = self.mask
+            getitem = mask[(slice(None, size, None), slice(None, size, None))];  \
+mask = size = None
+            eq = getitem == 0;  getitem = None
+            masked_fill = x.masked_fill(eq, 0.0);  x = eq = None
+            return masked_fill
+        """)
+
+
+def test_a_failure_is_that_of_the_trace_that_came_furthest(worker: Asking) -> None:
+    text = WINDOW.replace("return x", "return x if x.sum() > 0 else x")
+
+    assert worker.said(dedent(text), "Window()(torch.ones(3, 3), None)").startswith(
+        dedent("""\
+        [trace]
+        net.py:13:21: error: symbolically traced variables cannot be used as inputs \
+to control flow
+         13 |         return x if x.sum() > 0 else x.masked_fill(self.mask[:n, :n] == \
+0, 0.0)
+            |                     ^^^^^^^^^^^
+        """)
+    )
