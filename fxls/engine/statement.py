@@ -8,6 +8,7 @@ and with a fence around every name, by which positions are known.
 from __future__ import annotations
 
 import enum
+import keyword
 import math
 import types
 import typing
@@ -206,7 +207,7 @@ class Writer:
             holder = self._path(way)
             known = (
                 f"{holder}.{atom}"
-                if atom.isidentifier()
+                if atom.isidentifier() and not keyword.iskeyword(atom)
                 else f'getattr({holder}, "{atom}")'
             )
             self._paths[path] = known
@@ -309,8 +310,8 @@ functions of torch, which live as long as the process."""
 def _plain_attribute(args: Sequence[Argument]) -> str | None:
     """What a getattr reads, where code can say it with a dot."""
     value, name = args
-    if isinstance(name, str) and name.isidentifier() and isinstance(value, Node):
-        return name
+    if isinstance(value, Node) and isinstance(name, str) and name.isidentifier():
+        return None if keyword.iskeyword(name) else name
     return None
 
 
