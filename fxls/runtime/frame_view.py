@@ -21,6 +21,7 @@ import torch
 from fxls.attempt import Raised, attempt
 from fxls.engine.origin import source_line
 from fxls.listing import Facts, Listing, Place, Role
+from fxls.runtime.passing import is_made
 from fxls.runtime.sections import DRIVER
 
 __all__ = ["FrameView", "Freed", "FreedValue"]
@@ -40,10 +41,13 @@ class Freed:
     line: int
     """The line of its last use, counted from one."""
 
+    def __str__(self) -> str:
+        return f"freed on line {self.line}"
+
     def __repr__(self) -> str:
         return (
-            f"freed on line {self.line}, behind its last use; to keep values: fxls run"
-            " --keep-values, or FXLS_KEEP_VALUES=1"
+            f"{self}, behind its last use; to keep values: fxls run --keep-values, or"
+            " FXLS_KEEP_VALUES=1"
         )
 
 
@@ -67,8 +71,17 @@ class FrameView:
             return text
         self._look(Path(frame.f_code.co_filename))
         freed = nodes.freed(frame, name) if value is None else None
-        value_text = text if freed is None else repr(freed)
+        value_text = text if freed is None else str(freed)
         return f"{value_text}  ← {nodes.about(name)}"
+
+    def rank(self, frame: FrameType, name: str, value: object) -> int:
+        """Where a variable is shown: nodes first, then what is no node, then what is gone."""
+        nodes = self._nodes(frame)
+        if nodes is None:
+            return 0
+        if value is None and nodes.freed(frame, name) is not None:
+            return 2
+        return int(name not in nodes.facts)
 
     def instead(
         self, frame: FrameType, expression: str, result: object
@@ -79,13 +92,13 @@ class FrameView:
         """
         name = expression.strip()
         if result is None and name.isidentifier():
-            return self._freed(frame, name)
+            given = self._given(frame, name)
+            return self._freed(frame, name) if given is None else given
         if not isinstance(result, Raised):
             return result
-        if isinstance(result.error, NameError):
-            found = self._evaluated(frame, expression)
-            if found is not None:
-                return found
+        found = self._evaluated(frame, expression)
+        if found is not None:
+            return found
         for name in _names(expression):
             freed = self._freed(frame, name)
             if freed is not None and frame.f_locals.get(name, None) is None:
@@ -95,6 +108,13 @@ class FrameView:
     def _freed(self, frame: FrameType, name: str) -> Freed | None:
         nodes = self._nodes(frame)
         return None if nodes is None else nodes.freed(frame, name)
+
+    def _given(self, frame: FrameType, name: str) -> object:
+        """The value of an input that was let go, where the argument still has it."""
+        nodes = self._nodes(frame)
+        if nodes is None or nodes.freed(frame, name) is None:
+            return None
+        return frame.f_locals.get(nodes.argument(name))
 
     def _evaluated(self, frame: FrameType, expression: str) -> object | None:
         """The value of an expression with names that Python does not find here."""
@@ -106,6 +126,11 @@ class FrameView:
                 if value is None:
                     return None
                 found[name] = value
+            elif values.get(name, name) is None:
+                given = self._given(frame, name)
+                found |= {} if given is None else {name: given}
+        if not found:
+            return None
         if len(found) == 1 and expression.strip() in found:
             return found[expression.strip()]
         return attempt(lambda: eval(expression.strip(), {**values, **found}))
@@ -123,7 +148,8 @@ class FrameView:
                 freed = self._freed(at, name)
                 value = at.f_locals[name]
                 yield freed if value is None and freed is not None else value
-        for at in outer:
+        # A graph of torch.compile's has no modules; the function that was compiled has.
+        for at in (*outer, *_compiled_around(frame)):
             module = at.f_locals.get("self")
             if isinstance(module, torch.nn.Module):
                 value = attempt(lambda module=module: getattr(module, name))
@@ -157,6 +183,11 @@ class _Nodes:
         if line is None or frame.f_lineno - 1 <= line:
             return None
         return Freed(name, line + 1)
+
+    def argument(self, name: str) -> str:
+        """The parameter that an input of the graph is given by; empty for no input."""
+        facts = self.facts[name]
+        return facts.target if facts.opcode == "placeholder" else ""
 
     def about(self, name: str) -> str:
         """A node in a few words: what it does, and the expression it came from."""
@@ -196,6 +227,14 @@ def _names(expression: str) -> list[str]:
         return []
     names = (at for at in ast.walk(cast("ast.AST", tree)) if isinstance(at, ast.Name))
     return list(dict.fromkeys(at.id for at in names))
+
+
+def _compiled_around(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames of the functions that torch.compile runs the graph of a frame for."""
+    while frame is not None:
+        if is_made(frame.f_code):
+            yield frame
+        frame = frame.f_back
 
 
 def _is_divided(frame: FrameType) -> bool:

@@ -180,5 +180,6 @@ def _call(line: int, name: str, value: str) -> ast.stmt:
     for at in ast.walk(made):
         if isinstance(at, ast.expr | ast.stmt):
             at.lineno = at.end_lineno = line
-            at.col_offset = at.end_col_offset = 0
+            # No column, so that a traceback shows the whole statement of the line.
+            at.col_offset = at.end_col_offset = -1
     return made

@@ -15,7 +15,7 @@ from typing import Any
 
 from fxls.runtime.sections import DRIVER
 
-__all__ = ["has_more_lines", "is_compiled", "leads_on"]
+__all__ = ["has_more_lines", "is_compiled", "is_made", "leads_on"]
 
 
 def leads_on(frame: FrameType, *, is_back: bool = False) -> bool:
@@ -42,6 +42,12 @@ def is_compiled(code: CodeType) -> bool:
     return compiling is not None and (
         code in compiling.output_codes or code in compiling.input_codes
     )
+
+
+def is_made(code: CodeType) -> bool:
+    """Whether code is what torch.compile made, in place of a function of the user's."""
+    compiling: Any = sys.modules.get("torch._dynamo.convert_frame")
+    return compiling is not None and code in compiling.output_codes
 
 
 def has_more_lines(frame: FrameType) -> bool:

@@ -23,6 +23,10 @@ class View(Protocol):
         """The text of a variable's value."""
         ...
 
+    def rank(self, frame: FrameType, name: str, value: object) -> int:
+        """Where a variable is shown: lower ones first, those that are equal by name."""
+        ...
+
     def instead(
         self, frame: FrameType, expression: str, result: object
     ) -> object | Raised:
@@ -49,6 +53,15 @@ def say_more(view: View) -> None:
         return shown
 
     variable.get_var_data = get_var_data
+    scope: Any = frames._FrameVariable
+    children: Callable[..., list[Any]] = scope.get_children_variables
+
+    @functools.wraps(children)
+    def get_children_variables(self: Any, *args: Any, **more: Any) -> list[Any]:
+        found = children(self, *args, **more)
+        return sorted(found, key=lambda v: view.rank(self.frame, v.name, v.value))
+
+    scope.get_children_variables = get_children_variables
 
 
 _RAW = ("repl", "clipboard")

@@ -226,7 +226,11 @@ def test_fxls_run_reports_where_there_is_no_debugger(nets: Project) -> None:
     assert raised.returncode == 1
     assert "fxls.rules.BrokenRule: nan: node sqrt of Rooted, line" in raised.stderr
     path, line = nets.line("Rooted:sqrt")
-    assert f'  File "{path}", line {line}, in forward\n' in raised.stderr
+    assert (
+        f'  File "{path}", line {line}, in forward\n'
+        "    sqrt = torch.sqrt(sub);  sub = None\n"
+        "fxls.rules.BrokenRule: nan: "
+    ) in raised.stderr
 
 
 def test_fxls_run_knows_its_rules(nets: Project) -> None:

@@ -40,6 +40,28 @@ LOOP = """\
     """
 
 
+COMPILED = """\
+    import torch
+    import fxls
+
+
+    class Small(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.dense = torch.nn.Linear(4, 4)
+
+        def forward(self, x):
+            return torch.relu(self.dense(x))
+
+
+    fxls.install()
+    compiled = torch.compile(Small(), backend="eager")
+    x = torch.ones(2, 4)
+    y = compiled(x)
+    print("ran", tuple(y.shape))
+    """
+
+
 @pytest.fixture(scope="module")
 def looping(traced: Project) -> Iterator[Debugged]:
     """A program that calls its model for ever."""
@@ -81,8 +103,13 @@ def test_each_local_says_its_node_and_origin(stopped: Debugged) -> None:
     assert stopped.session.evaluate("relu").startswith("tensor(")
 
 
+def test_what_is_there_stands_before_what_is_gone(stopped: Debugged) -> None:
+    assert list(stopped.session.locals()) == ["relu", "self", "add", "linear", "x"]
+
+
 def test_a_value_that_was_let_go_says_so(stopped: Debugged) -> None:
-    gone = freed(stopped.project, "relu")
+    gone = freed(stopped.project, "relu") + ", behind its last use; to keep values:"
+    gone += " fxls run --keep-values, or FXLS_KEEP_VALUES=1"
     assert about(stopped.session.hover("add").value)[0] == gone
     assert stopped.session.evaluate("add") == gone
     with pytest.raises(RequestFailed, match="FreedValue: add was freed on line"):
@@ -148,6 +175,24 @@ def test_the_nodes_of_the_caller_are_seen_from_the_users_code(traced: Project) -
         assert doubled.endswith("...]"), "a name of the user's is no node"
 
 
+def test_a_graph_of_torch_compile_has_the_names_of_its_module(
+    project: Project,
+) -> None:
+    project.write({"compiled.py": COMPILED})
+    with Debugged(project) as debugged:
+        debugged.launch("compiled.py", stop_at=["compiled.py: y = compiled(x)"])
+        assert debugged.stopped() == "compiled.py: y = compiled(x)"
+        debugged.break_on("node:relu")
+        assert debugged.resume() == "Small:relu"
+        evaluate = debugged.session.evaluate
+        assert evaluate("tuple(dense.weight.shape)") == "(4, 4)"
+        # The graph let go of an input that its function still has.
+        assert debugged.session.locals()["l_x_"].startswith("freed on line ")
+        assert evaluate("tuple(l_x_.shape)") == "(2, 4)"
+        assert evaluate("l_x_").startswith("tensor(")
+        assert debugged.finish() == "ran (2, 4)\n"
+
+
 def test_a_variable_can_be_set(stopped: Debugged) -> None:
     session = stopped.session
     assert about(session.set_variable("relu", "torch.full((2, 4), 7.0)")) == (
@@ -168,9 +213,5 @@ def test_the_program_goes_on_at_another_line(stopped: Debugged) -> None:
 
 
 def freed(project: Project, at: str) -> str:
-    """What stands for a value whose last use is at a node of `Net`."""
-    _, line = project.line(f"Net:{at}")
-    return (
-        f"freed on line {line}, behind its last use; to keep values: fxls run"
-        " --keep-values, or FXLS_KEEP_VALUES=1"
-    )
+    """What is shown of a value whose last use is at a node of `Net`."""
+    return f"freed on line {project.line(f'Net:{at}')[1]}"
