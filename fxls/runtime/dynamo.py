@@ -10,11 +10,11 @@ import contextlib
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any, Protocol
 
 import torch
@@ -192,12 +192,13 @@ class Dynamo:
     def captured(self, gm: Any, output: Any) -> Capture:
         """Publish a graph of Dynamo's, of the function that `output` is made for."""
         root = self._root(output.root_tx)
-        name = str(gm.meta["dynamo_compile_id"])
-        frame, _, again = name.partition("/")
+        compilation = gm.meta["dynamo_compile_id"]
+        name = str(compilation)
+        frame = name.rpartition("/")[0]
         parts = self._frames.setdefault(root, [])
         if frame not in parts:
             parts.append(frame)
-        count = int(again.partition("_")[0] or 0)
+        count = compilation.frame_compile_id or 0
         stage = f"graph {parts.index(frame)}"
         if count:
             stage += f", compilation {count}"
@@ -212,20 +213,30 @@ class Dynamo:
 
     def _root(self, translator: Any) -> tuple[str, str]:
         """The class whose forward Dynamo runs, or the function."""
-        code = translator.f_code
+        code, values = translator.f_code, translator.f_locals
+        if code.co_filename == _WRAPPERS and (called := values.get("fn")) is not None:
+            return self._root_of_called(called)
         function = resumed(code.co_qualname)
-        first = code.co_varnames[0] if code.co_argcount else ""
-        owner = translator.f_locals.get(first)
-        if isinstance(owner, torch.nn.Module):
-            kind = type(owner)
-            root = (kind.__module__, kind.__qualname__)
-            if isinstance(owner, fx.GraphModule):
-                root = self._root_of(owner) or (root[0], kind.__name__)
+        owner = _owner(code, values)
+        if owner is not None:
+            root = self._root_of_called(owner)
             self._owners[code.co_filename, function] = root
             return root
         # Behind a graph break `self` is there only if the rest of the function needs it.
         plain = (str(translator.f_globals.get("__name__", "")), function)
         return self._owners.get((code.co_filename, function), plain)
+
+    def _root_of_called(self, called: Any) -> tuple[str, str]:
+        if isinstance(called, fx.GraphModule) and (root := self._root_of(called)):
+            return root
+        if isinstance(called, torch.nn.Module):
+            kind = type(called)
+            generated = isinstance(called, fx.GraphModule)
+            return kind.__module__, kind.__name__ if generated else kind.__qualname__
+        module = getattr(called, "__module__", None) or torch.__name__
+        if isinstance(called, BuiltinFunctionType):  # its other name is one of C
+            return module, called.__name__
+        return module, getattr(called, "__qualname__", type(called).__qualname__)
 
     # -- AOTAutograd and Inductor ------------------------------------------------
 
@@ -297,6 +308,9 @@ class Dynamo:
 
 _CALLING = torch_errors.__file__
 
+_WRAPPERS = str(Path(torch.__file__).parent / "_dynamo" / "external_utils.py")
+"""Where torch calls what is to be compiled and is not somebody's own."""
+
 _PASSES = (
     ("_recursive_pre_grad_passes", "pre-grad"),
     ("_recursive_joint_graph_passes", "joint"),
@@ -312,6 +326,30 @@ _NUMBER = re.compile(r"\b(0x[0-9a-f]+|\d{9,})\b")
 def _be_skipped(rules: Any, patches: Patches) -> None:
     """Let Dynamo begin behind the call of a graph module, as where it is torch's own."""
     patches.put(rules, "FORCE_SKIP_FILES", {*rules.FORCE_SKIP_FILES, _CALLING})
+
+
+def _owner(code: CodeType, values: Mapping[str, Any]) -> torch.nn.Module | None:
+    """The module whose method code is of; None for a function, which may get one."""
+    first = values.get(code.co_varnames[0]) if code.co_argcount else None
+    kind = code.co_qualname.rpartition(".")[0]
+    if kind and not kind.endswith("<locals>"):
+        # Behind a graph break the order of the arguments is torch's.
+        for value in (first, *values.values()):
+            if isinstance(value, torch.nn.Module) and kind in _names_of(value):
+                return value
+    if isinstance(first, torch.nn.Module):  # as for a decorated method
+        named = (code.co_filename, resumed(code.co_name))
+        for members in (*map(vars, type(first).__mro__), vars(first)):
+            for member in members.values():
+                own = getattr(member, "__code__", None)
+                if own is not None and (own.co_filename, own.co_name) == named:
+                    return first
+    return None
+
+
+def _names_of(module: torch.nn.Module) -> set[str]:
+    """The names of a module's class, and of those that it inherits from."""
+    return {kind.__qualname__ for kind in type(module).__mro__}
 
 
 def _module(name: str) -> Any:
