@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -19,7 +19,7 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.entry import Entry, Producer
-from fxls.listing import Failure, Reason
+from fxls.listing import Facts, Failure, Reason
 from fxls.pdb import Pdb
 from fxls.runtime import install
 from fxls.runtime.captured import compiled, exported_to_run
@@ -135,22 +135,29 @@ def _place(path: Path, store: Store, node: str | None) -> tuple[str, int] | str:
     except StoreError as error:
         return str(error)
     lines = {f.name: f.line + 1 for f in listing.nodes if f.line != listing.definition}
-    if node is None:
-        computed = [f.name for f in listing.nodes if f.opcode != "placeholder"]
-        return str(path), lines[computed[0]]
     if node in lines:
         return str(path), lines[node]
-    return _no_node(node, [facts.name for facts in listing.nodes], lines)
-
-
-def _no_node(node: str, names: Sequence[str], lines: Mapping[str, int]) -> str:
-    if node in names:
+    computed = [f for f in listing.nodes if f.opcode != "placeholder"]
+    if node is None:
+        return str(path), lines[computed[0].name]
+    if node in [facts.name for facts in listing.nodes]:
         return (
             f"{node} is an input, and no line of the code is its own\n"
-            f"help: Stop on what uses it, or on the first node, {next(iter(lines))}."
+            f"help: Stop on what uses it, or on the first node, {computed[0].name}."
         )
-    near = get_close_matches(node, lines, 3, 0.3) or list(lines)[:3]
-    return f"the graph has no node {node!r}\nhelp: It has {', '.join(near)} and others."
+    return _no_node(node, computed)
+
+
+def _no_node(node: str, computed: Sequence[Facts]) -> str:
+    names = [facts.name for facts in computed]
+    # torch.compile names nodes after the variables of the model.
+    calling = [f.name for f in computed if f.target.rpartition(".")[2] == node]
+    near = calling or get_close_matches(node, names, 3, 0.3) or names
+    said = f"{', '.join(near[:3])} and others"
+    calls = f", which calls {node}" if len(calling) == 1 else f", which call {node}"
+    if calling:
+        said = ", ".join(calling[:3]) + calls
+    return f"the graph has no node {node!r}\nhelp: It has {said}."
 
 
 def _stop_at(place: tuple[str, int]) -> None:

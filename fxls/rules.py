@@ -18,8 +18,9 @@ class Rule(enum.Enum):
     SHAPE = "shape"
     """A value has another shape than the listing has recorded for its node."""
     DTYPE_CHANGE = "dtype-change"
-    """A value has another dtype than is recorded; where none is, another floating dtype
-    than an input of its node, although the node does not ask for one."""
+    """A value has another dtype than is recorded. Where none is, and for ``float64``
+    always: another floating dtype than an input of its node, although the node does not
+    ask for one."""
     GRAD_NAN = "grad-nan"
     """The gradient of a value is NaN."""
 

@@ -6,7 +6,9 @@ stage, because the second graph of a function is no later revision of the first 
 
 from __future__ import annotations
 
+import bdb
 import contextlib
+import fnmatch
 import functools
 import re
 import sys
@@ -15,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import torch
 
@@ -152,6 +154,7 @@ class Dynamo:
                 self._noticing_hits(gm),
             ):
                 compiled = original(output, gm, *args, **kwargs)
+            compiled = _made_ready(compiled)
             # Others are objects that torch may want to look into.
             if isinstance(compiled, FunctionType | MethodType):
                 return functools.wraps(compiled)(with_note(compiled, note_error))
@@ -307,6 +310,7 @@ class Dynamo:
 
 
 _CALLING = torch_errors.__file__
+_OF_PDB = (bdb.__file__, fnmatch.__file__)
 
 _WRAPPERS = str(Path(torch.__file__).parent / "_dynamo" / "external_utils.py")
 """Where torch calls what is to be compiled and is not somebody's own."""
@@ -324,8 +328,12 @@ _NUMBER = re.compile(r"\b(0x[0-9a-f]+|\d{9,})\b")
 
 
 def _be_skipped(rules: Any, patches: Patches) -> None:
-    """Let Dynamo begin behind the call of a graph module, as where it is torch's own."""
-    patches.put(rules, "FORCE_SKIP_FILES", {*rules.FORCE_SKIP_FILES, _CALLING})
+    """Let Dynamo begin behind the call of a graph module, as where it is torch's own.
+
+    What pdb does between two lines of the program it does not look into either.
+    """
+    skipped = {*rules.FORCE_SKIP_FILES, _CALLING, *_OF_PDB}
+    patches.put(rules, "FORCE_SKIP_FILES", skipped)
 
 
 def _owner(code: CodeType, values: Mapping[str, Any]) -> torch.nn.Module | None:
@@ -350,6 +358,19 @@ def _owner(code: CodeType, values: Mapping[str, Any]) -> torch.nn.Module | None:
 def _names_of(module: torch.nn.Module) -> set[str]:
     """The names of a module's class, and of those that it inherits from."""
     return {kind.__qualname__ for kind in type(module).__mro__}
+
+
+def _made_ready(compiled: Any) -> Any:
+    """The forward that runs, of a graph module that would compile it at its first call.
+
+    torch does the same with what it is given; ours it would not recognize.
+    """
+    module = getattr(compiled, "__self__", None)
+    lazy = fx._lazy_graph_module._LazyGraphModule
+    if isinstance(module, lazy) and compiled.__name__ == "_lazy_forward":
+        lazy.force_recompile(module)
+        return cast("Any", module).forward
+    return compiled
 
 
 def _module(name: str) -> Any:

@@ -125,13 +125,21 @@ class Watched:
                 said = [not_finite(rule, value)]
             return next(filter(None, said), None)
         recorded = [known[name] for known in self._values() if name in known]
-        if recorded:
-            said = [deviation(rule, value, known) for known in recorded]
-            return said[0] if all(said) else None
-        return self._changed(name, value) if rule is Rule.DTYPE_CHANGE else None
+        said = [deviation(rule, value, known) for known in recorded]
+        if said and all(said):
+            return said[0]
+        if rule is not Rule.DTYPE_CHANGE:
+            return None
+        # What is recorded may be what is wrong: hardly anybody wants double precision.
+        changed = self._changed(name, value)
+        return (
+            changed
+            if not said or getattr(value, "dtype", None) is torch.float64
+            else None
+        )
 
     def _changed(self, name: str, value: Any) -> str | None:
-        """How a floating dtype differs from those of the inputs, where none is known."""
+        """How a floating dtype differs from those of the inputs."""
         # A tensor without dimensions takes part as a number does, and decides nothing.
         if (
             not isinstance(value, torch.Tensor)

@@ -77,6 +77,16 @@ def test_pdb_steps_from_the_call_into_the_graph(project: Project) -> None:
     ]
 
 
+def test_torch_does_not_compile_what_pdb_does_between_two_lines(
+    project: Project,
+) -> None:
+    project.write({"net.py": NET, "run.py": RUN.replace(MORE, "")})
+    typed = f"break {project.folder}/net.py:8\ncontinue\nquit\n"
+    ran = project.run("-m", "fxls.pdb", "run.py", given=typed)
+    assert "(Pdb) ran\n" in ran.stdout
+    assert ran.stderr == ""
+
+
 def test_a_breakpoint_stops_in_a_graph_that_a_backend_would_compile_away(
     project: Project,
 ) -> None:

@@ -191,6 +191,11 @@ def test_an_entry_of_another_producer_is_debugged(
     entry = f"# fxls[{producer}]: Net()(torch.ones(2, 4))"
     text = NET.replace("# fxls: Net()(torch.ones(2, 4))", entry)
     project.write({"net.py": text.replace('fx.wrap("scaled")', "")})
+    if producer == "compile":
+        assert refused(project, "debug", "net.py", "--node", "relu") == (
+            "fxls: error: the graph has no node 'relu'\n"
+            "help: It has hidden, which calls relu.\n"
+        )
     typed = "continue\n"
     ran = project.run("-m", "fxls", "debug", "net.py", given=typed)
     shown = [row for row in ran.stdout.splitlines() if row.startswith("-> ")]

@@ -7,7 +7,7 @@ import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -165,6 +165,17 @@ def test_a_shape_is_held_against_what_the_listing_records(
     fxls.break_on("shape", "dtype-change")
     gm(torch.ones(4, 3, dtype=torch.float64))
     assert summaries(capfd) == ["x: dtype float64, where float32 is recorded"]
+
+
+def test_double_precision_that_nobody_asked_for_is_found_though_it_is_recorded(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    compiled: Any = cast("Any", torch).compile(nets.Promoting(), backend="aot_eager")
+    fxls.break_on("dtype-change")
+    compiled(torch.ones(2))
+    assert summaries(capfd) == [
+        "add: dtype float64, where its inputs are float32 and float64"
+    ]
 
 
 def test_a_shape_that_the_graph_recorded_in_torch(
