@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fxls.ide.parameter_uses import Function, assigned, calls, last_name, rank, uses
-from fxls.ide.signatures import ClassSyntax, parameters
+from fxls.ide.signatures import ClassSyntax, Parameter, parameters
 
 __all__ = ["Built", "FirstLayer", "Taken", "Value"]
 
@@ -34,6 +34,9 @@ _INDICES = {"Embedding", "EmbeddingBag"}
 _SIDES = {1: 32, 2: 32, 3: 8}
 """How long the sides of an image are, by how many it has."""
 
+_GREY = 28
+"""The same of images with one channel: most are of handwritten digits."""
+
 _LENGTH = 8
 
 _DEEPEST = 200
@@ -49,6 +52,19 @@ class Taken:
     """Whether its elements are the numbers of rows, as of an embedding."""
     loose: bool = False
     """Whether there may be more dimensions between the first and the last."""
+    axis: int = -1
+    """The dimension that the layer was built for."""
+    by_layer: bool = True
+    """Whether a layer takes it; else the code alone says how many dimensions it has."""
+    behind: bool = False
+    """Whether it first goes through a class of which that is not known."""
+
+    def part(self, count: int) -> Taken:
+        """One of so many inputs that are put beside each other for this one."""
+        sizes = [*self.shape]
+        if sizes[self.axis] % count == 0:
+            sizes[self.axis] //= count
+        return replace(self, shape=tuple(sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +78,14 @@ class Built:
 class FirstLayer:
     """Looks for the first layers of one model."""
 
-    def __init__(self, classes: Mapping[str, ClassSyntax], model: Built) -> None:
+    def __init__(
+        self,
+        classes: Mapping[str, ClassSyntax],
+        model: Built,
+        functions: Mapping[str, Function] | None = None,
+    ) -> None:
         self._classes = classes
+        self._functions = functions or {}
         self._model = model
         self._left = _DEEPEST
         self._asked: set[tuple[str, str]] = set()
@@ -86,15 +108,20 @@ class FirstLayer:
             return None
         self._left -= 1
         dimensions = rank(function, name)
-        best = Taken((1, *[_LENGTH] * (dimensions - 1))) if dimensions else None
-        for attribute, argument in uses(function, name):
-            method = built.syntax.method(attribute)
+        lengths = [_LENGTH] * (dimensions - 1) if dimensions else []
+        best = Taken((1, *lengths), by_layer=False) if dimensions else None
+        for use in uses(function, name):
+            if use.parts is None:
+                continue
+            method = built.syntax.method(use.attribute)
             if method is not None:
-                below = _name_of(method, argument)
+                below = _name_of(method, use.at)
                 found = self._taken(built, method, below) if below else None
             else:
-                made = assigned(built.syntax, attribute)
-                found = self._in(made, built, argument) if made else None
+                made = assigned(built.syntax, use.attribute)
+                found = self._in(made, built, use.at) if made else None
+            if found is not None:
+                found = found.part(use.parts)
             if found is not None and dimensions is not None:
                 return _with_rank(found, dimensions)
             if found is not None and not found.loose:
@@ -106,18 +133,38 @@ class FirstLayer:
 
     def _in(self, made: ast.AST, built: Built, argument: int | str) -> Taken | None:
         """What the first layer takes that an expression or statement builds."""
+        behind = False
         for call in calls(made):
             name = last_name(call.func)
             below = self._classes.get(name)
             # A container gives what it is given to its first.
             at = argument if call is made else 0
-            if below is None:
+            if name in self._functions and isinstance(call.func, ast.Name):
+                found = self._of_function(self._functions[name], call, built)
+            elif below is None:
                 found = self._of_torch(name, call, built)
             else:
                 found = self._of_class(below, call, built, at)
+                behind = behind or found is None
             if found is not None:
-                return found
+                return replace(found, behind=True) if behind else found
         return None
+
+    def _of_function(
+        self, function: Function, call: ast.Call, built: Built
+    ) -> Taken | None:
+        """What a layer takes that a function builds, as ``conv3x3`` does."""
+        if not self._left:
+            return None
+        self._left -= 1
+        given = self._bound(call, parameters(function, 0), built)
+        inner = Built(built.syntax, given)
+        returned = (
+            node.value
+            for node in ast.walk(function)
+            if isinstance(node, ast.Return) and node.value is not None
+        )
+        return next(filter(None, (self._in(one, inner, 0) for one in returned)), None)
 
     def _of_class(
         self, syntax: ClassSyntax, call: ast.Call, built: Built, argument: int | str
@@ -126,7 +173,8 @@ class FirstLayer:
         name = _name_of(forward, argument) if forward else None
         if forward is None or name is None:
             return None
-        inner = Built(syntax, self._bound(call, syntax, built))
+        taken = parameters(syntax.method("__init__"))
+        inner = Built(syntax, self._bound(call, taken, built))
         return self._taken(inner, forward, name)
 
     def _of_torch(self, name: str, call: ast.Call, built: Built) -> Taken | None:
@@ -137,17 +185,18 @@ class FirstLayer:
         width = size if isinstance(size, int) and size > 0 else 8
         if name in _SPATIAL:
             sides = _SPATIAL[name]
-            side = self._side if sides == 2 and self._side else _SIDES[sides]
-            return Taken((1, width, *[side] * sides))
+            side = _SIDES[sides]
+            if sides == 2:
+                side = self._side or (_GREY if width == 1 else side)
+            return Taken((1, width, *[side] * sides), axis=1)
         if name in _SEQUENCES:
             return Taken((1, _LENGTH, width))
         return Taken((1, width), loose=True) if name in _FEATURES else None
 
     def _bound(
-        self, call: ast.Call, syntax: ClassSyntax, built: Built
+        self, call: ast.Call, taken: Sequence[Parameter], built: Built
     ) -> dict[str, Value]:
         """What is known of the arguments of a call in a constructor."""
-        taken = parameters(syntax.method("__init__"))
         given = {
             one.name: ast.parse(one.default, mode="eval").body
             for one in taken
@@ -217,7 +266,7 @@ def _with_rank(taken: Taken, dimensions: int) -> Taken:
     if dimensions == len(taken.shape) or dimensions < 2:
         return taken
     between = [_LENGTH] * (dimensions - 2)
-    return Taken((1, *between, taken.shape[-1]), taken.indices)
+    return replace(taken, shape=(1, *between, taken.shape[-1]), loose=False)
 
 
 def _name_of(function: Function, argument: int | str) -> str | None:

@@ -50,7 +50,7 @@ def modules(text: str) -> tuple[ModuleClass, ...]:
             takes_any(found.method("__init__")),
         )
         for name, found in classes(tree).items()
-        if found.is_module() and found.has_forward()
+        if found.is_module() and found.has_forward() and not found.is_abstract()
     )
 
 

@@ -6,8 +6,10 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 
-from fxls.ide.first_layer import Built, FirstLayer, Taken, Value
+from fxls.ide.first_layer import Built, FirstLayer, Value
 from fxls.ide.modules import ModuleClass, parsed
+from fxls.ide.parameter_uses import Function, functions
+from fxls.ide.sample_inputs import sample_inputs
 from fxls.ide.signatures import ClassSyntax, Parameter, classes
 
 __all__ = ["BLANK", "Samples"]
@@ -37,7 +39,7 @@ _SIZES = (
     (r"stride|groups|dilation|padding|rank", "1"),
     (r"(n|num)_(\w+_)?heads?|nheads?|heads|\w+_heads", "2"),
     (r"(n|num)_(\w+_)?(layers?|blocks?)|nlayers?|(\w+_)?depth|repeats?", "2"),
-    (r"in_?(channels|chans|ch|planes|c)|(n|img|image|input|num)_channels", "3"),
+    (r"in_?(channels|chans|ch|c)|(n|img|image|input|num)_channels", "3"),
     (r"(n|num)_?(classes|labels)", "10"),
     (r"(\w*_)?(vocab(_?size)?|(n|num)_?(tokens|embeddings))|n_vocab", "100"),
 )
@@ -59,19 +61,15 @@ _OTHERS = (
 _CONFIGURATION = r"(\w*_)?(config|cfg|conf|args|hparams|hps|params|options|opts?)"
 _CONFIGURATIONS = ("Args", "Arguments", "Config", "HParams", "Options", "Params")
 
-_INPUTS = (
-    (r"(\w*_)?(ids?|tokens?|indices|idx)", "torch.zeros(1, 8, dtype=torch.long)"),
-    (r"t|time|(time_?)?steps?|timesteps", "torch.zeros(1, dtype=torch.long)"),
-    (r"(\w*_)?(images?|img|imgs|pixels|pixel_values)", "torch.randn(1, 3, 32, 32)"),
-)
-
 
 class Samples:
     """Calls of the classes of one file."""
 
     def __init__(self, text: str) -> None:
         tree = parsed(text)
+        self._text = text
         self._classes = classes(tree) if tree else {}
+        self._functions = functions(tree) if tree else {}
         self._imported = _imported(tree) if tree else []
 
     def comment(self, module: ModuleClass) -> str:
@@ -110,6 +108,10 @@ class Samples:
         chosen = re.match(r"(?:typing\.)?Literal\[('[^']*'|[\w.]+)", annotation)
         if chosen is not None:
             return chosen[1]
+        if kind := re.match(
+            r"(?:typing\.)?[Tt]ype\[(?:Union\[)?['\"]?(\w+)", annotation
+        ):
+            return kind[1] if kind[1] in self._classes else BLANK
         last = annotation.removeprefix("typing.")
         last = last if "[" in last else last.rpartition(".")[2]
         if last in _VALUES:
@@ -153,12 +155,23 @@ class Samples:
 
     def _inputs(self, module: ModuleClass) -> str:
         syntax = self._classes[module.name]
-        layers = FirstLayer(self._classes, Built(syntax, self._known(module, syntax)))
-        needed = [one for one in module.inputs if one.default is None]
-        written: list[str] = []
-        for one in needed:
-            written.append(_input(one, layers, written))
-        return ", ".join(written)
+        built = Built(syntax, self._known(module, syntax))
+        layers = FirstLayer(self._classes, built, self._functions)
+        forward = syntax.method("forward")
+        return sample_inputs(
+            module.inputs,
+            layers,
+            lambda name: forward is not None and self._takes_none(forward, name),
+        )
+
+    def _takes_none(self, forward: Function, name: str) -> bool:
+        """Whether a forward, or what it gives a mask to, does without one."""
+        body = ast.unparse(forward)
+        if re.search(rf"\b{name} is (not )?None", body):
+            return True
+        is_passed_on = re.search(rf"\bself\.[\w.\[\]]+\([^()]*\b{name}\b", body)
+        asked = re.search(r"mask\w*(: [^,=)\n]+)? ?(is (not )?|= ?)None", self._text)
+        return is_passed_on is not None and asked is not None
 
     def _known(self, module: ModuleClass, syntax: ClassSyntax) -> Mapping[str, Value]:
         """What the constructor is given, by the parameter."""
@@ -172,34 +185,8 @@ class Samples:
         return {name: value for name, value in known.items() if value is not None}
 
 
-def _input(parameter: Parameter, layers: FirstLayer, before: Sequence[str]) -> str:
-    """The sample of an input, behind those of the inputs before it."""
-    name, annotation = parameter.name, parameter.annotation
-    if _may_be_none(annotation):
-        return "None"
-    last = annotation.rpartition(".")[2]
-    if last not in ("", "Tensor"):
-        return "8" if last == "int" else _VALUES.get(last, BLANK)
-    usual = _matched(name, _INPUTS)
-    taken = layers.of(name)
-    if taken is None and not before and usual is None:
-        taken = layers.of_any()
-    if taken is None or (usual is not None and "32" in usual and len(taken.shape) < 4):
-        # Inputs of which nothing is known are often added to each other.
-        alike = (sample for sample in before if sample.startswith("torch.randn"))
-        return usual or next(alike, "torch.randn(1, 8)")
-    return _tensor(taken)
-
-
 def _may_be_none(annotation: str) -> bool:
     return re.search(r"Optional\[|\bNone\b", annotation) is not None
-
-
-def _tensor(taken: Taken) -> str:
-    sizes = ", ".join(map(str, taken.shape))
-    if taken.indices:
-        return f"torch.zeros({sizes}, dtype=torch.long)"
-    return f"torch.randn({sizes})"
 
 
 def _matched(name: str, samples: Sequence[tuple[str, str]]) -> str | None:

@@ -18,6 +18,8 @@ class Parameter:
     """As it is written; empty without one."""
     default: str | None
     """As it is written; None for one that must be given."""
+    by_keyword: bool = False
+    """Whether it can be given by its name alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,21 @@ class ClassSyntax:
         return forward is not None and not any(
             _last_name(decorator) == "abstractmethod"
             for decorator in forward.decorator_list
+        )
+
+    def is_abstract(self) -> bool:
+        """Whether it leaves a method to the classes below it."""
+        names = {
+            statement.name
+            for found in self._lineage()
+            for statement in found.node.body
+            if isinstance(statement, ast.FunctionDef)
+        }
+        methods = (self.method(name) for name in names)
+        return any(
+            _last_name(decorator) == "abstractmethod"
+            for method in methods
+            for decorator in (method.decorator_list if method else ())
         )
 
     def needs_arguments(self) -> bool:
@@ -89,9 +106,9 @@ def classes(tree: ast.Module) -> dict[str, ClassSyntax]:
 
 
 def parameters(
-    function: ast.FunctionDef | ast.AsyncFunctionDef | None,
+    function: ast.FunctionDef | ast.AsyncFunctionDef | None, first: int = 1
 ) -> tuple[Parameter, ...]:
-    """The parameters behind ``self``."""
+    """The parameters from a first one on: of methods, those behind ``self``."""
     if function is None:
         return ()
     arguments = function.args
@@ -106,8 +123,9 @@ def parameters(
             argument.arg,
             ast.unparse(argument.annotation) if argument.annotation else "",
             None if default is None else ast.unparse(default),
+            argument in arguments.kwonlyargs,
         )
-        for argument, default in given[1:]
+        for argument, default in given[first:]
     )
 
 

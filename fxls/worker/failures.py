@@ -113,6 +113,11 @@ def _advice(
                 "Give it a larger batch, or trace it for evaluation: "
                 "`Net().eval()(...)`."
             )
+        case TypeError() if "__cuda_array_interface__" in str(error):
+            return (
+                "It makes a tensor of the numbers in a value, which are known only "
+                "when the model runs: wrap() the function that does it."
+            )
         case _ if reason is Reason.RUN:
             return "There is a listing, with shapes as far as it ran: check the example inputs."
         case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
+import re
 import sys
 import time
 import traceback
@@ -234,8 +235,10 @@ class _Run(Interpreter):
         # By name: placeholders are not in the order in which a call gives arguments
         # when there are keyword-only ones beside ``*args``.
         name = str(target).lstrip("*")
-        if name in self._inputs:
-            return self._inputs[name]
+        # One that the trace was given a value of is numbered.
+        for one in (name, re.sub(r"_\d+$", "", name)):
+            if one in self._inputs:
+                return self._inputs[one]
         return super().placeholder(target, args, kwargs)
 
 

@@ -76,7 +76,10 @@ def _calls(tracer: Tracer) -> int:
 
 
 def _left_out(model: Model) -> dict[str, Any]:
-    """The defaults, as far as they are no tensors, of inputs that a call leaves out."""
+    """The inputs that a call leaves out, by their defaults, or by giving None.
+
+    As far as they are no tensors.
+    """
     if model.inputs is None:
         return {}
     root = model.root
@@ -87,9 +90,10 @@ def _left_out(model: Model) -> dict[str, Any]:
     except TypeError:  # said when the graph is run on the inputs
         return {}
     return {
-        name: parameter.default
+        name: given.get(name, parameter.default)
         for name, parameter in signature.parameters.items()
-        if name not in given and isinstance(parameter.default, _PLAIN)
+        if given.get(name, parameter) is None
+        or (name not in given and isinstance(parameter.default, _PLAIN))
     }
 
 

@@ -57,6 +57,7 @@ def entry_of(code: str) -> str:
         ("config", "config=NetConfig()"),
         ("cfg: NetConfig, other: BertConfig", "cfg=NetConfig(), other=BertConfig()"),
         ("name, norm_layer, words: Tokenizer", "name=..., norm_layer=..., words=..."),
+        ("cfg: Type[NetConfig], words: type[Tokenizer]", "cfg=NetConfig, words=..."),
     ],
 )
 def test_an_argument_is_guessed_by_its_annotation_else_by_its_name(
@@ -189,7 +190,7 @@ def test_sizes_are_those_that_the_constructor_is_given(
         ("x, flag: bool, start: int", "torch.randn(1, 8), True, 8"),
         ("x, mask: Tensor | None, cache: Tokenizer", "torch.randn(1, 8), None, ..."),
         ("image, other", "torch.randn(1, 3, 32, 32), torch.randn(1, 3, 32, 32)"),
-        ("x, y=None, *more, key, **rest", "torch.randn(1, 8), torch.randn(1, 8)"),
+        ("x, y=None, *more, key, **rest", "torch.randn(1, 8), key=torch.randn(1, 8)"),
     ],
 )
 def test_an_input_that_no_layer_takes_is_guessed_by_its_name(
@@ -233,3 +234,119 @@ def test_a_configuration_that_is_said_in_terms_of_itself_tells_nothing(
     """
 
     assert entry_of(code) == "Net(config=Config())(torch.randn(1, 8))"
+
+
+@pytest.mark.parametrize(
+    ("x", "forward", "given"),
+    [
+        # What is put beside each other has a part of the size each.
+        ("a, b", "self.fc(torch.cat([a, b], -1))", "{0}(1, 6), {0}(1, 6)"),
+        ("a, b", "both = torch.cat((a, b), 1); self.fc(both)", "{0}(1, 6), {0}(1, 6)"),
+        (
+            "image, mask",
+            "self.conv(torch.cat([image, mask], 1))",
+            "{0}(1, 2, 32, 32), torch.ones(1, 2, 32, 32)",
+        ),
+        (
+            "q, k, v",
+            "q @ k.transpose(2, 3) @ v",
+            "{0}(1, 8, 8, 8), {0}(1, 8, 8, 8), {0}(1, 8, 8, 8)",
+        ),
+        (
+            "x, context",
+            "b, n, c = x.shape; self.fc(x) @ self.fc(context)",
+            "{0}(1, 8, 12), {0}(1, 8, 12)",
+        ),
+        (
+            "x, t",
+            "b, n, c = x.shape; self.fc(x) + self.fc(t)",
+            "{0}(1, 8, 12), {0}(1, 12)",
+        ),
+        (
+            "x, edge_index, batch",
+            "self.fc(x[edge_index[0]])",
+            "{0}(8, 12), torch.zeros(2, 16, {1}), torch.zeros(8, {1})",
+        ),
+        ("x, adj", "adj @ self.fc(x)", "{0}(8, 12), torch.eye(8)"),
+        (
+            "ids, attention_mask",
+            "self.words(ids) * attention_mask[..., None]",
+            "torch.zeros(1, 8, {1}), torch.ones(1, 8)",
+        ),
+        ("x, mask", "self.fc(x) if mask is None else 0", "{0}(1, 12), None"),
+        ("x, lengths", "self.fc(x)[:, lengths]", "{0}(1, 12), torch.tensor([8])"),
+        (
+            "ids: torch.LongTensor, x: torch.FloatTensor",
+            "self.fc(x)",
+            "torch.zeros(1, 8, {1}), {0}(1, 12)",
+        ),
+        ("xs: List[Tensor]", "self.fc(xs[0])", "[{0}(1, 12)]"),
+        ("x, *, scale", "self.fc(x)", "{0}(1, 12), scale={0}(1, 12)"),
+        # All of them may be left out: the main one is given.
+        (
+            "input_ids: Optional[Tensor] = None, labels: Optional[Tensor] = None",
+            "self.words(input_ids)",
+            "torch.zeros(1, 8, {1})",
+        ),
+        ("x", "self.made(x)", "{0}(1, 5, 32, 32)"),
+        ("x", "self.grey(x)", "{0}(1, 1, 28, 28)"),
+        ("t", "self.of_time(t)", "torch.zeros(1, {1})"),
+    ],
+)
+def test_inputs_fit_the_layers_and_each_other(x: str, forward: str, given: str) -> None:
+    written = entry_of(
+        f"""
+        def conv3x3(planes, out, stride=1):
+            return nn.Conv2d(planes, out, 3, stride)
+
+        class Wave(nn.Module):
+            def forward(self, x):
+                return x.sin()
+
+        class Net(nn.Module):
+            def __init__(self):
+                self.fc = nn.Linear(12, 12)
+                self.conv = nn.Conv2d(4, 4, 3)
+                self.grey = nn.Conv2d(1, 4, 3)
+                self.words = nn.Embedding(9, 2)
+                self.made = conv3x3(5, 4)
+                self.of_time = nn.Sequential(Wave(), nn.Linear(12, 12))
+            def forward(self, {x}):
+                {forward}
+        """
+    )
+
+    inputs = given.format("torch.randn", "dtype=torch.long")
+    assert written == f"Net()({inputs})"
+
+
+def test_a_mask_that_is_only_passed_on_is_left_out_where_that_is_possible() -> None:
+    code = """
+    class Attention(nn.Module):
+        def __init__(self):
+            self.fc = nn.Linear(4, 4)
+        def forward(self, x, mask: Tensor | None = None):
+            return self.fc(x) if mask is None else self.fc(x * mask)
+    class Layer(nn.Module):
+        def __init__(self):
+            self.attention = Attention()
+        def forward(self, x, src_mask):
+            return self.attention(x, src_mask)
+    """
+
+    assert entry_of(code) == "Layer()(torch.randn(1, 4), None)"
+
+
+def test_an_abstract_class_has_no_entry() -> None:
+    code = """
+    class Base(nn.Module, ABC):
+        @abstractmethod
+        def encode(self, x): ...
+        def forward(self, x):
+            return self.encode(x)
+    class Net(Base):
+        def encode(self, x):
+            return x
+    """
+
+    assert [one.name for one in modules(HEAD + dedent(code))] == ["Net"]

@@ -118,7 +118,7 @@ WINDOW = """\
             self.longest = 8
             self.register_buffer("mask", torch.tril(torch.ones(8, 8)))
 
-        def forward(self, x, scale=None):
+        def forward(self, x):
             n = x.size(0)
             assert n <= self.longest
             return x.masked_fill(self.mask[:n, :n] == 0, 0.0)
@@ -128,8 +128,8 @@ WINDOW = """\
 def test_buffers_and_assertions_are_nodes_where_nothing_else_can_be_traced(
     worker: Asking,
 ) -> None:
-    assert forward_of(worker, WINDOW, "Window()(torch.ones(3, 3), None)") == dedent("""\
-        def forward(self, x, scale = None):
+    assert forward_of(worker, WINDOW, "Window()(torch.ones(3, 3))") == dedent("""\
+        def forward(self, x):
             size = x.size(0)
             le = size <= 8
             assert_fn = fxls_engine_proxy_assert_fn(le);  le = assert_fn = None
@@ -145,7 +145,7 @@ mask = size = None
 def test_a_failure_is_that_of_the_trace_that_came_furthest(worker: Asking) -> None:
     text = WINDOW.replace("return x", "return x if x.sum() > 0 else x")
 
-    assert worker.said(dedent(text), "Window()(torch.ones(3, 3), None)").startswith(
+    assert worker.said(dedent(text), "Window()(torch.ones(3, 3))").startswith(
         dedent("""\
         [trace]
         net.py:13:21: error: symbolically traced variables cannot be used as inputs \
@@ -155,3 +155,16 @@ to control flow
             |                     ^^^^^^^^^^^
         """)
     )
+
+
+def test_an_input_that_is_given_as_none_is_none(worker: Asking) -> None:
+    text = MODEL.replace("targets=None, mask=None,", "targets,")
+    text = text.replace("half:", "False:")
+
+    assert forward_of(worker, text, "Model()(torch.ones(3), None)") == dedent(f"""\
+        def forward(self, x, targets_1, half = False, by = 2.0):
+            _assert_is_none = fxls_engine_concrete_args__assert_is_none(targets_1, \
+'{NONE.format("targets")}');  targets_1 = _assert_is_none = None
+            mul = x * by;  x = by = None
+            return mul
+        """)
