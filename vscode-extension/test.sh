@@ -7,7 +7,7 @@
 # FXLS_TEST_PYTHON  a Python in a virtual environment that has fxls, torch and debugpy
 # FXLS_TEST_CACHE   where VS Code is installed (default: .cache here)
 # FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
-# FXLS_TEST_PARTS   some of "units inside workbench graph windows trust" (default: all)
+# FXLS_TEST_PARTS   some of "units inside workbench view graph windows trust" (default: all)
 #                   "shots" makes the pictures of docs/pictures again
 #                   "times" prints how long a person waits, as docs/waiting.md has it
 # FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name
@@ -50,7 +50,8 @@ fi
 # A VS Code with nothing of this user's, and a project as a person has one.
 run=$(mktemp -d "${TMPDIR:-/tmp}/fxls-vscode-XXXXXX")
 export HOME=$run/home XDG_CONFIG_HOME=$run/config XDG_DATA_HOME=$run/share XDG_CACHE_HOME=$run/cache
-mkdir -p "$HOME" "$run/data/User" "$run/data/Machine" "$run/project" "$FXLS_TEST_SHOTS"
+export TMPDIR=$run/tmp
+mkdir -p "$HOME" "$TMPDIR" "$run/data/User" "$run/data/Machine" "$run/project" "$FXLS_TEST_SHOTS"
 cp tests/settings.json "$run/data/User/settings.json"
 cp ../examples/*.py tests/project/* "$run/project"
 ln -s "$environment" "$run/project/.venv"
@@ -62,29 +63,53 @@ code=("$node" "$cache/vscode/code-server/node_modules/code-server/out/node/entry
   --user-data-dir "$run/data" --extensions-dir "$run/extensions")
 "${code[@]}" --install-extension "$package" --force >"$run/install.log" 2>&1 ||
   { cat "$run/install.log"; exit 1; }
-port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-setsid "${code[@]}" --auth none --bind-addr "127.0.0.1:$port" --disable-telemetry \
+# A machine that is busy needs longer than debugpy waits.
+export DEBUGPY_PROCESS_SPAWN_TIMEOUT=180
+setsid "${code[@]}" --auth none --bind-addr 127.0.0.1:0 --disable-telemetry \
   --disable-update-check --disable-getting-started-override --disable-proxy \
-  --reconnection-grace-time 1 --vscode-option enable-smoke-test-driver >"$run/server.log" 2>&1 &
+  --reconnection-grace-time 10 --vscode-option enable-smoke-test-driver >"$run/server.log" 2>&1 &
 server=$!
-trap 'kill -- -$server 2>/dev/null || true; wait $server 2>/dev/null || true; [ -n "${keep:-}" ] || rm -rf "$run"' EXIT
-curl --silent --fail --output /dev/null --retry 100 --retry-connrefused --retry-delay 1 "http://127.0.0.1:$port/healthz"
+# How the end goes says nothing of the tests: a process that has not heard of it yet may
+# still write to the folder.
+end() {
+  kill -- -$server 2>/dev/null || true
+  wait $server 2>/dev/null || true
+  [ -z "${keep:-}" ] || return 0
+  for _ in $(seq 20); do
+    rm -rf "$run" 2>/dev/null && return 0
+    sleep 0.5
+  done
+}
+trap end EXIT
+# It chooses a port that is free, and says which.
+until port=$(grep -oPm1 'server listening on http://127.0.0.1:\K\d+' "$run/server.log"); do
+  kill -0 $server || { cat "$run/server.log"; exit 1; }
+  sleep 0.2
+done
 
-export FXLS_TEST_SERVER=http://127.0.0.1:$port FXLS_TEST_PROJECT=$run/project
+# A folder with some files alone, and a store of its own.
+project() {
+  local folder=$run/$1
+  mkdir "$folder"
+  for file in "${@:2}"; do cp "tests/project/$file" "$folder"; done
+  touch "$folder/pyproject.toml"
+  ln -s "$environment" "$folder/.venv"
+  echo "$folder"
+}
+
+export FXLS_TEST_SERVER=http://127.0.0.1:$port
 failed=0
-for part in ${FXLS_TEST_PARTS:-units inside workbench graph windows trust}; do
+for part in ${FXLS_TEST_PARTS:-units inside workbench view graph windows trust}; do
   if [ "$part" = units ]; then
     "$node" --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test \
       --test-reporter=dot tests/units/*.test.mts || failed=1
     continue
   fi
+  export FXLS_TEST_PROJECT=$run/project
+  [ "$part" != view ] || FXLS_TEST_PROJECT=$(project view net.py rewritten.py)
   if [ "$part" = trust ]; then
     sed -i 's/\("security.workspace.trust.enabled": \)false/\1true/' "$run/data/User/settings.json"
-    export FXLS_TEST_PROJECT=$run/untrusted
-    mkdir "$FXLS_TEST_PROJECT"
-    cp tests/project/net.py "$FXLS_TEST_PROJECT"
-    touch "$FXLS_TEST_PROJECT/pyproject.toml"
-    ln -s "$environment" "$FXLS_TEST_PROJECT/.venv"
+    FXLS_TEST_PROJECT=$(project untrusted net.py)
   fi
   if [ "$part" = shots ]; then
     cp tests/shots.json "$run/data/User/settings.json"

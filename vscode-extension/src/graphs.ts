@@ -3,7 +3,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { type IdentityItem, identities, revisions } from './protocol.ts';
-import type { Server } from './server.ts';
+import { type Server, setContext } from './server.ts';
 
 /** A model with graphs of several producers, passes or ranks. */
 export interface Model {
@@ -76,7 +76,10 @@ export class Graphs implements vscode.TreeDataProvider<Shelf>, vscode.Disposable
     const client = await this.#server.client();
     if (client === undefined) return [];
     if (parent === undefined) {
-      return models((await client.sendRequest(identities, {})) ?? []);
+      const all = (await client.sendRequest(identities, {})) ?? [];
+      // What is said of an empty view would else take the keyboard while it is filled.
+      await setContext('empty', all.length === 0);
+      return models(all);
     }
     const found = (await client.sendRequest(revisions, { uri: parent.document })) ?? [];
     return found.map((revision, index) => ({
@@ -115,6 +118,7 @@ function modelItem({ graphs }: Model): vscode.TreeItem {
   );
   item.id = `${first?.module ?? ''} ${first?.qualname ?? ''}`;
   item.description = joined([first?.module, `${graphs.length} graphs`]);
+  item.accessibilityInformation = { label: spoken(item) };
   item.iconPath = new vscode.ThemeIcon('symbol-class');
   item.contextValue = 'model';
   return item;
@@ -138,6 +142,9 @@ function graphItem(graph: Graph): vscode.TreeItem {
     graph.stale === true ? 'stale' : undefined,
     when(graph.time),
   ]);
+  item.accessibilityInformation = {
+    label: spoken(item, graph.revisions > 1 ? `${graph.revisions} revisions` : undefined),
+  };
   item.tooltip = [
     joined([`${module}.${qualname}`, producer, stage, ranked]),
     ...(entry === undefined ? [] : [entry]),
@@ -166,6 +173,7 @@ function revisionItem({ uri, time, nodes, isNewest }: Past): vscode.TreeItem {
     name.slice(name.lastIndexOf('_') + 1),
     isNewest ? 'newest' : undefined,
   ]);
+  item.accessibilityInformation = { label: `Revision of ${spoken(item)}` };
   item.iconPath = new vscode.ThemeIcon('history');
   item.contextValue = 'revision';
   item.command = opens(uri);
@@ -178,6 +186,13 @@ function opens(uri: string): vscode.Command {
 
 function counted(nodes: number | undefined): string | undefined {
   return nodes === undefined ? undefined : `${nodes} nodes`;
+}
+
+/** What a screen reader says of an item; without it, that would be the tip. */
+function spoken({ label, description }: vscode.TreeItem, more?: string): string {
+  const said = typeof label === 'string' ? label : (label?.label ?? '');
+  const rest = typeof description === 'string' ? description : undefined;
+  return joined([said, rest, more]).replaceAll(' · ', ', ');
 }
 
 /** The time of day for what was made today, else the day. */

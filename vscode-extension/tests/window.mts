@@ -12,7 +12,6 @@ export async function story(
   size?: Size,
 ): Promise<void> {
   await inBrowser(async (page) => {
-    page.setDefaultTimeout(180_000);
     let step = 'VS Code opens the folder';
     try {
       await page.goto(address([['openFile', remote(`${PROJECT}/${file}`)]]));
@@ -54,6 +53,11 @@ export function lens(page: Page, title: string): Locator {
   return page.locator('.codelens-decoration a', { hasText: title }).first();
 }
 
+/** Waits until an entry is traced: from then on its lenses, and the lines, stay. */
+export async function traced(page: Page): Promise<void> {
+  await lens(page, 'nodes)').waitFor();
+}
+
 /** What linked views highlight. */
 export function linked(editor: Locator): Locator {
   return editor.locator('.view-overlays [class*="ced-"], .cdr[class*="ced-"]');
@@ -70,10 +74,16 @@ export async function command(page: Page, title: string): Promise<void> {
   const box = page.locator('.quick-input-widget input');
   await box.waitFor();
   await box.fill(`>${title}`);
-  await page
-    .locator('.quick-input-list .monaco-list-row', { hasText: title })
-    .first()
-    .click();
+  await chosen(page, '.quick-input-list', title).waitFor();
+  await page.keyboard.press('Enter');
+}
+
+/**
+ * What the keyboard is on in a list, when it has this text. A key does what is chosen
+ * when it comes; a click may meet what the list has moved there meanwhile.
+ */
+export function chosen(page: Page, list: string, text: string): Locator {
+  return page.locator(`${list} .monaco-list-row.focused`, { hasText: text }).first();
 }
 
 export async function shot(page: Page, name: string): Promise<void> {

@@ -1,7 +1,19 @@
 // The five minutes as a person sees them: VS Code in a browser, an empty profile.
 
 import assert from 'node:assert/strict';
-import { command, lens, linked, plain, row, shot, stack, story, word } from './window.mts';
+import {
+  chosen,
+  command,
+  lens,
+  linked,
+  plain,
+  row,
+  shot,
+  stack,
+  story,
+  traced,
+  word,
+} from './window.mts';
 
 await story('workbench', 'resnet.py', async (page, done) => {
   await row(page, 'class BasicBlock').click();
@@ -11,7 +23,7 @@ await story('workbench', 'resnet.py', async (page, done) => {
   await page.keyboard.press('Control+End');
   await row(page, '# fxls: ResNet18').waitFor();
   await lens(page, 'Debug generated code').waitFor();
-  await lens(page, 'Show generated code').waitFor();
+  await traced(page);
   await shot(page, 'lenses');
 
   done('Show generated code opens the listing beside the model');
@@ -62,13 +74,13 @@ await story('workbench', 'resnet.py', async (page, done) => {
   done('a filter among the breakpoints stops it at the first NaN');
   await page.keyboard.press('Control+P');
   await page.locator('.quick-input-widget input').fill('bad.py');
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'bad.py' }).click();
-  await row(page, 'class Bad').waitFor();
-  const filter = page.locator('.debug-breakpoints .monaco-list-row', {
-    hasText: 'NaN in generated code',
-  });
-  await filter.click();
-  await page.keyboard.press('Space');
+  await chosen(page, '.quick-input-list', 'bad.py').waitFor();
+  await page.keyboard.press('Enter');
+  await row(page, 'class Bad').click();
+  await page
+    .locator('.debug-breakpoints .monaco-list-row', { hasText: 'NaN in generated code' })
+    .getByRole('checkbox')
+    .check();
   await command(page, 'fxls: Debug Generated Code');
   await stack(page, /forward.*Bad_.*6:/).waitFor();
   await page.keyboard.press('F5');
@@ -76,26 +88,4 @@ await story('workbench', 'resnet.py', async (page, done) => {
   await shot(page, 'nan');
   await page.keyboard.press('Shift+F5');
   await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
-
-  done('the view Graphs lists what the store holds');
-  await command(page, 'Explorer: Focus on Graphs View');
-  const graph = page
-    .locator('.pane', { hasText: 'Graphs' })
-    .locator('.monaco-list-row', { hasText: 'ResNet18' });
-  await graph.waitFor();
-  assert.match(
-    plain(await graph.innerText()),
-    /^ResNet18\s*resnet · 71 nodes · \d+:\d+( [AP]M)?$/,
-  );
-  await graph.hover();
-  await shot(page, 'graphs');
-
-  done('a graph is deleted when that is confirmed');
-  await graph.click({ button: 'right' });
-  // A menu takes no click right after it has opened, but keys at once.
-  await page.locator('.monaco-menu .action-item', { hasText: 'Delete from' }).hover();
-  await page.keyboard.press('Enter');
-  const dialog = page.locator('.monaco-dialog-box', { hasText: 'Delete ResNet18' });
-  await dialog.locator('.monaco-button', { hasText: 'Delete' }).click();
-  await graph.waitFor({ state: 'detached' });
 });
