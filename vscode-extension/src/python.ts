@@ -143,7 +143,7 @@ function ask(
   cwd: string | undefined,
 ): Promise<Answer | string> {
   return new Promise((resolve) => {
-    const options = { cwd, timeout: 20_000, windowsHide: true };
+    const options = { cwd, timeout: 60_000, windowsHide: true };
     execFile(python, ['-c', program], options, (error, stdout, stderr) => {
       const answer = error === null ? parsed(stdout) : undefined;
       const last = stderr.trim().split('\n').at(-1) ?? '';

@@ -10,6 +10,9 @@ export const SERVER = given('FXLS_TEST_SERVER');
 export const PROJECT = given('FXLS_TEST_PROJECT');
 export const SHOTS = given('FXLS_TEST_SHOTS');
 
+/** Milliseconds after which what a test waits for does not come, on a busy machine either. */
+export const LIMIT = 300_000;
+
 /** How large the window is, and how many points of a picture one of its has. */
 export interface Size {
   readonly viewport: { readonly width: number; readonly height: number };
@@ -36,14 +39,21 @@ export async function inBrowser<T>(
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: process.env['FXLS_TEST_CHROMIUM'] ?? '/usr/bin/chromium',
     headless: true,
+    timeout: LIMIT,
     ...size,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+    args: [
+      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+      // The shared memory of a container is small.
+      '--disable-dev-shm-usage',
+    ],
   });
+  context.setDefaultTimeout(LIMIT);
   try {
     return await act(context.pages()[0] ?? (await context.newPage()));
   } finally {
     await context.close();
-    await rm(profile, { recursive: true, force: true });
+    // What Chromium has started may write to it until it ends.
+    await rm(profile, { recursive: true, force: true, maxRetries: 20 });
   }
 }
 

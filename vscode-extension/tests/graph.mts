@@ -4,12 +4,24 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
-import { PROJECT } from './browser.mts';
-import { command, lens, pageOf, row, shot, story, word } from './window.mts';
+import { LIMIT, PROJECT } from './browser.mts';
+import {
+  command,
+  lens,
+  linked,
+  pageOf,
+  row,
+  shot,
+  story,
+  traced,
+  word,
+} from './window.mts';
 
+await theme('Default Light Modern');
 await story('graph', 'resnet.py', async (page, done) => {
   await row(page, 'class BasicBlock').click();
   await page.keyboard.press('Control+End');
+  await traced(page);
   await lens(page, 'Show generated code').click();
   const model = page.locator('.editor-group-container').nth(0);
   const listing = page.locator('.editor-group-container').nth(1);
@@ -22,6 +34,16 @@ await story('graph', 'resnet.py', async (page, done) => {
   await picture.locator('#legend', { hasText: 'call_module' }).waitFor();
   await picture.locator('#work').waitFor({ state: 'hidden' });
   await shot(page, 'picture');
+
+  done('a click chooses a node, and the editors go there');
+  const canvas = picture.locator('#picture');
+  const { width = 0, height = 0 } = (await canvas.boundingBox()) ?? {};
+  // The first one is somewhere below the middle of the upper edge.
+  for (let y = 12; !(await chosen.innerText()).startsWith('images'); y += 12) {
+    assert.ok(y < height);
+    await canvas.click({ position: { x: width / 2, y } });
+  }
+  await linked(model).first().waitFor();
 
   done('a search opens the modules around a node, and the editors go there');
   await picture.locator('#search').fill('stage2 relu');
@@ -43,7 +65,6 @@ await story('graph', 'resnet.py', async (page, done) => {
   await page.keyboard.press('Enter');
   await row(listing, 'stage2_0_conv2: f32').waitFor();
 
-  done('a click chooses a node, and the editors go there');
   await page.keyboard.press('ArrowUp');
   await chosen.filter({ hasText: 'relu_4' }).waitFor();
   // What the keyboard is on was moved into view; Fit shows all with it in the middle.
@@ -51,7 +72,9 @@ await story('graph', 'resnet.py', async (page, done) => {
   await shot(page, 'picture-open');
 
   done('the cursor in the listing is followed');
-  await word(row(listing, '= stage1_0_norm2 + stem_3'), 'add').click();
+  await drawnAnew(canvas, async () => {
+    await word(row(listing, '= stage1_0_norm2 + stem_3'), 'add').click();
+  });
 
   done('colours tell what takes memory');
   await picture.locator('#colours').selectOption('memory');
@@ -124,7 +147,7 @@ await story('graph', 'resnet.py', async (page, done) => {
   await shot(page, 'table-filtered');
 
   done('both take the colours of a dark theme');
-  await command(page, 'Preferences: Toggle between Light/Dark Themes');
+  await theme('Default Dark Modern');
   await table.locator('body.vscode-dark').waitFor();
   await shot(page, 'table-dark');
   await page.locator('.tab', { hasText: 'Graph: ResNet18' }).click();
@@ -135,6 +158,7 @@ await story('graph', 'resnet.py', async (page, done) => {
 
 await story('large', 'deep.py', async (page, done) => {
   await row(page, 'class Deep').click();
+  await traced(page);
   await lens(page, 'Show generated code').click();
   await page.locator('.tab.active', { hasText: 'Deep_' }).waitFor();
 
@@ -172,8 +196,9 @@ await story('large', 'deep.py', async (page, done) => {
 
 await theme('Default High Contrast');
 await story('contrast', 'resnet.py', async (page, done) => {
-  await row(page, 'class BasicBlock').waitFor();
-  await lens(page, 'generated code of ResNet18').waitFor();
+  await row(page, 'class BasicBlock').click();
+  await page.keyboard.press('Control+End');
+  await traced(page);
 
   done('a listing and its picture are opened by keys');
   await command(page, 'fxls: Show Generated Code');
@@ -184,6 +209,7 @@ await story('contrast', 'resnet.py', async (page, done) => {
   const chosen = picture.locator('#chosen');
   await picture.locator('#legend', { hasText: 'call_module' }).waitFor();
   await picture.locator('#work').waitFor({ state: 'hidden' });
+  await picture.locator('#picture:focus').waitFor();
 
   done('keys choose, open and close, search and go to a node');
   await page.keyboard.press('ArrowDown');
@@ -209,6 +235,7 @@ await story('contrast', 'resnet.py', async (page, done) => {
   await command(page, 'fxls: Show Graph Table');
   const table = pageOf(page, 1);
   await table.locator('.row').first().waitFor();
+  await table.locator('#rows:focus').waitFor();
   await page.keyboard.press('ArrowDown');
   await table.locator('.row.chosen', { hasText: 'images' }).waitFor();
   await page.keyboard.press('/');
@@ -248,6 +275,23 @@ async function theme(name: string): Promise<void> {
 /** Puts the cursor at the start of a line, which may be wider than the editor. */
 async function start(line: Locator): Promise<void> {
   await line.click({ position: { x: 40, y: 8 } });
+}
+
+/** Waits until something else is drawn, because something was done. */
+async function drawnAnew(canvas: Locator, act: () => Promise<void>): Promise<void> {
+  const frame = await (await canvas.elementHandle()).ownerFrame();
+  assert.ok(frame);
+  // Each look is one at what the next frame shows.
+  const look = () =>
+    frame.evaluate<string>(
+      `new Promise((resolve) => requestAnimationFrame(() => {
+        resolve(document.getElementById('picture').toDataURL());
+      }))`,
+    );
+  const before = await look();
+  await act();
+  const late = performance.now() + LIMIT;
+  while ((await look()) === before) assert.ok(performance.now() < late);
 }
 
 /** What stands in a row of the table. */

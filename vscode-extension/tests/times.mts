@@ -29,7 +29,6 @@ for (const [what, times] of taken) {
 async function oneWindow(note: (what: string, milliseconds: number) => void) {
   await rm(join(PROJECT, '.fxls'), { recursive: true, force: true });
   await inBrowser(async (page) => {
-    page.setDefaultTimeout(180_000);
     const began = performance.now();
     const now = (what: string) => {
       note(what, performance.now() - began);

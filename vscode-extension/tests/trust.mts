@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { address, inBrowser, PROJECT, remote, SHOTS } from './browser.mts';
 
 await inBrowser(async (page) => {
-  page.setDefaultTimeout(180_000);
   const lens = page.locator('.codelens-decoration a', { hasText: 'Debug generated code' });
   const item = page.locator('.statusbar-item[id="fxls.fxls.fxls.status"]');
   let step = 'a folder that is not trusted is said to be restricted';

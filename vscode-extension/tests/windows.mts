@@ -4,14 +4,12 @@ import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { address, inBrowser, PROJECT, remote, SERVER, SHOTS } from './browser.mts';
-import { lens, row, word } from './window.mts';
+import { address, inBrowser, LIMIT, PROJECT, remote, SERVER, SHOTS } from './browser.mts';
+import { lens, row, traced, word } from './window.mts';
 
 const end = promisify(execFile);
-const LIMIT = { timeout: 180_000 };
 
 await inBrowser(async (page) => {
-  page.setDefaultTimeout(180_000);
   let step = 'two windows on one folder both show what is generated';
   const done = (next: string) => {
     console.log(`ok    ${step}`);
@@ -19,11 +17,11 @@ await inBrowser(async (page) => {
   };
   try {
     const other = await page.context().newPage();
-    other.setDefaultTimeout(180_000);
     const net = address([['openFile', remote(`${PROJECT}/net.py`)]]);
     await Promise.all([page.goto(net), other.goto(net)]);
     for (const window of [page, other]) {
       await window.bringToFront();
+      await traced(window);
       await lens(window, 'Show generated code').click();
       await row(window, '= torch.relu(linear)').waitFor();
     }
@@ -44,15 +42,15 @@ await inBrowser(async (page) => {
     await page.close();
     // tail ends when the process does.
     const ends = running.map((pid) =>
-      end('tail', ['--pid', pid, '-f', '/dev/null'], LIMIT),
+      end('tail', ['--pid', pid, '-f', '/dev/null'], { timeout: LIMIT }),
     );
     await Promise.all(ends);
 
     done('a window without a folder works with the project of the file');
-    last.setDefaultTimeout(180_000);
     const files = JSON.stringify([['openFile', remote(`${PROJECT}/net.py`)]]);
     await last.goto(`${SERVER}/?ew=true&payload=${encodeURIComponent(files)}`);
     await row(last, 'class Net').waitFor();
+    await traced(last);
     await lens(last, 'Show generated code').click();
     await row(last, '= torch.relu(linear)').waitFor();
     await last.screenshot({ path: join(SHOTS, 'no-folder.png') });
