@@ -15,6 +15,7 @@ export interface Place {
 /** What the cursor of an editor is on, and what belongs to that elsewhere. */
 export interface Link {
   readonly editor: vscode.TextEditor;
+  readonly at: vscode.Position;
   readonly places: readonly Place[];
 }
 
@@ -52,9 +53,10 @@ export class LinkedViews implements vscode.Disposable {
     this.#asked += 1;
     const asked = this.#asked;
     if (editor.document.languageId !== 'python') return;
+    const at = editor.selection.active;
     const places = areLinked() ? await counterparts(this.#graphs, editor) : [];
     if (asked !== this.#asked) return;
-    this.#moved.fire({ editor, places });
+    this.#moved.fire({ editor, at, places });
     editor.setDecorations(this.#decoration, []);
     for (const other of vscode.window.visibleTextEditors) {
       if (other.document.languageId !== 'python' || other === editor) continue;

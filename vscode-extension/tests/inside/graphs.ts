@@ -1,16 +1,17 @@
 // Several listings: compared, side by side, newer ones, and those that have no file.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import * as vscode from 'vscode';
 import { extension, file, open, place, type Test } from './editor.ts';
 import {
   isSeen,
+  linkedFrom,
   name,
   reveal,
   scrolledTo,
   seen,
-  shown,
   sideBySide,
 } from './side_by_side.ts';
 import { next, until } from './waiting.ts';
@@ -19,7 +20,7 @@ export const graphs: readonly Test[] = [
   [
     'a comparison shows what changed, and no names that changed with it',
     async () => {
-      const [before, after] = twoRevisions();
+      const [before, after] = await twoRevisions();
       await vscode.commands.executeCommand('fxls.compareRevisions', undefined, [
         { uri: after.toString() },
         { uri: before.toString() },
@@ -44,7 +45,7 @@ export const graphs: readonly Test[] = [
   [
     'source, what was before, and the listing stand side by side',
     async () => {
-      const [before, after] = twoRevisions();
+      const [before, after] = await twoRevisions();
       await vscode.commands.executeCommand('workbench.action.closeAllEditors');
       await open('rewritten.py');
       await vscode.commands.executeCommand('fxls.showSideBySide', {
@@ -98,11 +99,8 @@ export const graphs: readonly Test[] = [
     'what a pass was given and made is linked, whatever it is called',
     async () => {
       const [captured, forward] = await twoPasses();
-      const [model, given, made] = await sideBySide(forward);
-      const links = next((await extension().activate()).onDidLink);
-      const at = place(made.document, 'addmm_17 = ');
-      made.selection = new vscode.Selection(at, at);
-      assert.deepEqual((await links).places.map(shown), [
+      const [model, given, made] = await sideBySide('compiled.py', forward);
+      assert.deepEqual(await linkedFrom(made, 'addmm_17 = '), [
         `compiled.py: layer(x)`,
         `${name(captured)}: linear_17`,
       ]);
@@ -114,7 +112,7 @@ export const graphs: readonly Test[] = [
     'what a pass was given and made scrolls together, whichever is scrolled',
     async () => {
       const [, forward] = await twoPasses();
-      const [model, given, made] = await sideBySide(forward);
+      const [model, given, made] = await sideBySide('compiled.py', forward);
       await scrolledTo(given, place(given.document, 'linear_30 = '), () => {
         reveal(made, place(made.document, 'addmm_30 = '));
       });
@@ -129,17 +127,17 @@ export const graphs: readonly Test[] = [
     'passes stay where they are while the link is turned off',
     async () => {
       const [, forward] = await twoPasses();
-      const [, given, made] = await sideBySide(forward);
+      const [, given, made] = await sideBySide('compiled.py', forward);
       const linear = place(given.document, 'linear_35 = ');
       await vscode.commands.executeCommand('fxls.toggleLink');
       try {
-        const links = next((await extension().activate()).onDidLink);
-        const moved = next(vscode.window.onDidChangeTextEditorVisibleRanges);
-        const at = place(made.document, 'addmm_35 = ');
-        made.selection = new vscode.Selection(at, at);
-        reveal(made, at);
-        assert.equal((await moved).textEditor, made);
-        assert.deepEqual((await links).places, []);
+        const moved = next(
+          vscode.window.onDidChangeTextEditorVisibleRanges,
+          ({ textEditor }) => textEditor === made,
+        );
+        assert.deepEqual(await linkedFrom(made, 'addmm_35 = '), []);
+        reveal(made, place(made.document, 'addmm_35 = '));
+        await moved;
         assert.ok(!isSeen(given, linear));
       } finally {
         await vscode.commands.executeCommand('fxls.toggleLink');
@@ -147,6 +145,51 @@ export const graphs: readonly Test[] = [
       await scrolledTo(given, linear, () => {
         reveal(made, place(made.document, 'addmm_34 = '));
       });
+    },
+  ],
+  [
+    'each stage of torch.compile stands beside the one that it was made from',
+    async () => {
+      await python('-m', 'fxls', 'run', 'staged.py');
+      const all = await stages('Staged');
+      for (const [given, made] of [
+        ['graph 0', 'graph 0, pre-grad'],
+        ['graph 0, pre-grad', 'graph 0, joint'],
+        ['graph 0, joint', 'graph 0, forward'],
+        ['graph 0, forward', 'graph 0, forward, post-grad'],
+        ['graph 0, joint', 'graph 0, backward'],
+        ['graph 0, backward', 'graph 0, backward, post-grad'],
+      ] as const) {
+        const editors = await sideBySide('staged.py', stage(all, made));
+        assert.deepEqual(
+          editors.map(({ document }) => name(document.uri)),
+          ['staged.py', name(stage(all, given)), name(stage(all, made))],
+        );
+      }
+    },
+  ],
+  [
+    'a node of the joint graph is linked to the model and to the graph before autograd',
+    async () => {
+      const all = await stages('Staged');
+      const [, , joint] = await sideBySide('staged.py', stage(all, 'graph 0, joint'));
+      const given = name(stage(all, 'graph 0, pre-grad'));
+      assert.deepEqual(await linkedFrom(joint, 'relu = '), [
+        'staged.py: torch.relu(self.linear(x))',
+        `${given}: hidden`,
+      ]);
+    },
+  ],
+  [
+    'and one of the backward is linked to what it is the backward of',
+    async () => {
+      const all = await stages('Staged');
+      const [, , backward] = await sideBySide('staged.py', stage(all, 'graph 0, backward'));
+      const given = name(stage(all, 'graph 0, joint'));
+      assert.deepEqual(await linkedFrom(backward, 'where = '), [
+        'staged.py: torch.relu(self.linear(x))',
+        `${given}: where`,
+      ]);
     },
   ],
   [
@@ -196,33 +239,42 @@ export const graphs: readonly Test[] = [
 ];
 
 /** Two revisions of the graph of rewritten.py, the older one first. */
-function twoRevisions(): readonly [vscode.Uri, vscode.Uri] {
-  execFileSync(file('.venv/bin/python').fsPath, ['rewritten.py'], {
-    cwd: file('.').fsPath,
-  });
+async function twoRevisions(): Promise<readonly [vscode.Uri, vscode.Uri]> {
+  await python('rewritten.py');
   return [file('.fxls/Rewritten_0012d6f6f750.py'), file('.fxls/Rewritten_3e15267f8004.py')];
 }
 
 /** What torch.compile captured of compiled.py, and what AOTAutograd made of it. */
 async function twoPasses(): Promise<readonly [vscode.Uri, vscode.Uri]> {
-  const all = async () => {
-    const held = await (await extension().activate()).graphs();
-    const stages = ['graph 0', 'graph 0, forward'];
-    return stages.flatMap((stage) => {
-      const found = held.find(
-        (item) => item.qualname === 'Compiled' && item.stage === stage,
-      );
-      return found === undefined ? [] : [vscode.Uri.parse(found.uri)];
-    });
-  };
-  if ((await all()).length === 0) {
-    execFileSync(file('.venv/bin/python').fsPath, ['-m', 'fxls', 'run', 'compiled.py'], {
-      cwd: file('.').fsPath,
-    });
+  if ((await stages('Compiled')).size === 0) {
+    await python('-m', 'fxls', 'run', 'compiled.py');
   }
-  const [captured, forward] = await all();
-  assert.ok(captured !== undefined && forward !== undefined);
-  return [captured, forward];
+  const all = await stages('Compiled');
+  return [stage(all, 'graph 0'), stage(all, 'graph 0, forward')];
+}
+
+/** The newest listings of a model that torch.compile made, by their stages. */
+async function stages(model: string): Promise<ReadonlyMap<string, vscode.Uri>> {
+  const held = await (await extension().activate()).graphs();
+  const own = held.filter(({ qualname }) => qualname === model);
+  return new Map(own.map((item) => [item.stage ?? '', vscode.Uri.parse(item.uri)]));
+}
+
+function stage(all: ReadonlyMap<string, vscode.Uri>, named: string): vscode.Uri {
+  const found = all.get(named);
+  assert.ok(found, `${named} is among ${[...all.keys()].join('; ')}`);
+  return found;
+}
+
+/** Runs Python in the project; what waited, VS Code would take for dead. */
+async function python(...command: string[]): Promise<void> {
+  const env = {
+    ...process.env,
+    // What torch has in its cache, it does not make again.
+    TORCHINDUCTOR_FORCE_DISABLE_CACHES: '1',
+  };
+  const options = { cwd: file('.').fsPath, env };
+  await promisify(execFile)(file('.venv/bin/python').fsPath, command, options);
 }
 
 /** The statements of a listing. */

@@ -3,15 +3,16 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Place } from '../../src/linked.ts';
-import { open } from './editor.ts';
-import { until } from './waiting.ts';
+import { extension, open, place } from './editor.ts';
+import { next, until } from './waiting.ts';
 
 /** The editors of a model, of what a pass was given, and of what it made. */
 export async function sideBySide(
+  model: string,
   made: vscode.Uri,
 ): Promise<readonly [vscode.TextEditor, vscode.TextEditor, vscode.TextEditor]> {
   await vscode.commands.executeCommand('workbench.action.closeAllEditors');
-  await open('compiled.py');
+  await open(model);
   await vscode.commands.executeCommand('fxls.showSideBySide', { uri: made.toString() });
   const columns = [
     vscode.ViewColumn.One,
@@ -25,8 +26,21 @@ export async function sideBySide(
   return [one, two, three];
 }
 
+/** Puts the cursor on a text of a listing; what is linked to that. */
+export async function linkedFrom(
+  editor: vscode.TextEditor,
+  text: string,
+): Promise<string[]> {
+  const at = place(editor.document, text);
+  const { onDidLink } = await extension().activate();
+  // The cursor may have been somewhere before, which is linked late.
+  const link = next(onDidLink, (each) => each.editor === editor && each.at.isEqual(at));
+  editor.selection = new vscode.Selection(at, at);
+  return (await link).places.map(shown);
+}
+
 /** A place as it is linked: its file, and what stands there. */
-export function shown({ uri, range }: Place): string {
+function shown({ uri, range }: Place): string {
   const document = vscode.workspace.textDocuments.find(
     (each) => each.uri.path === uri.path,
   );
