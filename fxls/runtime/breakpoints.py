@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bdb
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fxls.listing import Listing
@@ -12,6 +12,7 @@ from fxls.runtime import conditions, pydevd
 from fxls.runtime.frame_view import FrameView
 from fxls.runtime.pydevd import Breakpoint, Debugger
 from fxls.runtime.restored import Restoring
+from fxls.runtime.source_lines import Line, nodes_of_lines
 from fxls.store import Store, StoreError, class_name_of
 
 __all__ = ["Followed", "counterpart"]
@@ -32,7 +33,12 @@ class Followed:
         self._done: set[tuple[int, Path]] = set()
         """What was carried where already; the client may have removed it since."""
         self._refused: set[Breakpoint] = set()
-        self._of_names: list[Breakpoint] = []
+        self._own: list[Breakpoint] = []
+        """Those that the client asked for by a name, or by a line of the source."""
+        self._captured: dict[Path, Mapping[Line, Sequence[int]] | None] = {}
+        """The listings of what torch.compile captured, and the nodes of each line of the
+        source, once somebody asked for them.
+        """
         self._not_run: dict[str, str] = {}
         """By the path of a listing, why its nodes do not run, and what to do."""
         self._told: set[str] = set()
@@ -64,16 +70,20 @@ class Followed:
         if debugger is None:
             return
         with pydevd.guarded("breakpoints do not follow their nodes"):
-            self._carry(debugger, debugger.received(), path)
+            received = debugger.received()
+            self._carry(debugger, received, path)
+            if path in self._captured:
+                self._put_of_source(debugger, received, path)
             named = _named(debugger)
             listing = self._read(path) if named else None
             if listing is not None:
                 self._put_named(debugger, named, path, listing)
 
     def is_broken_into(self, path: Path) -> bool:
-        """Whether a breakpoint is in a listing, in debugpy or pdb; those that are on
-        earlier ones are carried over.
+        """Whether a breakpoint is in the listing of a graph that torch.compile captured,
+        in debugpy or pdb; those on earlier ones, and on the source, are carried over.
         """
+        self._captured[path] = None
         where = os.path.realpath(path)
         self._not_run.pop(where, None)
         self._told.discard(where)
@@ -99,8 +109,8 @@ class Followed:
             return
         with pydevd.guarded("breakpoints by the name of a node stay as they were"):
             debugger.settle()
-            while self._of_names:
-                debugger.remove(self._of_names.pop())
+            while self._own:
+                debugger.remove(self._own.pop())
         self._refuse(debugger)
         for path in self._running():
             with pydevd.guarded("breakpoints of an edited listing stay as they were"):
@@ -121,6 +131,10 @@ class Followed:
                     self._told.add(where)
                     place = f"line {one.line} of {Path(where).name}"
                     debugger.say(f"{place} stops nothing: {why}")
+            for path in list(self._captured) if self._not_run else ():
+                why = self._not_run.get(os.path.realpath(path))
+                for one, _ in self._on_source(debugger.received(), path) if why else ():
+                    self._tell_of_source(debugger, one, f"stops nothing: {why}")
 
     def _restore(self, debugger: Debugger, path: Path) -> None:
         """Move what was set in a text that was edited to the lines of the listing."""
@@ -144,6 +158,7 @@ class Followed:
         received: Iterable[Breakpoint],
         path: Path,
     ) -> None:
+        own = {one.id for one in self._own}
         for breakpoint_ in received:
             before = Path(breakpoint_.path)
             if os.path.realpath(before) in self._not_run:
@@ -153,7 +168,8 @@ class Followed:
                     self._refused.discard(breakpoint_)
                     debugger.bind(breakpoint_)
             elif (
-                self._store.owns(before)
+                breakpoint_.id not in own
+                and self._store.owns(before)
                 and class_name_of(before) == class_name_of(path)
                 and (breakpoint_.id, path) not in self._done
             ):
@@ -195,8 +211,60 @@ class Followed:
         for breakpoint_ in named:
             for line in _lines_named(listing, breakpoint_.path):
                 if _is_free(debugger, path, line):
-                    new = debugger.copy(breakpoint_, str(path), line)
-                    self._of_names.append(new)
+                    self._own.append(debugger.copy(breakpoint_, str(path), line))
+
+    def _put_of_source(
+        self, debugger: Debugger, received: Iterable[Breakpoint], path: Path
+    ) -> None:
+        """Put on the nodes of a captured graph what stands on a line that they stand for."""
+        for breakpoint_, nodes in self._on_source(received, path):
+            listing = self._read(path)
+            if listing is None:
+                return
+            lines = [listing.nodes[node].line + 1 for node in nodes]
+            for line in lines:
+                if _is_free(debugger, path, line):
+                    self._own.append(debugger.copy(breakpoint_, str(path), line))
+            where = f"line {lines[0]} of {path.name}"
+            if lines[1:]:
+                where += f", and at {len(lines) - 1} more"
+            self._tell_of_source(
+                debugger,
+                breakpoint_,
+                f"torch.compile runs it as nodes: stops at {where}",
+            )
+
+    def _on_source(
+        self, received: Iterable[Breakpoint], path: Path
+    ) -> Iterator[tuple[Breakpoint, Sequence[int]]]:
+        """The breakpoints on lines of the source that nodes of a listing stand for."""
+        for one in received:
+            if self._store.owns(Path(one.path)):
+                continue
+            nodes = self._nodes_of_lines(path).get(
+                (os.path.realpath(one.path), one.line)
+            )
+            if nodes:
+                yield one, nodes
+
+    def _nodes_of_lines(self, path: Path) -> Mapping[Line, Sequence[int]]:
+        known = self._captured[path]
+        if known is not None:
+            return known
+        listing = self._read(path)
+        found: Mapping[Line, Sequence[int]] = {}
+        if listing is not None:
+            found = nodes_of_lines(listing)
+        self._captured[path] = found
+        return found
+
+    def _tell_of_source(
+        self, debugger: Debugger, breakpoint_: Breakpoint, what: str
+    ) -> None:
+        where = f"line {breakpoint_.line} of {Path(breakpoint_.path).name}"
+        if (said := f"{where}: {what}") not in self._told:
+            self._told.add(said)
+            debugger.say(said)
 
     def _read(self, path: Path) -> Listing | None:
         try:

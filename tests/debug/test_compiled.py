@@ -77,6 +77,45 @@ def test_pdb_steps_from_the_call_into_the_graph(project: Project) -> None:
     ]
 
 
+def test_a_breakpoint_in_the_model_stops_at_the_node_that_its_line_became(
+    project: Project,
+) -> None:
+    project.write({"net.py": NET, "run.py": RUN.replace(MORE, ' "aot_eager", "eager"')})
+    with Debugged(project) as debugged:
+        debugged.launch(stop_at=["net.py: relu = torch.relu(x)"])
+        for backend in ("eager", "aot_eager"):
+            for call in CALLS:
+                assert debugged.stopped() == "Small:relu", backend
+                assert debugged.stack()[-1] == f"<module> @ {call}"
+                debugged.session.resume()
+        assert debugged.stopped() == "Small:relu"
+        path, line = node_of(project, "graph 0", "relu")
+        assert debugged.session.output("important") == (
+            "fxls: line 7 of net.py: torch.compile runs it as nodes: stops at line"
+            f" {line} of {path.name}\n"
+        )
+        debugged.session.set_breakpoints(project.folder / "net.py", [])
+        assert debugged.finish() == "ran\n"
+
+
+def test_a_breakpoint_in_the_model_that_comes_too_late_says_what_to_do(
+    project: Project,
+) -> None:
+    backend = RUN.replace('"eager", "fxls", "aot_eager"', '"aot_eager",')
+    project.write({"net.py": NET, "run.py": backend})
+    with Debugged(project) as debugged:
+        debugged.launch(stop_at=CALLS[1:])
+        assert debugged.stopped() == CALLS[1]
+        debugged.stop_at("net.py: relu = torch.relu(x)")
+        debugged.session.evaluate("torch.compiler.reset()")
+        assert debugged.session.output("important") == (
+            "fxls: line 7 of net.py: stops nothing: aot_eager runs the graphs that it"
+            " made of this one; after torch.compiler.reset() the next call stops here\n"
+        )
+        assert debugged.resume() == "Small:relu"
+        assert debugged.finish() == "ran\n"
+
+
 def test_torch_does_not_compile_what_pdb_does_between_two_lines(
     project: Project,
 ) -> None:
