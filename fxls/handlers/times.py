@@ -7,6 +7,7 @@ import asyncio
 from fxls.connection import Server
 from fxls.entry import Entry, Kind, Producer
 from fxls.handlers.places import document_of
+from fxls.handlers.tracing import watched
 from fxls.ide.classes import class_of_graph
 from fxls.ide.document import Document
 from fxls.lsp import custom, params
@@ -27,7 +28,9 @@ async def on_times(ls: Server, asked: params.About) -> custom.TimesItem | None:
         )
     task = asyncio.ensure_future(ls.session.trace(entry, timed=True))
     ls.started_by(ls.protocol.msg_id, task)
-    outcome = await task
+    outcome = await watched(ls, "Measuring", entry, task)
+    if outcome is None:
+        return custom.TimesItem(problem=f"{entry.name}: it was cancelled.")
     ls.publish(*ls.session.settle(entry, outcome))
     ls.tell_news()
     if isinstance(outcome, Failed):

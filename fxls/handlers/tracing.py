@@ -15,9 +15,9 @@ from fxls.entry import Entry
 from fxls.faults import guarded_task
 from fxls.listing import Failure, Reason
 from fxls.lsp import custom
-from fxls.wire import Failed
+from fxls.wire import Failed, Traced
 
-__all__ = ["look_at", "trace_again", "traced"]
+__all__ = ["look_at", "trace_again", "traced", "watched"]
 
 
 def look_at(ls: Server, path: str) -> None:
@@ -46,15 +46,8 @@ async def traced(ls: Server, found: Sequence[Entry]) -> list[custom.TracedItem]:
 
 async def _trace(ls: Server, entry: Entry) -> custom.TracedItem:
     task = asyncio.ensure_future(ls.session.trace(entry))
-    if ls.client.abilities.shows_progress:
-        ls.start(asyncio.ensure_future(guarded_task(_show)(ls, entry, task)))
-    try:
-        outcome = await task
-    except asyncio.CancelledError:
-        current = asyncio.current_task()
-        if current is None or current.cancelling():
-            raise
-        # Somebody pressed the button of the progress.
+    outcome = await watched(ls, "Tracing", entry, task)
+    if outcome is None:
         stopped = Failure(Reason.STOPPED, "it was cancelled")
         return custom.TracedItem.failed(entry.name, stopped)
     ls.publish(*ls.session.settle(entry, outcome))
@@ -66,14 +59,29 @@ async def _trace(ls: Server, entry: Entry) -> custom.TracedItem:
     return custom.TracedItem.traced(entry.name, outcome.path, outcome.trouble)
 
 
-async def _show(ls: Server, entry: Entry, task: asyncio.Task[Any]) -> None:
-    """Show that an entry is being traced, with a button that stops it."""
+async def watched(
+    ls: Server, title: str, entry: Entry, task: asyncio.Task[Traced | Failed]
+) -> Traced | Failed | None:
+    """What becomes of an entry, with progress meanwhile; None when its button stops it."""
+    if ls.client.abilities.shows_progress:
+        ls.start(asyncio.ensure_future(guarded_task(_show)(ls, title, entry, task)))
+    try:
+        return await task
+    except asyncio.CancelledError:
+        current = asyncio.current_task()
+        if current is None or current.cancelling():
+            raise
+        return None
+
+
+async def _show(ls: Server, title: str, entry: Entry, task: asyncio.Task[Any]) -> None:
     token = str(uuid.uuid4())
     progress = cast("Any", ls.work_done_progress)  # pygls leaves half of it untyped
     await progress.create_async(token)
     if task.done():
+        del progress.tokens[token]
         return
-    begin = lsp.WorkDoneProgressBegin("Tracing", cancellable=True, message=entry.name)
+    begin = lsp.WorkDoneProgressBegin(title, cancellable=True, message=entry.name)
     progress.begin(token, begin)
     stop: Future[object] = progress.tokens[token]
     stop.add_done_callback(lambda _: task.cancel())

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.lsp_client import LspClient, started
+from tests.support.projects import EDITOR
 
 Json = Any
 
@@ -66,6 +67,48 @@ def test_each_node_has_a_time(client: LspClient, net: Path) -> None:
     assert [*measured] == ["nanoseconds"]
     assert len(measured["nanoseconds"]) == len(nodes) == 4
     assert all(time > 0 for time in measured["nanoseconds"])
+
+
+@pytest.mark.slow
+def test_who_waits_for_times_sees_progress_and_can_stop_it(net: Path) -> None:
+    go_on = net.parent / "go on"
+    with started() as client:
+        client.initialize(net.parent, capabilities=EDITOR)
+        uri = listing_of(client, net, "Net()(torch.ones(2, 2))")
+        client.unread()
+        wait = f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.01)\n"
+        net.write_text(wait + NET)
+        asked = client.send("fxls/times", {"uri": uri})
+        token = client.reply("window/workDoneProgress/create")["token"]
+        begin = client.notification("$/progress")
+        client.notify("window/workDoneProgress/cancel", {"token": token})
+        stopped = client.answer(asked)["result"]
+        end = client.notification("$/progress")
+        asked = client.send("fxls/times", {"uri": uri})
+        client.reply("window/workDoneProgress/create")
+        client.notification("$/progress")
+        client.notify("$/cancelRequest", {"id": asked})
+        cancelled = client.answer(asked)["error"]["code"]
+        asked = client.send("fxls/times", {"uri": uri})
+        client.reply("window/workDoneProgress/create")
+        go_on.touch()
+        measured = client.answer(asked)["result"]
+        client.unread()
+        client.end()
+
+    assert begin == {
+        "token": token,
+        "value": {
+            "kind": "begin",
+            "title": "Measuring",
+            "cancellable": True,
+            "message": "Net()(torch.ones(2, 2))",
+        },
+    }
+    assert end == {"token": token, "value": {"kind": "end"}}
+    assert stopped == {"problem": "Net()(torch.ones(2, 2)): it was cancelled."}
+    assert cancelled == -32800
+    assert [*measured] == ["nanoseconds"]
 
 
 @pytest.mark.slow
