@@ -162,11 +162,15 @@ class Tracing:
         return deepcopy
 
 
+def _is_of_make_fx(tracer: Any) -> bool:
+    return type(tracer).__module__ == "torch.fx.experimental.proxy_tensor"
+
+
 def _is_torchs(tracer: Any) -> bool:
     """Whether a tracer works for torch.compile or torch.export, or notes stack traces."""
-    if type(tracer).__module__ != "torch.fx.experimental.proxy_tensor":
-        return False
-    return tracer.record_stack_traces or is_compiling() or is_hushed()
+    return _is_of_make_fx(tracer) and (
+        tracer.record_stack_traces or is_compiling() or is_hushed()
+    )
 
 
 class Followed(Protocol):
@@ -209,7 +213,9 @@ class _Followed:
             for member in vars(kind).values()
             if isinstance(member, FunctionType)
         ]
-        self._trail = Trail((boundary,), frozenset(overrides))
+        self._limits = ((boundary,), frozenset(overrides))
+        self._trail = Trail(*self._limits)
+        self._holds_frames = not _is_of_make_fx(tracer)
 
     def origin(self, kind: str, target: Any) -> RawOrigin | None:
         """The origin of the node that is being made two frames further out."""
@@ -223,7 +229,12 @@ class _Followed:
             return (code, name, None)
         if kind == "output":
             return self._trail.returned()
-        origin = self._trail.here(sys._getframe(2))  # pyright: ignore[reportPrivateUsage]  # the cheap way to it
+        trail = self._trail
+        if not self._holds_frames:
+            # With the frame of a function that ended its tensors would live on, and
+            # autograd copies a gradient that somebody else holds.
+            trail = Trail(*self._limits)
+        origin = trail.here(sys._getframe(2))  # pyright: ignore[reportPrivateUsage]  # the cheap way to it
         if kind == "get_attr" and origin is not None and len(origin) == 3:
             # torch makes the node of a buffer when an expression uses it.
             return (*origin, str(target).rpartition(".")[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -10,6 +11,8 @@ import pytest
 import torch
 from torch import nn
 
+import fxls
+from fxls.runtime import error_notes
 from fxls.store import Store
 from tests.runtime.producers import raising_nets
 from tests.runtime.producers.raising_nets import Raising, Unequal
@@ -82,6 +85,26 @@ def test_an_error_in_what_torch_captured_says_the_source(
         "    return refuse(doubled)",
         f"  with {'doubled' if made is eager else 'mul'}: float32 (2, 4)",
     ]
+
+
+@pytest.mark.slow
+def test_what_is_compiled_fails_in_the_frames_that_it_has_without_fxls(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def frames() -> list[str]:
+        cast("Any", torch)._dynamo.reset()
+        with torch.no_grad(), pytest.raises(ValueError, match=r"^refused") as raised:
+            eager(Raising())(torch.ones(2, 4))
+        found = traceback.extract_tb(raised.value.__traceback__)
+        names = [
+            frame.name for frame in found if frame.filename != error_notes.__file__
+        ]
+        return names[names.index("forward") :]
+
+    under = frames()
+    fxls.uninstall()
+    assert under == frames()
+    assert capfd.readouterr().err == ""
 
 
 def line(text: str) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
+from torch.export import experimental
 from torch.fx.experimental import proxy_tensor
 from torch.fx.passes import split_module as splitting
 
@@ -25,6 +26,8 @@ from tests.runtime.producers.torch_nets import Block, Net
 fx: Any = torch.fx
 make_fx: Any = proxy_tensor.make_fx
 split: Any = splitting.split_module
+exporting: Any = torch.export
+with_backward: Any = cast("Any", experimental)._export_forward_backward
 
 RETURNED = "return torch.relu(x) * 2 + x"
 
@@ -121,7 +124,6 @@ def test_what_make_fx_records_comes_from_the_lines_that_run(store: Store) -> Non
         "sin": "x.sin()",
         "mul": "x.sin() * x",
         "sum_1": "(x.sin() * x).sum()",
-        "output": "return (x.sin() * x).sum()",
     }
 
 
@@ -136,3 +138,29 @@ def test_stack_traces_that_make_fx_is_asked_for_stay_what_it_notes(
     fxls.uninstall()
     assert under == noted()
     assert any(under)
+
+
+@pytest.mark.slow
+# torch's own, where it copies a program.
+@pytest.mark.filterwarnings("ignore:`isinstance.treespec:FutureWarning")
+def test_no_tensor_lives_longer_while_a_graph_is_recorded(store: Store) -> None:
+    """Autograd copies a gradient that somebody else holds, which the graph would show."""
+
+    def joint() -> str:
+        program = exporting.export(Summing(), (torch.ones(3, 4),))
+        return with_backward(program).graph_module.code
+
+    under = joint()
+    fxls.uninstall()
+    assert under == joint()
+
+
+class Summing(torch.nn.Module):
+    """A loss, as torch wants it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x).sum()
