@@ -21,7 +21,6 @@ from fxls.engine.lowering import Traced
 from fxls.engine.names import stem
 from fxls.engine.node import Node, freeze, freeze_kwargs
 from fxls.engine.opcodes import Target, check_op_and_target
-from fxls.engine.operator_schemas import check_for_mutable_operation
 from fxls.engine.origin import RawOrigin
 from fxls.engine.proxy_operators import define_operators
 from fxls.engine.scope import (
@@ -254,6 +253,10 @@ class TracerBase:
         return Attribute(obj, "keys")()
 
     def _refuse_mutation(self, target: Any, args: Args, kwargs: Kwargs) -> None:
+        from fxls.engine.operator_schemas import (  # noqa: PLC0415 - few tracers check
+            check_for_mutable_operation,
+        )
+
         try:
             check_for_mutable_operation(target, args, kwargs)
         except RuntimeError as error:
