@@ -124,7 +124,8 @@ class TestDeadCode:
                 torch.relu,
             ],
         ),
-        ids=str,
+        # Not str: pytest-xdist asks that every process collects the same names.
+        ids=lambda target: target.__name__,
     )
     def test_what_does_something_is_kept_as_torch_fx_keeps_it(
         self, target: Any
