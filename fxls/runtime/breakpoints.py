@@ -228,6 +228,8 @@ class Followed:
             where = f"line {lines[0]} of {path.name}"
             if lines[1:]:
                 where += f", and at {len(lines) - 1} more"
+            if breakpoint_.says_more:
+                where += "; its condition and message read the names of nodes"
             self._tell_of_source(
                 debugger,
                 breakpoint_,

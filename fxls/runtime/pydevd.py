@@ -45,6 +45,11 @@ class Breakpoint:
     terms: tuple[Any, ...]
     """Condition, hit count, message and the like, as pydevd takes them."""
 
+    @property
+    def says_more(self) -> bool:
+        """Whether it has an expression that names are read in."""
+        return any(self.terms[n] not in (None, "", "None") for n in (1, 3))
+
 
 class Debugger:
     """A pydevd with a client. Any method may raise what `guarded` catches."""

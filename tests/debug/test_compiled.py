@@ -82,7 +82,7 @@ def test_a_breakpoint_in_the_model_stops_at_the_node_that_its_line_became(
 ) -> None:
     project.write({"net.py": NET, "run.py": RUN.replace(MORE, ' "aot_eager", "eager"')})
     with Debugged(project) as debugged:
-        debugged.launch(stop_at=["net.py: relu = torch.relu(x)"])
+        debugged.launch(stop_at=["net.py: relu = torch.relu(x) if l_x_.sum() == 8"])
         for backend in ("eager", "aot_eager"):
             for call in CALLS:
                 assert debugged.stopped() == "Small:relu", backend
@@ -92,7 +92,7 @@ def test_a_breakpoint_in_the_model_stops_at_the_node_that_its_line_became(
         path, line = node_of(project, "graph 0", "relu")
         assert debugged.session.output("important") == (
             "fxls: line 7 of net.py: torch.compile runs it as nodes: stops at line"
-            f" {line} of {path.name}\n"
+            f" {line} of {path.name}; its condition and message read the names of nodes\n"
         )
         debugged.session.set_breakpoints(project.folder / "net.py", [])
         assert debugged.finish() == "ran\n"
