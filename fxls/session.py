@@ -58,13 +58,19 @@ class Session:
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = Texts()
+        self._lines: tuple[str, LineTable] | None = None
         self._compared: dict[str, tuple[str, str, bool]] = {}
         """Of open listings: what is shown, what was written, whether that is the same."""
 
     def lines_of(self, path: str) -> LineTable | None:
         """The lines of a file as the user sees it; None when it cannot be read."""
         text = self.text_of(path)
-        return None if text is None else LineTable(text)
+        if text is None:
+            return None
+        if self._lines is None or self._lines[0] != text:
+            # A file may have thousands of diagnostics, each of which asks.
+            self._lines = (text, LineTable(text))
+        return self._lines[1]
 
     def text_of(self, path: str) -> str | None:
         """The text that is open in the editor, else that on the disk."""

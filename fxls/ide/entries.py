@@ -10,6 +10,7 @@ import tokenize
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePath
 from typing import cast
 
@@ -185,8 +186,17 @@ def _comments(text: str) -> Iterator[_Comment]:
             yield _Comment(match["expression"], span, producer)
 
 
-def _comment_tokens(text: str) -> Iterator[tuple[int, int, str]]:
-    """Line, column and text of each comment; line by line where Python gave up."""
+@lru_cache(maxsize=8)
+def _comment_tokens(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Line, column and text of each comment.
+
+    Remembered, because each key that is pressed asks a few times.
+    """
+    return (*_read_comments(text),)
+
+
+def _read_comments(text: str) -> Iterator[tuple[int, int, str]]:
+    """The same as they are read; line by line where Python gave up."""
     reached = 0
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):

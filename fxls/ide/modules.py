@@ -6,6 +6,7 @@ import ast
 import re
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fxls.ide.signatures import Parameter, classes, parameters, takes_any
 from fxls.text import LineTable, Point, Span
@@ -30,11 +31,14 @@ class ModuleClass:
     """Whether its constructor takes keywords that are not in `parameters`."""
 
 
+@lru_cache(maxsize=8)
 def modules(text: str) -> tuple[ModuleClass, ...]:
     """The module classes at the top level of a file; none when it does not parse.
 
     A class counts as a module when the name of a base ends in ``Module``, or is that
     of such a class above it. Bases of other files are taken at their name.
+
+    Remembered, because each key that is pressed asks a few times.
     """
     tree = parsed(text)
     if tree is None or "Module" not in text:
