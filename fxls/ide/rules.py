@@ -98,4 +98,4 @@ def _has_effect(facts: Facts) -> bool:
     return in_place or acts or any(key == "out" for key, _ in facts.kwargs)
 
 
-_EFFECTS = {"setitem", "delitem", "setattr", "print"}
+_EFFECTS = {"assert_fn", "setitem", "delitem", "setattr", "print"}

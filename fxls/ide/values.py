@@ -65,7 +65,10 @@ def bytes_of(value: Value | None) -> int | None:
 def long_form(value: Value) -> str:
     """All that is known of a value, on one line."""
     if not isinstance(value, Tensor):
-        return f"{value.kind} {short_form(value)}"
+        short = short_form(value)
+        # ``None`` and ``device(type='cpu')`` say their type themselves.
+        says_it = short == "None" or short.startswith(f"{value.kind}(")
+        return short if says_it else f"{value.kind} {short}"
     words = [f"{dtype_of(value)} {shape_of(value)}"]
     if value.stride is not None:
         words.append(f"stride ({_sizes(value.stride)})")

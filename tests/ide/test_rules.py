@@ -46,6 +46,7 @@ def test_a_good_graph_breaks_no_rule() -> None:
 def test_what_nobody_reads_is_dead_code() -> None:
     body = "    relu = torch.relu(y)\n    add_ = x.add_(y)\n    a = operator.setitem(x, 0)\n"
     body += "    b = fxls.engine.concrete_args._assert_is_none(x, 'x is given')\n"
+    body += "    c = fxls.engine.proxy.assert_fn(x)\n"
 
     assert said(document(body)) == (
         "    relu = torch.relu(y)\n"
