@@ -7,6 +7,7 @@ import { choose, listingsOf } from './choosing.ts';
 import { debugEntry } from './debugging.ts';
 import { isListing, showListing } from './listings.ts';
 import { DEBUG, SHOW_REFERENCES, TRACE, type TracedItem } from './protocol.ts';
+import { installer } from './python.ts';
 import type { Server } from './server.ts';
 import { offer } from './status.ts';
 
@@ -116,12 +117,13 @@ async function traced(server: Server, source: vscode.Uri): Promise<readonly Trac
 async function install(server: Server, what: string): Promise<void> {
   const python = server.interpreter?.path;
   if (python === undefined) return;
+  const [program, ...values] = await installer(python, what);
   const task = new vscode.Task(
     { type: 'process' },
     vscode.TaskScope.Workspace,
     `install ${what}`,
     'fxls',
-    new vscode.ProcessExecution(python, ['-m', 'pip', 'install', what]),
+    new vscode.ProcessExecution(program, values),
   );
   const ended = new Promise<number | undefined>((resolve) => {
     const listener = vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {

@@ -33,16 +33,22 @@ export function complaint(
         `${python.interpreter.path} is Python ${python.version}; fxls needs 3.11 or newer.`,
         SETTING,
       );
-    case 'incomplete':
-      return problem(
-        `no ${python.missing}`,
-        `${python.interpreter.path} has no ${python.missing}.`,
-        {
-          title: `Install ${python.missing}`,
-          command: 'fxls.install',
-          ...(python.missing === 'torch' ? { arguments: ['torch'] } : {}),
-        },
-      );
+    case 'incomplete': {
+      const { interpreter, missing, isManaged } = python;
+      const lack = `${interpreter.path} (from ${interpreter.found}) has no ${missing}`;
+      if (isManaged) {
+        return problem(
+          `no ${missing}`,
+          `${lack}, and the system lets nobody install it there. Make an environment: \`python3 -m venv .venv\`.`,
+          SETTING,
+        );
+      }
+      return problem(`no ${missing}`, `${lack}.`, {
+        title: `Install ${missing}`,
+        command: 'fxls.install',
+        ...(missing === 'torch' ? { arguments: ['torch'] } : {}),
+      });
+    }
     case 'mismatch':
       return problem(
         'other version',

@@ -66,6 +66,10 @@ export function activate(context: vscode.ExtensionContext): Api {
     vscode.window.onDidChangeActiveTextEditor((editor) => {
       void setContext('inListing', editor !== undefined && isListing(editor.document.uri));
     }),
+    // What was missing may have been made or installed there.
+    vscode.window.onDidEndTerminalShellExecution(() => {
+      if (status.state?.kind === 'problem') void server.restart();
+    }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void server.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (STARTED_WITH.some((name) => change.affectsConfiguration(`fxls.${name}`))) {

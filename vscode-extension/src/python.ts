@@ -25,6 +25,8 @@ export type Python =
       readonly kind: 'incomplete';
       readonly interpreter: Interpreter;
       readonly missing: 'fxls' | 'torch';
+      /** Whether the system forbids to install anything there. */
+      readonly isManaged: boolean;
     }
   | { readonly kind: 'old'; readonly interpreter: Interpreter; readonly version: string }
   | {
@@ -44,10 +46,10 @@ export async function findPython(
   if (typeof answer === 'string') {
     return { kind: 'broken', interpreter, message: answer };
   }
-  const { version, fxls, torch } = answer;
+  const { version, fxls, torch, managed: isManaged } = answer;
   if (compare(version, OLDEST) < 0) return { kind: 'old', interpreter, version };
-  if (fxls === null) return { kind: 'incomplete', interpreter, missing: 'fxls' };
-  if (!torch) return { kind: 'incomplete', interpreter, missing: 'torch' };
+  if (fxls === null) return { kind: 'incomplete', interpreter, missing: 'fxls', isManaged };
+  if (!torch) return { kind: 'incomplete', interpreter, missing: 'torch', isManaged };
   if (minor(fxls) !== minor(wanted)) return { kind: 'mismatch', interpreter, fxls };
   return { kind: 'ready', interpreter, fxls };
 }
@@ -56,6 +58,21 @@ export async function findPython(
 export async function hasDebugpy(python: string): Promise<boolean | string> {
   const answer = await ask(python, PROBE, undefined);
   return typeof answer === 'string' ? answer : answer.debugpy;
+}
+
+/** The command that installs a package into an environment, with or without pip in it. */
+export async function installer(
+  python: string,
+  what: string,
+): Promise<readonly [string, ...string[]]> {
+  const answer = await ask(python, PROBE, undefined);
+  if (typeof answer === 'string' || answer.pip) {
+    return [python, '-m', 'pip', 'install', what];
+  }
+  const uv = await onPath('uv');
+  return uv === undefined
+    ? [python, '-c', WITH_PIP, what]
+    : [uv, 'pip', 'install', '--python', python, what];
 }
 
 /** Calls back when the Python extension is told to use another environment. */
@@ -121,19 +138,30 @@ interface Answer {
   readonly fxls: string | null;
   readonly torch: boolean;
   readonly debugpy: boolean;
+  readonly pip: boolean;
+  readonly managed: boolean;
 }
 
 /** Imports nothing of what it looks for: torch would take seconds. */
 const PROBE = `
-import json, sys
+import json, os, sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 def has(name): return find_spec(name) is not None
 def fxls():
     try: return version("fxls")
     except PackageNotFoundError: return None
+managed = os.path.join(os.path.dirname(os.__file__), "EXTERNALLY-MANAGED")
 print(json.dumps({"version": "%d.%d" % sys.version_info[:2], "fxls": fxls(),
-    "torch": has("torch"), "debugpy": has("debugpy")}))
+    "torch": has("torch"), "debugpy": has("debugpy"), "pip": has("pip"),
+    "managed": sys.prefix == sys.base_prefix and os.path.exists(managed)}))
+`;
+
+/** An environment that uv has made has no pip. */
+const WITH_PIP = `
+import ensurepip, subprocess, sys
+ensurepip.bootstrap()
+sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *sys.argv[1:]]))
 `;
 
 /** What the interpreter answers, or what went wrong. */
