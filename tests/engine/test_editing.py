@@ -209,7 +209,7 @@ def skip(_graph: Any, _at: Any) -> None:
     return None
 
 
-@settings(max_examples=120, deadline=None, derandomize=True, database=None)
+@settings(max_examples=120)
 @given(st.lists(Edit, max_size=12))
 def test_edits_make_the_graph_that_torch_fx_makes(edits: list[Any]) -> None:
     twin = Twin()

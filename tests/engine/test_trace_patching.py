@@ -161,7 +161,7 @@ def test_our_trace_inside_one_of_torch_fx() -> None:
 
 
 def test_threads_trace_without_seeing_each_other() -> None:
-    meet = threading.Barrier(4, timeout=30)
+    meet = threading.Barrier(4, timeout=300)
     results: dict[int, str] = {}
 
     class Net(nn.Module):
@@ -203,11 +203,11 @@ def test_a_thread_that_does_not_trace_computes_meanwhile() -> None:
     class Waiting(Linear):
         def forward(self, x: Any) -> Any:
             entered.set()
-            assert done.wait(30)
+            assert done.wait(300)
             return super().forward(x)
 
     def compute() -> None:
-        assert entered.wait(30)
+        assert entered.wait(300)
         module = nn.Linear(2, 2)
         seen.extend([module(torch.ones(2)), module.weight, math.sqrt(4), len([1])])
         done.set()
@@ -227,11 +227,11 @@ def test_what_one_thread_autowraps_another_traces_through() -> None:
     def first(x: Any) -> Any:
         y = doubled(x)
         recorded.set()
-        assert traced_through.wait(30)
+        assert traced_through.wait(300)
         return y
 
     def second(x: Any) -> Any:
-        assert recorded.wait(30)
+        assert recorded.wait(300)
         y = doubled(x)
         traced_through.set()
         return y

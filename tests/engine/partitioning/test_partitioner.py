@@ -246,7 +246,6 @@ def test_ten_thousand_nodes_are_partitioned() -> None:
 )
 @settings(
     max_examples=200,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @pytest.mark.slow

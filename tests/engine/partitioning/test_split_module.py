@@ -268,7 +268,6 @@ def test_symbolic_sizes_go_along_with_the_tensors_that_have_them() -> None:
 )
 @settings(
     max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @pytest.mark.slow

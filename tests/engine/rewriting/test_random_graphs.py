@@ -152,7 +152,6 @@ def is_well_formed(graph: Any) -> bool:
 @given(rewritings(), st.booleans())
 @settings(
     max_examples=400,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_random_patterns_are_replaced_alike(
@@ -185,7 +184,6 @@ def test_random_patterns_are_replaced_alike(
 @given(programs(), patterns().filter(Spec.is_alive), st.booleans(), st.booleans())
 @settings(
     max_examples=300,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_random_matches_are_found_alike(
@@ -214,7 +212,6 @@ def test_random_matches_are_found_alike(
 @given(programs(), programs())
 @settings(
     max_examples=100,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_a_graph_matches_itself_alone(first: Spec, second: Spec) -> None:
