@@ -217,8 +217,10 @@ class Dynamo:
     def _root(self, translator: Any) -> tuple[str, str]:
         """The class whose forward Dynamo runs, or the function."""
         code, values = translator.f_code, translator.f_locals
-        if code.co_filename == _WRAPPERS and (called := values.get("fn")) is not None:
-            return self._root_of_called(called)
+        if code.co_filename in _WRAPPERS:
+            called = values.get("fn", values.get("func"))
+            if called is not None:
+                return self._root_of_called(called)
         function = resumed(code.co_qualname)
         owner = _owner(code, values)
         if owner is not None:
@@ -312,8 +314,11 @@ class Dynamo:
 _CALLING = torch_errors.__file__
 _OF_PDB = (bdb.__file__, fnmatch.__file__)
 
-_WRAPPERS = str(Path(torch.__file__).parent / "_dynamo" / "external_utils.py")
-"""Where torch calls what is to be compiled and is not somebody's own."""
+_WRAPPERS = frozenset(
+    str(Path(torch.__file__).parent / name)
+    for name in ("_dynamo/external_utils.py", "_functorch/apis.py")
+)
+"""Where torch calls what is to be compiled, as modules of its own and `torch.func.grad`."""
 
 _PASSES = (
     ("_recursive_pre_grad_passes", "pre-grad"),

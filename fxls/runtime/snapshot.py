@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any, cast
 
 import torch
@@ -39,6 +40,11 @@ class Snapshot:
         self._codegen = graph._codegen
         names = graph._graph_namespace
         self._names = (set(names._used_names), dict(names._base_count))
+
+    def is_of(self, path: str) -> bool:
+        """Whether the nodes came from code of this file."""
+        codes = (origin[0] for origin in self._origins if origin is not None)
+        return any(isinstance(c, CodeType) and c.co_filename == path for c in codes)
 
     def root(self) -> tuple[str, str] | None:
         """Module and qualified name of what the nodes came from, if any says so."""

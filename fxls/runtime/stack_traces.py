@@ -26,8 +26,8 @@ _FRAME = re.compile(
 _TRACERS = ("torch/fx/_symbolic_trace.py", "torch/fx/experimental/proxy_tensor.py")
 """Files of torch in which the code that is traced is called."""
 
-_GENERATED = "<eval_with_key>"
-"""Code that torch keeps in memory, as that of compiled autograd."""
+_OF_TORCH = ("<eval_with_key>", "torch/")
+"""Code that torch keeps in memory, and its own files, as it names some of them."""
 
 _CARETS = re.compile(r"^ *[~^]+ *$")
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(\w*?)_at_\d+")
@@ -48,7 +48,7 @@ def origin_of(trace: str) -> RawOrigin | None:
             chain = None  # what lies outside called the tracer, and not the model
         if found is None or not is_source_file(found["path"]):
             continue
-        if found["path"].startswith(_GENERATED):
+        if found["path"].startswith(_OF_TORCH):
             continue
         shown = lines[at + 1] if at + 1 < len(lines) else ""
         carets = lines[at + 2] if at + 2 < len(lines) else ""

@@ -82,7 +82,9 @@ class TorchFx:
 
     def root(self, module: Any) -> tuple[str, str] | None:
         """Module and qualified name of what a graph module was made of."""
-        return published_as(module).root or self._tracing.root(module._graph)
+        graph = module._graph
+        known = published_as(module).root or self._tracing.root(graph)
+        return known or Snapshot(graph, self._tracing.origin).root()
 
     def listing(self, module: Any) -> Listing:
         """The listing of a graph module as its graph is now."""
@@ -172,13 +174,15 @@ class TorchFx:
         path = self._store.write_text(made.identity.class_name, made.layout.text)
         if is_symbolic(module._graph):
             made.listing()
-        self._later.add((path, made.identity), lambda: self._write_facts(path, made))
+        # A trace of this very text must not take the place of who wrote it.
+        key = (path, made.identity, made.is_of(path))
+        self._later.add(key, lambda: self._write_facts(path, made))
         return path
 
     def _write_facts(self, path: Path, made: _Made) -> None:
         with guarded("a listing has no facts"):
             listing = made.listing()
-            if not self._holds_more(path, listing):
+            if not self._holds_more(path, listing, made.is_of(path)):
                 self._store.materialize(listing)
 
     def _read(self, path: Path) -> Listing | None:
@@ -188,9 +192,9 @@ class TorchFx:
         except StoreError:
             return None
 
-    def _holds_more(self, path: Path, listing: Listing) -> bool:
+    def _holds_more(self, path: Path, listing: Listing, is_of_it: bool) -> bool:  # noqa: FBT001 - one caller
         """Whether the store knows what this graph does not know of: values, or, of one
-        that was unpickled, everything but the text.
+        that was unpickled or traced from this very text, everything but the text.
         """
         if any(facts.value is not None for facts in listing.nodes):
             return False
@@ -198,7 +202,8 @@ class TorchFx:
             known = self._store.read(path)
         except StoreError:
             return False
-        if listing.identity.module == fx.graph_module.__name__ and not listing.sources:
+        unpickled = listing.identity.module == fx.graph_module.__name__
+        if is_of_it or (unpickled and not listing.sources):
             return known.identity.producer == listing.identity.producer
         fresh = all(source_digest(s.path) == s.digest for s in known.sources)
         has_values = any(facts.value is not None for facts in known.nodes)
@@ -240,6 +245,10 @@ class _Made:
         self._snapshot = snapshot
         self._source = source
         self._listing: Listing | None = None
+
+    def is_of(self, path: Path) -> bool:
+        """Whether it was traced from the text at a path."""
+        return self._snapshot.is_of(str(path))
 
     def listing(self) -> Listing:
         """All of it; the same one from then on."""

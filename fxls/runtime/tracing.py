@@ -96,6 +96,9 @@ class Tracing:
         patches.put(graph, "__deepcopy__", self._deepcopy(graph.__deepcopy__))
 
     def _trace(self, original: Any) -> Any:
+        # Dynamo wraps it in what it wraps much else in that make_fx runs.
+        boundary = inspect.unwrap(original).__code__
+
         @functools.wraps(original)
         def trace(tracer: Any, root: Any, *args: Any, **kwargs: Any) -> Any:
             trails = self._trails.by_tracer
@@ -104,7 +107,7 @@ class Tracing:
                 # It traces generated code that is in no file, or calls super().trace
                 # more than once.
                 return original(tracer, root, *args, **kwargs)
-            followed = _Followed(tracer, root, original.__code__)
+            followed = _Followed(tracer, root, boundary)
             if isinstance(root, fx.GraphModule):
                 of = (type(root).__module__, type(root).__name__)
                 followed.name = self._roots.get(root._graph, of)
@@ -194,6 +197,13 @@ class _Followed:
     def __init__(self, tracer: Any, root: Any, boundary: CodeType) -> None:
         self.name: tuple[str, str] | None = None
         self._code: CodeType | None = None
+        of_make_fx = _is_of_make_fx(tracer)
+        overrides = [
+            id(member.__code__)
+            for kind in type(tracer).__mro__
+            for member in vars(kind).values()
+            if isinstance(member, FunctionType)
+        ]
         if isinstance(root, torch.nn.Module):
             kind = type(root)
             self.name = (kind.__module__, kind.__qualname__)
@@ -206,16 +216,15 @@ class _Followed:
                 self.name = (root.__module__ or "", root.__qualname__)
         if callable(traced):
             code = getattr(inspect.unwrap(traced), "__code__", None)
-            self._code = code if code and code.co_filename != "<string>" else None
-        overrides = [
-            id(member.__code__)
-            for kind in type(tracer).__mro__
-            for member in vars(kind).values()
-            if isinstance(member, FunctionType)
-        ]
+            of_text = code is not None and code.co_filename == "<string>"
+            if of_text:
+                overrides.append(id(code))
+            if of_make_fx and (of_text or not (code and is_source(code))):
+                code = None  # a function of torch's around what is traced
+            self._code = code
         self._limits = ((boundary,), frozenset(overrides))
         self._trail = Trail(*self._limits)
-        self._holds_frames = not _is_of_make_fx(tracer)
+        self._holds_frames = not of_make_fx
 
     def origin(self, kind: str, target: Any) -> RawOrigin | None:
         """The origin of the node that is being made two frames further out."""

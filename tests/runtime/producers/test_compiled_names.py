@@ -66,6 +66,10 @@ def trained(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     return model(x).sum()
 
 
+def trained_alone(x: torch.Tensor) -> torch.Tensor:
+    return x.sin().sum()
+
+
 def replaced() -> nn.Module:
     """A module with a forward of its own."""
 
@@ -89,6 +93,12 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], object], tuple[str, str]]] = {
         *(lambda x: compiled(OfTorch(4, 4))(x), (HERE, "OfTorch")),
     ),
     "a function of torch": (lambda x: compiled(torch.relu)(x), ("torch", "relu")),
+    "what a function of torch makes of one": (
+        *(
+            lambda x: compiled(torch.func.grad(trained_alone))(x),
+            (HERE, "trained_alone"),
+        ),
+    ),
     "a decorated forward": (
         *(lambda x: compiled(Decorated())(x), (HERE, "Decorated")),
     ),

@@ -103,6 +103,21 @@ def test_a_program_of_a_graph_module_is_called_after_what_was_traced(
 
 
 @pytest.mark.slow
+# torch's own, where it copies a program.
+@pytest.mark.filterwarnings("ignore:`isinstance.treespec:FutureWarning")
+def test_what_checks_sizes_is_not_what_a_program_is_called_after(store: Store) -> None:
+    rows = _export.Dim("rows", min=2, max=8)
+    program = export(Net(), (torch.ones(3, 4),), dynamic_shapes=({0: rows},))
+    lowered = program.run_decompositions()
+    compiled: Any = cast("Any", torch).compile(lowered.module(), backend="eager")
+    compiled(torch.ones(4, 4))
+    assert {(one, producer) for one, producer, _ in listings_in(store)} == {
+        ("Net", "torch.export"),
+        ("Net", "torch.compile"),
+    }
+
+
+@pytest.mark.slow
 def test_the_branches_of_a_condition_are_listings(store: Store) -> None:
     export(Choosing(), (torch.ones(2),))
     found = listings_in(store)

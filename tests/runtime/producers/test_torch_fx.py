@@ -93,6 +93,16 @@ def test_what_is_unpickled_runs_from_a_file_of_the_store(store: Store) -> None:
     assert origins(mine) == {}
 
 
+def test_a_trace_of_a_graph_module_knows_the_source_of_that(store: Store) -> None:
+    module = fx.symbolic_trace(Net())
+    again = fx.symbolic_trace(module)
+    assert path_of(again) == path_of(module)
+    listing = listing_in(store, again)
+    assert {source.path for source in listing.sources} == {inspect.getfile(Net)}
+    fx.symbolic_trace(module)
+    assert listing_in(store, again) == listing
+
+
 def test_stack_traces_that_a_tracer_notes_are_origins(store: Store) -> None:
     fxls.uninstall()  # so that the trace itself is torch's alone
     tracer = fx.Tracer()
