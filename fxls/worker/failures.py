@@ -13,6 +13,7 @@ from types import FrameType, ModuleType
 import torch
 
 from fxls.engine import TraceError
+from fxls.engine.proxy import assert_fn
 from fxls.entry import Entry
 from fxls.listing import Failure, Reason
 from fxls.worker.places import Territory, ended_in, shortened, syntax_place
@@ -54,8 +55,12 @@ def failure_of(
 
 def is_ours(error: BaseException) -> bool:
     """Whether an error is a fault of fxls: an assertion of its own code."""
-    ours = str(Path(__file__).parents[1])
-    return isinstance(error, AssertionError) and ended_in(error).startswith(ours)
+    if not isinstance(error, AssertionError):
+        return False
+    innermost = _innermost(error)
+    if innermost is not None and innermost.f_code is assert_fn.__code__:
+        return False  # the user's, as a node of the graph
+    return ended_in(error).startswith(str(Path(__file__).parents[1]))
 
 
 def _message(error: BaseException) -> str:
@@ -106,6 +111,8 @@ def _advice(
             )
         case NameError() if reason is Reason.ENTRY and module is not None:
             return _advice_on_name(error, entry, module)
+        case TypeError() if "instantiate abstract class" in str(error):
+            return "Write the entry for a class below it, which has those methods."
         case TypeError() if reason is Reason.ENTRY:
             return _advice_on_arguments(str(error), module)
         case ValueError() if "more than 1 value per channel" in str(error):

@@ -367,3 +367,16 @@ def test_something_that_is_no_module(
         help: Write an expression that builds a module, then call it with example \
 inputs: `Net()(torch.randn(1, 3))`.
         """)
+
+
+def test_an_abstract_class(worker: Asking) -> None:
+    text = NET.replace("import torch\n", "import abc, torch\n", 1)
+    text = text.replace("(nn.Module)", "(nn.Module, abc.ABC)")
+    text += "    @abc.abstractmethod\n    def decode(self): ...\n"
+    assert worker.said(text, "Net()") == dedent("""\
+        [entry]
+        net.py: error: TypeError: Can't instantiate abstract class Net with abstract \
+method decode
+        note: the entry is Net()
+        help: Write the entry for a class below it, which has those methods.
+        """)

@@ -168,3 +168,15 @@ def test_an_input_that_is_given_as_none_is_none(worker: Asking) -> None:
             mul = x * by;  x = by = None
             return mul
         """)
+
+
+def test_an_assertion_that_the_example_breaks_is_the_users(worker: Asking) -> None:
+    assert worker.said(dedent(WINDOW), "Window()(torch.ones(9, 9))") == dedent("""\
+        [run]
+        net.py:12:16: error: AssertionError: Assertion failed
+         12 |         assert n <= self.longest
+            |                ^^^^^^^^^^^^^^^^^
+        note: the entry is Window()(torch.ones(9, 9))
+        help: There is a listing, with shapes as far as it ran: check the example \
+inputs.
+        """)
