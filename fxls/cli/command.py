@@ -20,8 +20,8 @@ __all__ = [
     "add_command",
     "add_store",
     "add_store_to_read",
+    "number_of",
     "say",
-    "seconds",
     "sources_here",
     "warn",
 ]
@@ -121,14 +121,19 @@ def _is_url(text: str) -> bool:
     return is_url(text)
 
 
-def seconds(text: str) -> float:
-    """A number above 0, as the type of an option."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+def number_of(unit: str) -> Callable[[str], float]:
+    """A number of these above 0, as the type of an option."""
+
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0.0
+        if not 0 < value < float("inf"):
+            message = f"{text!r} is not a number of {unit} above 0"
+            raise argparse.ArgumentTypeError(message)
+        return value
+
     return number
 
 

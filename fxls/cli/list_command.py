@@ -69,7 +69,7 @@ def list_(options: argparse.Namespace) -> int:
     elif code is Code.OK:
         say(
             f"fxls: no listings in {store.root}\n"
-            "help: `fxls trace FILE` makes one; --store or FXLS_STORE names another "
-            "folder."
+            "help: `fxls run FILE` or `fxls trace FILE` makes one; --store or FXLS_STORE "
+            "names another folder."
         )
     return code

@@ -5,19 +5,26 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fxls.cli.command import Code, Commands, add_command, add_store, say, seconds
+from fxls.cli.command import Code, Commands, add_command, add_store, number_of, say
 
 __all__ = ["add", "prune"]
 
 
 def add(commands: Commands) -> None:
     """Add the subcommand and its options."""
-    parser = add_command(commands, "prune", "delete listings that nobody wants")
+    parser = add_command(
+        commands,
+        "prune",
+        "delete listings that nobody wanted for long",
+        "What was wanted within a day stays, also where it is more than that.",
+    )
     parser.set_defaults(command=prune)
     add_store(parser)
     for bound, default, what in (("days", 30, "age"), ("megabytes", 256, "size")):
         text = f"the {what} up to which they stay (default: {default})"
-        parser.add_argument(f"--{bound}", type=seconds, default=default, help=text)
+        parser.add_argument(
+            f"--{bound}", type=number_of(bound), default=default, help=text
+        )
 
 
 def prune(options: argparse.Namespace) -> int:

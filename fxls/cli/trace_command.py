@@ -15,8 +15,8 @@ from fxls.cli.command import (
     Commands,
     add_command,
     add_store,
+    number_of,
     say,
-    seconds,
     sources_here,
     warn,
 )
@@ -77,7 +77,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--time-limit",
         metavar="SECONDS",
-        type=seconds,
+        type=number_of("seconds"),
         default=60.0,
         help="how long importing and tracing one entry may take (default: 60)",
     )

@@ -90,8 +90,8 @@ def test_an_empty_store(fxls: Command) -> None:
         0,
         "",
         "fxls: no listings in FOLDER/.fxls\n"
-        "help: `fxls trace FILE` makes one; --store or FXLS_STORE names another "
-        "folder.\n",
+        "help: `fxls run FILE` or `fxls trace FILE` makes one; --store or FXLS_STORE "
+        "names another folder.\n",
     )
 
 
@@ -176,4 +176,6 @@ def test_a_store_is_pruned(fxls: Command) -> None:
     assert fxls.run("prune") == Ended(
         0, "0 deleted, 0.0 MB; 0.0 MB stay in FOLDER/.fxls\n", ""
     )
-    assert fxls.run("prune", "--days", "0").code == 2
+    ended = fxls.run("prune", "--days", "0")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.endswith("--days: '0' is not a number of days above 0\n")
