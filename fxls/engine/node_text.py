@@ -14,7 +14,14 @@ from fxls.engine.targets import pretty_target
 if TYPE_CHECKING:
     from fxls.engine.node import Node
 
-__all__ = ["format_arg", "format_graph", "format_node", "pretty_target", "type_text"]
+__all__ = [
+    "dtype_text",
+    "format_arg",
+    "format_graph",
+    "format_node",
+    "pretty_target",
+    "type_text",
+]
 
 
 def format_graph(nodes: Iterable[Node]) -> str:
@@ -81,6 +88,11 @@ def type_text(annotation: Any) -> str:
     return repr(annotation)
 
 
+def dtype_text(dtype: torch.dtype) -> str:
+    """A dtype in few letters: ``f32``; its name, where torch has no abbreviation."""
+    return dtype_abbrs.get(dtype) or str(dtype).removeprefix("torch.")
+
+
 def _line(node: Node, known: str = "") -> str:
     """The line; what is `known` of the value stands in place of its type."""
     op = node._op
@@ -116,7 +128,8 @@ def _tensor_text(node: Node) -> str:
     if not isinstance(value, torch.Tensor) or value.layout in _WITHOUT_STRIDES:
         return ""
     sizes, strides = (", ".join(map(str, x)) for x in (value.shape, value.stride()))
-    return f'Tensor "{dtype_abbrs[value.dtype]}[{sizes}][{strides}]{value.device}"'
+    kind = dtype_text(value.dtype)
+    return f'Tensor "{kind}[{sizes}][{strides}]{value.device}"'
 
 
 _WITHOUT_STRIDES = (torch.sparse_csc, torch.sparse_csr)

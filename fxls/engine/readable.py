@@ -13,11 +13,11 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._dtype_abbrs import dtype_abbrs
 
 import fxls
 from fxls.engine import origin
 from fxls.engine.generation import Generation
+from fxls.engine.node_text import dtype_text
 from fxls.engine.statement import PlainWriter, Writer
 
 if TYPE_CHECKING:
@@ -203,14 +203,14 @@ class _Shows:
         if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
             return f"Sym({value})"
         if type(value).__name__ == "TensorMetadata":  # of this engine or of torch
-            return f"{dtype_abbrs[value.dtype]}{_listed(value.shape)}"
+            return f"{dtype_text(value.dtype)}{_listed(value.shape)}"
         return None
 
     def _tensor(self, value: torch.Tensor) -> str:
         paint = self.paint
         text = "".join(
             [
-                paint.dtype(dtype_abbrs[value.dtype]),
+                paint.dtype(dtype_text(value.dtype)),
                 paint.shape(_listed(value.shape)),
                 paint.stride(_listed(value.stride()) if self._stride else ""),
                 paint.device(str(value.device) if self._device else ""),

@@ -90,6 +90,22 @@ def test_passes_can_say_more() -> None:
     assert texts[0] == texts[1]
 
 
+def test_a_dtype_that_torch_does_not_abbreviate_has_its_name() -> None:
+    module = fx.symbolic_trace(torch.nn.ReLU())
+    node = next(n for n in module.graph.nodes if n.op == "call_function")
+    node.meta["val"] = torch.empty(2, dtype=torch.int4)
+
+    text = module.print_readable(print_output=False)
+
+    assert 'relu: "int4[2]" = torch.nn.functional.relu' in text
+    assert (
+        node.format_node(include_tensor_metadata=True)
+        == '%relu : Tensor "int4[2][1]cpu"[num_users=1] ='
+        " call_function[target=torch.nn.functional.relu]"
+        "(args = (%input_1,), kwargs = {inplace: False})"
+    )
+
+
 def test_modules_inside_follow_as_classes() -> None:
     texts: list[str] = []
     for engine in (fx, torch.fx):
