@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -93,7 +93,7 @@ def test_passes_can_say_more() -> None:
 def test_a_dtype_that_torch_does_not_abbreviate_has_its_name() -> None:
     module = fx.symbolic_trace(torch.nn.ReLU())
     node = next(n for n in module.graph.nodes if n.op == "call_function")
-    node.meta["val"] = torch.empty(2, dtype=torch.int4)
+    node.meta["val"] = torch.empty(2, dtype=cast("Any", torch).int4)
 
     text = module.print_readable(print_output=False)
 
