@@ -71,6 +71,7 @@ async def watched(
         current = asyncio.current_task()
         if current is None or current.cancelling():
             raise
+        # Somebody pressed the button.
         return None
 
 

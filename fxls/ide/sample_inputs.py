@@ -26,9 +26,16 @@ _PLAIN = {
     "bool": "True",
     "float": "0.1",
     "int": "8",
-    "str": _BLANK,
+    "dtype": "torch.float32",
+    "device": '"cpu"',
+    "Sequence[int]": "[2, 2]",
+    "list[int]": "[2, 2]",
+    "List[int]": "[2, 2]",
+    "tuple[int, ...]": "(2, 2)",
 }
 
+_MAPPING = re.compile(r"(\w+\.)?(dict|Dict|Mapping)\[")
+_SEVERAL = re.compile(r"(\w+\.)?(?P<kind>list|List|Sequence|tuple|Tuple)\[")
 _TENSOR = re.compile(r"\b(?P<kind>Long|Int|Float|Half|Double|Bool)?Tensor\b")
 
 _OF_GRAPHS = (
@@ -113,8 +120,9 @@ def _sample(
     if _may_be_none(annotation):
         return "None", ()
     tensor = _TENSOR.search(annotation)
-    if annotation and tensor is None:
-        return _PLAIN.get(annotation, _BLANK), ()
+    if _MAPPING.match(annotation) or (annotation and tensor is None):
+        last = annotation if "[" in annotation else annotation.rpartition(".")[2]
+        return _PLAIN.get(last, _BLANK), ()
     kind = tensor["kind"] if tensor else None
     if re.fullmatch(_MASK, name):
         return ("None", ()) if takes_none(name) else _mask(layers.of(name), before)
@@ -122,11 +130,13 @@ def _sample(
     if kind in ("Long", "Int") and usual is None:
         usual = _INDICES.format("1, 8")
     sample, shape = _by_layer(name, usual, layers, before, free)
-    if tensor is not None and re.match(
-        r"\w*\.?(List|list|Sequence|Tuple|tuple)\[", annotation
-    ):
+    several = _SEVERAL.match(annotation)
+    if several is None:
+        return sample, shape
+    if several["kind"] not in ("tuple", "Tuple"):
         return f"[{sample}]", ()
-    return sample, shape
+    count = len(_TENSOR.findall(annotation))
+    return f"({sample},)" if count == 1 else f"({', '.join([sample] * count)})", ()
 
 
 def _by_layer(

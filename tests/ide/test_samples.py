@@ -281,6 +281,16 @@ def test_a_configuration_that_is_said_in_terms_of_itself_tells_nothing(
             "torch.zeros(1, 8, {1}), {0}(1, 12)",
         ),
         ("xs: List[Tensor]", "self.fc(xs[0])", "[{0}(1, 12)]"),
+        (
+            "state: tuple[Tensor, Tensor], one: Tuple[Tensor, ...]",
+            "self.fc(state[0]) + self.fc(one[0])",
+            "({0}(1, 12), {0}(1, 12)), ({0}(1, 12),)",
+        ),
+        (
+            "batch: Dict[str, Tensor], size: list[int], dtype: torch.dtype",
+            "self.fc(batch['x']).to(dtype)",
+            "..., [2, 2], torch.float32",
+        ),
         ("x, *, scale", "self.fc(x)", "{0}(1, 12), scale={0}(1, 12)"),
         # All of them may be left out: the main one is given.
         (
