@@ -35,7 +35,7 @@ class Project:
 
     def trace(self, *what: str) -> None:
         """Materialize ahead of any run, as an editor's server does, by the worker."""
-        self.run("-m", "fxls", "trace", *what)
+        self.run("-m", "fxls", "trace", "--time-limit", "600", *what)
 
     def run(
         self, *arguments: str, given: str = "", env: Mapping[str, str] | None = None
