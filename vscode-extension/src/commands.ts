@@ -25,6 +25,7 @@ export function registerCommands(
     'fxls.showLog': () => {
       log.show(true);
     },
+    'fxls.choosePython': choosePython,
     'fxls.install': (what?: string) => install(server, what ?? `fxls[debug]==${version}`),
     [DEBUG]: (uri: string, expression: string, listing: string | null) =>
       debugEntry(vscode.Uri.parse(uri), expression, storeOf(listing)),
@@ -111,6 +112,21 @@ async function traced(server: Server, source: vscode.Uri): Promise<readonly Trac
     );
   }
   return all;
+}
+
+/** Lets a person choose the interpreter; that is the setting, which starts fxls again. */
+async function choosePython(): Promise<void> {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const chosen = await vscode.window.showOpenDialog({
+    title: 'The Python that has your packages, as .venv/bin/python',
+    openLabel: 'Use this Python',
+    ...(folder === undefined ? {} : { defaultUri: folder }),
+  });
+  if (chosen?.[0] === undefined) return;
+  const { Global, Workspace } = vscode.ConfigurationTarget;
+  const settings = vscode.workspace.getConfiguration('fxls');
+  const target = folder === undefined ? Global : Workspace;
+  await settings.update('python', chosen[0].fsPath, target);
 }
 
 /** Installs into the interpreter in a terminal that shows it, then starts again. */

@@ -19,19 +19,19 @@ export function complaint(
       return problem(
         'no Python',
         'fxls found no Python: no environment of the Python extension, no .venv in the folder, none on the PATH.',
-        SETTING,
+        CHOOSE,
       );
     case 'broken':
       return problem(
         'Python fails',
         `${python.interpreter.path} (from ${python.interpreter.found}) cannot be used: ${python.message}`,
-        SETTING,
+        CHOOSE,
       );
     case 'old':
       return problem(
         `Python ${python.version}`,
         `${python.interpreter.path} is Python ${python.version}; fxls needs 3.11 or newer.`,
-        SETTING,
+        CHOOSE,
       );
     case 'incomplete': {
       const { interpreter, missing, isManaged } = python;
@@ -40,7 +40,7 @@ export function complaint(
         return problem(
           `no ${missing}`,
           `${lack}, and the system lets nobody install it there. Make an environment: \`python3 -m venv .venv\`.`,
-          SETTING,
+          CHOOSE,
         );
       }
       return problem(`no ${missing}`, `${lack}.`, {
@@ -58,8 +58,8 @@ export function complaint(
   }
 }
 
-const SETTING: Action = {
+/** Lets a person choose another one. */
+export const CHOOSE: Action = {
   title: 'Choose a Python',
-  command: 'workbench.action.openSettings',
-  arguments: ['fxls.python'],
+  command: 'fxls.choosePython',
 };

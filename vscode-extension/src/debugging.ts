@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { Adapter } from './adapter.ts';
 import { asEnvironment, rulesOf } from './break_on.ts';
+import { CHOOSE } from './complaint.ts';
 import { hasDebugpy } from './python.ts';
 import type { Server } from './server.ts';
 import { offer } from './status.ts';
@@ -97,11 +98,7 @@ async function resolved(
 ): Promise<vscode.DebugConfiguration | undefined> {
   const python = text(given, 'python') ?? server.interpreter?.path;
   if (python === undefined) {
-    void offer('There is no Python to debug with.', {
-      title: 'Choose a Python',
-      command: 'workbench.action.openSettings',
-      arguments: ['fxls.python'],
-    });
+    void offer('There is no Python to debug with.', CHOOSE);
     return undefined;
   }
   const debugpy = await hasDebugpy(python);

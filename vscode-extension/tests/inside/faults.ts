@@ -17,11 +17,7 @@ export const faults: readonly Test[] = [
         kind: 'problem',
         text: 'fxls: Python fails',
         detail: `${nowhere} (from the setting fxls.python) cannot be used: spawn ${nowhere} ENOENT`,
-        action: {
-          title: 'Choose a Python',
-          command: 'workbench.action.openSettings',
-          arguments: ['fxls.python'],
-        },
+        action: { title: 'Choose a Python', command: 'fxls.choosePython' },
       });
       assert.equal((await withPython(undefined, 'fxls')).kind, 'ready');
     },

@@ -5,11 +5,7 @@ import { test } from 'node:test';
 import { complaint } from '../../src/complaint.ts';
 
 const interpreter = { path: '/env/bin/python', found: '.venv' };
-const CHOOSE = {
-  title: 'Choose a Python',
-  command: 'workbench.action.openSettings',
-  arguments: ['fxls.python'],
-};
+const CHOOSE = { title: 'Choose a Python', command: 'fxls.choosePython' };
 
 void test('no Python at all', () => {
   assert.deepEqual(complaint({ kind: 'absent' }, '0.1.0'), {
