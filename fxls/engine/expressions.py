@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from fxls.engine.syntax import parse
+
 __all__ = ["Expressions", "Position"]
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -42,7 +44,7 @@ class Expressions:
         self._functions: dict[int, list[Function]] = {}
         self._string_around: dict[int, ast.JoinedStr] = {}
         try:
-            tree = ast.parse("".join(lines))
+            tree = parse("".join(lines))
         except (SyntaxError, ValueError, RecursionError):
             return
         for node in ast.walk(tree):
@@ -180,7 +182,7 @@ class Expressions:
         lines[0] = lines[0][column:]
         try:
             text = b"".join(lines).decode()
-            return ast.dump(ast.parse(f"({text})", mode="eval").body) == ast.dump(node)
+            return ast.dump(parse(f"({text})", "eval").body) == ast.dump(node)
         except (SyntaxError, ValueError):
             return False
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from fxls.engine.codegen import MarkedCode, PythonCode, marked_code
 from fxls.engine.graph import Graph
+from fxls.engine.syntax import parse
 from fxls.listing import Identity, Mark, Role
 from fxls.runtime.layout import Layout
 from fxls.runtime.listing_of import ListingText
@@ -46,7 +47,7 @@ def _parsed(graph: Graph, source: str) -> MarkedCode:
 
     A node whose name the text lacks is said to be on the line of the ``def``.
     """
-    function = _forward(ast.parse(source))
+    function = _forward(parse(source))
     index = {
         str(node.target).lstrip("*"): i
         for i, node in enumerate(graph.nodes)

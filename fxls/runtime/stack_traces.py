@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from fxls.engine.origin import RawOrigin
+from fxls.engine.syntax import parse
 from fxls.engine.trail import is_source_file
 from fxls.listing import Place
 from fxls.text import Span
@@ -91,7 +92,7 @@ def _qualified(path: str, line: int, function: str) -> str:
 def _tree(path: str) -> ast.Module:
     """The syntax of a file; an empty one when it cannot be read."""
     try:
-        return ast.parse(Path(path).read_bytes())
+        return parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return ast.Module([], [])
 

@@ -1,0 +1,60 @@
+"""Python's parser, where another thread may be in it too."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import threading
+import time
+from typing import Literal, overload
+
+__all__ = ["parse"]
+
+
+@overload
+def parse(source: str | bytes) -> ast.Module: ...
+@overload
+def parse(source: str, mode: Literal["eval"]) -> ast.Expression: ...
+
+
+def parse(source: str | bytes, mode: str = "exec") -> ast.AST:
+    """What `ast.parse` gives, at no other thread's cost.
+
+    CPython 3.11 counts the depth of the trees that it makes in one place for all
+    threads. One that waits amid its tree, for a garbage collection that runs Python,
+    ends with a SystemError where another one made a tree meanwhile. The program's
+    threads know nothing of the ones of fxls, so these wait for them; should one come
+    later, it is this call that is repeated, because no two threads collect at once.
+
+    Raises:
+        SyntaxError, ValueError: as `ast.parse` does.
+    """
+    if sys.version_info >= (3, 12):
+        return ast.parse(source, mode=mode)
+    end = time.monotonic() + _PATIENCE
+    while _is_under_way() and time.monotonic() < end:
+        time.sleep(0.001)
+    for _ in range(_AGAIN):
+        try:
+            return ast.parse(source, mode=mode)
+        except SystemError:
+            continue
+    return ast.parse(source, mode=mode)
+
+
+_PATIENCE = 5.0
+"""Seconds; far more than any tree takes, so that a thread stuck in one holds up nobody."""
+_AGAIN = 3
+
+
+def _is_under_way() -> bool:
+    """Whether another thread is in `ast.parse`."""
+    me = threading.get_ident()
+    frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]  # the one way to them
+    for thread, at in frames.items():
+        frame = at if thread != me else None
+        while frame is not None:
+            if frame.f_code is ast.parse.__code__:
+                return True
+            frame = frame.f_back
+    return False
