@@ -21,6 +21,8 @@ let answer: RowsAnswer | undefined;
 let answered: RowsAsked | undefined;
 let selected: readonly number[] = [];
 let paused: number | null = null;
+/** The step that was asked for while the rows of another order were on their way. */
+let delayed: number | undefined;
 
 document.documentElement.style.setProperty(
   '--columns',
@@ -64,6 +66,7 @@ function hear(message: ToPage): void {
       answered = message.asked;
       show();
       ask();
+      if (delayed !== undefined) step(delayed);
       break;
     case 'selected':
       selected = message.nodes;
@@ -129,20 +132,23 @@ function choose(node: number): void {
 
 /** Whether a key means something here. */
 function press(key: string): boolean {
-  if (answer === undefined || answered === undefined) return false;
-  const at = answer.rows.findIndex(({ node }) => node === selected[0]);
-  const step = { ArrowDown: 1, ArrowUp: -1 }[key];
-  if (step !== undefined) {
-    const row = at === -1 ? answer.rows[0] : answer.rows[at + step];
-    if (row === undefined) return true;
-    choose(row.node);
-    const top = (answered.first + answer.rows.indexOf(row)) * HEIGHT;
-    const room = scroll.clientHeight - 2 * HEIGHT;
-    if (top < scroll.scrollTop) scroll.scrollTop = top;
-    else if (top > scroll.scrollTop + room) scroll.scrollTop = top - room;
-    return true;
-  }
-  if (key !== '/') return false;
-  search.select();
+  const by = { ArrowDown: 1, ArrowUp: -1 }[key];
+  if (by !== undefined) step(by);
+  else if (key === '/') search.select();
+  else return false;
   return true;
+}
+
+/** Chooses the next row, or the one before. */
+function step(by: number): void {
+  delayed = answered === undefined ? by : undefined;
+  if (answer === undefined || answered === undefined) return;
+  const at = answer.rows.findIndex(({ node }) => node === selected[0]);
+  const row = at === -1 ? answer.rows[0] : answer.rows[at + by];
+  if (row === undefined) return;
+  choose(row.node);
+  const top = (answered.first + answer.rows.indexOf(row)) * HEIGHT;
+  const room = scroll.clientHeight - 2 * HEIGHT;
+  if (top < scroll.scrollTop) scroll.scrollTop = top;
+  else if (top > scroll.scrollTop + room) scroll.scrollTop = top - room;
 }
