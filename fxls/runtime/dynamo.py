@@ -12,19 +12,18 @@ import fnmatch
 import functools
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any, Protocol, cast
-
-import torch
 
 from fxls.on_import import OnImport
 from fxls.runtime import torch_errors
 from fxls.runtime.cached import Cached, made_from
 from fxls.runtime.captures import Capture, capturing, hushed, is_hushed, note_capture
+from fxls.runtime.compiled_roots import CompiledRoots
 from fxls.runtime.error_notes import with_note
 from fxls.runtime.guarded import guarded
 from fxls.runtime.node_by_node import (
@@ -82,14 +81,12 @@ class Dynamo:
         self._publish = publish
         self._watches = watches
         self._cached = cached
-        self._root_of = root_of
         self._breakpoints = breakpoints
+        self._roots = CompiledRoots(root_of)
         self._captured: dict[str, _Captured] = {}
         """By torch's name of the compilation, as ``1/0``."""
         self._frames: dict[tuple[str, str], list[str]] = {}
         """For each function, the parts of it that were compiled, in order."""
-        self._owners: dict[tuple[str, str], tuple[str, str]] = {}
-        """By file and function, the class of the module whose method it is."""
         self._waiting: list[OnImport] = []
 
     def put_in(self, patches: Patches) -> None:
@@ -194,7 +191,7 @@ class Dynamo:
 
     def captured(self, gm: Any, output: Any) -> Capture:
         """Publish a graph of Dynamo's, of the function that `output` is made for."""
-        root = self._root(output.root_tx)
+        root = self._roots.of(output.root_tx)
         compilation = gm.meta["dynamo_compile_id"]
         name = str(compilation)
         frame = name.rpartition("/")[0]
@@ -213,35 +210,6 @@ class Dynamo:
         note_capture(gm, capture)
         self._captured[name] = _Captured(capture, self._publish(gm))
         return capture
-
-    def _root(self, translator: Any) -> tuple[str, str]:
-        """The class whose forward Dynamo runs, or the function."""
-        code, values = translator.f_code, translator.f_locals
-        if code.co_filename in _WRAPPERS:
-            called = values.get("fn", values.get("func"))
-            if called is not None:
-                return self._root_of_called(called)
-        function = resumed(code.co_qualname)
-        owner = _owner(code, values)
-        if owner is not None:
-            root = self._root_of_called(owner)
-            self._owners[code.co_filename, function] = root
-            return root
-        # Behind a graph break `self` is there only if the rest of the function needs it.
-        plain = (str(translator.f_globals.get("__name__", "")), function)
-        return self._owners.get((code.co_filename, function), plain)
-
-    def _root_of_called(self, called: Any) -> tuple[str, str]:
-        if isinstance(called, fx.GraphModule) and (root := self._root_of(called)):
-            return root
-        if isinstance(called, torch.nn.Module):
-            kind = type(called)
-            generated = isinstance(called, fx.GraphModule)
-            return kind.__module__, kind.__name__ if generated else kind.__qualname__
-        module = getattr(called, "__module__", None) or torch.__name__
-        if isinstance(called, BuiltinFunctionType):  # its other name is one of C
-            return module, called.__name__
-        return module, getattr(called, "__qualname__", type(called).__qualname__)
 
     # -- AOTAutograd and Inductor ------------------------------------------------
 
@@ -314,12 +282,6 @@ class Dynamo:
 _CALLING = torch_errors.__file__
 _OF_PDB = (bdb.__file__, fnmatch.__file__)
 
-_WRAPPERS = frozenset(
-    str(Path(torch.__file__).parent / name)
-    for name in ("_dynamo/external_utils.py", "_functorch/apis.py")
-)
-"""Where torch calls what is to be compiled, as modules of its own and `torch.func.grad`."""
-
 _PASSES = (
     ("_recursive_pre_grad_passes", "pre-grad"),
     ("_recursive_joint_graph_passes", "joint"),
@@ -339,30 +301,6 @@ def _be_skipped(rules: Any, patches: Patches) -> None:
     """
     skipped = {*rules.FORCE_SKIP_FILES, _CALLING, *_OF_PDB}
     patches.put(rules, "FORCE_SKIP_FILES", skipped)
-
-
-def _owner(code: CodeType, values: Mapping[str, Any]) -> torch.nn.Module | None:
-    """The module whose method code is of; None for a function, which may get one."""
-    first = values.get(code.co_varnames[0]) if code.co_argcount else None
-    kind = code.co_qualname.rpartition(".")[0]
-    if kind and not kind.endswith("<locals>"):
-        # Behind a graph break the order of the arguments is torch's.
-        for value in (first, *values.values()):
-            if isinstance(value, torch.nn.Module) and kind in _names_of(value):
-                return value
-    if isinstance(first, torch.nn.Module):  # as for a decorated method
-        named = (code.co_filename, resumed(code.co_name))
-        for members in (*map(vars, type(first).__mro__), vars(first)):
-            for member in members.values():
-                own = getattr(member, "__code__", None)
-                if own is not None and (own.co_filename, own.co_name) == named:
-                    return first
-    return None
-
-
-def _names_of(module: torch.nn.Module) -> set[str]:
-    """The names of a module's class, and of those that it inherits from."""
-    return {kind.__qualname__ for kind in type(module).__mro__}
 
 
 def _made_ready(compiled: Any) -> Any:
