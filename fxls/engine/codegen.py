@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import torch
 import torch.utils._pytree as pytree
 
-from fxls.engine import fx_pytree
+import fxls.engine._pytree as fx_pytree
 from fxls.engine.arguments import Argument
 
 if TYPE_CHECKING:

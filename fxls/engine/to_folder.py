@@ -95,7 +95,7 @@ def _source(
     code = module._code
     made = "\n".join(f"{INDENT * 2}{line}" for line in body)
     if "_in_spec" in module.__dict__:
-        imports.append("from fxls.engine import fx_pytree")
+        imports.append("import fxls.engine._pytree as fx_pytree")
     # Calls that mark wrapped functions stand in front of the function, not in the class.
     lines = code.src.split("\n")
     marks = [line for line in lines[: code._prologue_start - 1] if line]
