@@ -18,6 +18,7 @@ from types import ModuleType
 
 import msgspec
 
+from fxls.formats import other_format
 from fxls.text import Point, Span
 
 __all__ = [
@@ -374,9 +375,7 @@ def decode(sidecar: bytes, text: str) -> Listing:
     try:
         version = msgspec.msgpack.decode(sidecar, type=_Version).format
         if version != FORMAT:
-            raise SidecarError(
-                f"sidecar has format {version}, this fxls reads format {FORMAT}"
-            )
+            raise SidecarError(f"sidecar {other_format(version, FORMAT)}")
         listing = _decoder.decode(sidecar).listing
     except msgspec.MsgspecError as error:
         raise SidecarError(f"sidecar is damaged: {error}") from error

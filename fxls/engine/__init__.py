@@ -52,10 +52,19 @@ __all__ = [
 ]
 
 _LATE = {
-    "from_torch_fx": "bridge",
-    "replace_pattern": "subgraph_rewriter",
-    "to_torch_fx": "bridge",
-    "trace_around": "leaves",
+    "from_torch_fx": ("bridge", "from_torch_fx"),
+    "replace_pattern": ("subgraph_rewriter", "replace_pattern"),
+    "to_torch_fx": ("bridge", "to_torch_fx"),
+    "trace_around": ("leaves", "trace_around"),
+    # What pickles name, for ever; the functions behind may move.
+    "_Around": ("leaves", "_Around"),
+    "_ForeignCodeGen": ("foreign_codegen", "ForeignCodeGen"),
+    "_ModuleStack": ("scope", "ModuleStack"),
+    "_blank_graph": ("serialization", "blank_graph"),
+    "_blank_module": ("serialization", "blank_module"),
+    "_fill_graph": ("serialization", "fill_graph"),
+    "_node_at": ("serialization", "node_at"),
+    "_value_named": ("serialization", "value_named"),
 }
 """Where names are that few programs need: importing them is a third of the whole."""
 
@@ -71,6 +80,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
+    module, attribute = _LATE[name]
+    value = getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
     globals()[name] = value
     return value

@@ -8,7 +8,13 @@ from typing import Any
 import torch
 
 from fxls.engine.active import is_fx_symbolic_tracing, is_fx_tracing
-from fxls.engine.concrete_args import PH, ConcreteArgs, PHBase, PHWithMeta
+from fxls.engine.concrete_args import (
+    PH,
+    ConcreteArgs,
+    PHBase,
+    PHWithMeta,
+    _assert_is_none,
+)
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.proxyable import ProxyableClassMeta
 from fxls.engine.tracer import Tracer
@@ -20,6 +26,7 @@ __all__ = [
     "PHWithMeta",
     "ProxyableClassMeta",
     "Tracer",
+    "_assert_is_none",
     "is_fx_symbolic_tracing",
     "is_fx_tracing",
     "symbolic_trace",

@@ -13,6 +13,7 @@ import torch.utils._pytree as pytree
 
 import fxls.engine._pytree as fx_pytree
 from fxls.engine.arguments import Argument
+from fxls.engine.lasting import lasting
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
@@ -86,6 +87,7 @@ def marked_code(
     return Generation(graph._codegen, graph, root_module, main=main).marked_code()
 
 
+@lasting("fxls.engine.graph")
 class CodeGen:
     """The rules by which a graph becomes Python, with five points to change them.
 

@@ -12,6 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from fxls.engine import errors
+from fxls.engine.lasting import lasting
 from fxls.engine.lowering import ATOMS
 from fxls.engine.pytree_codegen import PyTreeCodeGen, PyTreeInfo
 from fxls.engine.wrap import wrap
@@ -25,6 +26,7 @@ __all__ = ["PH", "ConcreteArgs", "PHBase", "PHWithMeta", "inputs"]
 ConcreteArgs: TypeAlias = dict[str, Any] | tuple[Any, ...]
 
 
+@lasting("fxls.engine._symbolic_trace")
 class PHBase:
     """Stands in ``concrete_args`` for a value that stays an input."""
 
@@ -36,6 +38,7 @@ PH = PHBase()
 """The input that nothing more is said of."""
 
 
+@lasting("fxls.engine._symbolic_trace")
 class PHWithMeta(PHBase):
     """An input with attributes, which its placeholder node gets as well."""
 
@@ -147,6 +150,7 @@ _CHECKED = ATOMS - {type(None), type(...)}
 
 
 @wrap
+@lasting("fxls.engine._symbolic_trace")
 def _assert_is_none(value: object, msg: str) -> None:
     if value is not None:
         raise AssertionError(msg)

@@ -8,11 +8,13 @@ from typing import Any, cast
 
 from fxls.engine.arguments import Argument
 from fxls.engine.codegen import CodeGen
+from fxls.engine.lasting import lasting
 from fxls.engine.pytree_codegen import PyTreeCodeGen, PyTreeInfo
 
 __all__ = ["ForeignCodeGen", "from_torch", "to_torch"]
 
 
+@lasting("fxls.engine", "_ForeignCodeGen")
 class ForeignCodeGen(CodeGen):
     """The five extension points of a code generator of torch's FX."""
 

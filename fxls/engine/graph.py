@@ -33,6 +33,8 @@ from fxls.engine.node_index import NodeIndex
 from fxls.engine.node_list import NodeList, Order, ordered
 from fxls.engine.opcodes import check_op_and_target
 from fxls.engine.order import GAP, link_before
+from fxls.engine.pytree_codegen import PyTreeCodeGen as _PyTreeCodeGen
+from fxls.engine.pytree_codegen import PyTreeInfo as _PyTreeInfo
 from fxls.engine.users import has_users
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from fxls.engine.program import Program
     from fxls.engine.tracer import Tracer
 
-__all__ = ["CodeGen", "Graph", "PythonCode", "map_arg"]
+__all__ = ["CodeGen", "Graph", "PythonCode", "_PyTreeCodeGen", "_PyTreeInfo", "map_arg"]
 
 
 class Graph:

@@ -227,9 +227,9 @@ class GraphModule(Module):
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kind = next(c for c in type(self).__mro__ if "_is_of_one" not in c.__dict__)
-        state = {key: self.__dict__[key] for key in self.__dict__ if key != "_code"}
-        return _unmade, (kind, type(self).__name__), state
+        from fxls.engine import serialization  # noqa: PLC0415 - needs GraphModule
+
+        return serialization.reduce_module(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         cast("Any", super()).__setstate__(state)
@@ -289,13 +289,6 @@ class GraphModule(Module):
 
     def _unregister_deepcopy_hook(self, f: Callable[[GraphModule], object]) -> None:
         self._deepcopy_hooks.remove(_callable(f))
-
-
-def _unmade(kind: type[GraphModule], class_name: str) -> GraphModule:
-    """A module without its state: what an unpickled one starts as."""
-    module = kind.__new__(kind)
-    type(module).__name__ = class_name
-    return module
 
 
 class PendingForward:

@@ -8,6 +8,7 @@ import torch
 
 from fxls.engine.concrete_args import ConcreteArgs
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.lasting import lasting
 from fxls.engine.tracer import Tracer
 
 __all__ = ["trace_around"]
@@ -33,6 +34,7 @@ def trace_around(
     return GraphModule(tracer.root, graph, type(root).__name__)
 
 
+@lasting("fxls.engine", "_Around")
 class _Around(Tracer):
     def __init__(self, leaves: tuple[str | type[torch.nn.Module], ...]) -> None:
         super().__init__()

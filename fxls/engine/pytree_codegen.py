@@ -12,10 +12,12 @@ import torch.utils._pytree as pytree
 
 from fxls.engine.arguments import Argument
 from fxls.engine.codegen import INDENT, CodeGen
+from fxls.engine.lasting import lasting
 
 __all__ = ["PyTreeCodeGen", "PyTreeInfo"]
 
 
+@lasting("fxls.engine.graph", "_PyTreeInfo")
 class PyTreeInfo(NamedTuple):
     """The parameters as they were written, and the shape of inputs and result."""
 
@@ -24,6 +26,7 @@ class PyTreeInfo(NamedTuple):
     out_spec: pytree.TreeSpec | None
 
 
+@lasting("fxls.engine.graph", "_PyTreeCodeGen")
 class PyTreeCodeGen(CodeGen):
     """The graph's placeholders are the leaves of the function's parameters."""
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, SupportsIndex
 
+from fxls.engine.lasting import lasting
+
 __all__ = ["ModuleStack", "Scope", "ScopeContextManager", "ScopeSnapshot"]
 
 
@@ -67,6 +69,7 @@ _set = OrderedDict[str, tuple[str, Any]].__setitem__
 _popitem = OrderedDict[str, tuple[str, Any]].popitem
 
 
+@lasting("fxls.engine", "_ModuleStack")
 class ModuleStack(OrderedDict[str, tuple[str, Any]]):
     """The module stack of a tracer, which always has a snapshot of itself at hand.
 

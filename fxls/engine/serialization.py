@@ -23,17 +23,33 @@ from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
 from fxls.engine import origin
 from fxls.engine.arguments import EMPTY_KWARGS, Reference, map_aggregate
+from fxls.engine.lasting import lasting
 from fxls.engine.names import Namespace
 from fxls.engine.node import Node, add_uses, freeze_kwargs
 from fxls.engine.origin import Merged, RawOrigin
 from fxls.engine.scope import ScopeSnapshot
 from fxls.engine.targets import qualified_name
+from fxls.formats import other_format
 from fxls.listing import Place
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
+    from fxls.engine.graph_module import GraphModule
 
-__all__ = ["reduce_graph", "reduce_node"]
+__all__ = [
+    "FORMAT",
+    "blank_graph",
+    "blank_module",
+    "fill_graph",
+    "node_at",
+    "reduce_graph",
+    "reduce_module",
+    "reduce_node",
+    "value_named",
+]
+
+FORMAT = 1
+"""The version of what pickles of graphs and modules hold; only this one is read."""
 
 
 def reduce_graph(graph: Graph) -> tuple[Any, ...]:
@@ -44,7 +60,7 @@ def reduce_graph(graph: Graph) -> tuple[Any, ...]:
     tracer = graph._tracer_cls
     state = {
         "records": [_record(node, rows) for node in nodes],
-        "tables": tables,
+        "tables": tuple(tables),
         "codegen": graph._codegen,
         "tracer_cls": tracer if tracer is not None and _is_importable(tracer) else None,
         "tracer_extras": graph._tracer_extras,
@@ -53,14 +69,21 @@ def reduce_graph(graph: Graph) -> tuple[Any, ...]:
         "traced": graph.traced,
     }
     keys = tuple([node._sort_key for node in nodes])
-    return _blank_graph, (type(graph), keys), state, None, None, _fill
+    return blank_graph, (FORMAT, type(graph), keys), state, None, None, fill_graph
 
 
 def reduce_node(node: Node) -> tuple[Any, ...]:
     """What pickle writes for a node: its graph, and its place in it."""
     if node._erased:
         raise pickle.PicklingError(f"{node} is erased: no graph could give it back")
-    return _node_at, (node.graph, node._sort_key)
+    return node_at, (node.graph, node._sort_key)
+
+
+def reduce_module(module: GraphModule) -> tuple[Any, ...]:
+    """What pickle writes for a graph module."""
+    kind = next(c for c in type(module).__mro__ if "_is_of_one" not in c.__dict__)
+    state = {key: module.__dict__[key] for key in module.__dict__ if key != "_code"}
+    return blank_module, (FORMAT, kind, type(module).__name__), state
 
 
 Args: TypeAlias = tuple[Any, ...]
@@ -95,11 +118,16 @@ class _ByName:
         self.name = name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _found, (self.name,)
+        return value_named, (self.name,)
 
 
-def _blank_graph(kind: type[Graph], keys: tuple[int, ...]) -> Graph:
+# -- what pickles call ---------------------------------------------------------------
+
+
+@lasting("fxls.engine", "_blank_graph")
+def blank_graph(version: int, kind: type[Graph], keys: tuple[int, ...]) -> Graph:
     """A graph of empty nodes with these order labels."""
+    _require(version)
     graph = kind()
     made: dict[int, Node] = {}
     for key in keys:
@@ -109,7 +137,27 @@ def _blank_graph(kind: type[Graph], keys: tuple[int, ...]) -> Graph:
     return graph
 
 
-def _node_at(graph: Graph, key: int) -> Node:
+@lasting("fxls.engine", "_blank_module")
+def blank_module(version: int, kind: type[GraphModule], class_name: str) -> GraphModule:
+    """A module without its state: what an unpickled one starts as."""
+    _require(version)
+    module = kind.__new__(kind)
+    type(module).__name__ = class_name
+    return module
+
+
+def _require(version: int) -> None:
+    """Refuse what another fxls wrote; raises `pickle.UnpicklingError`."""
+    if version != FORMAT:
+        raise pickle.UnpicklingError(
+            f"the pickle {other_format(version, FORMAT)}. Load it with the fxls that wrote"
+            " it, or trace the model again."
+        )
+
+
+@lasting("fxls.engine", "_node_at")
+def node_at(graph: Graph, key: int) -> Node:
+    """The node of a graph with this order label, also while the graph is read."""
     made = _being_read.get(id(graph))
     if made is not None:
         return made[key]
@@ -120,10 +168,12 @@ _being_read: dict[int, dict[int, Node]] = {}
 """The nodes, by order label, of the graphs whose records are not read yet."""
 
 
-def _fill(graph: Graph, state: Mapping[str, Any]) -> None:
+@lasting("fxls.engine", "_fill_graph")
+def fill_graph(graph: Graph, state: Mapping[str, Any]) -> None:
     """Make the empty nodes into those of the records."""
     made = _being_read.pop(id(graph)).values()
-    frames, scopes = _frames_of(state["tables"]), _scopes_of(state["tables"])
+    tables = _Tables(*state["tables"])
+    frames, scopes = _frames_of(tables), _scopes_of(tables)
     records: list[_Record] = state["records"]
     for node, record in zip(made, records, strict=True):
         op, target, args, kwargs, name, kind, rows, scope, meta, attributes = record
@@ -203,7 +253,7 @@ def _by_name(value: Any) -> Any:
         is_format = isinstance(value, torch.memory_format)
         try:
             named = _ByName(str(value) if is_format else qualified_name(value))
-            if _found(named.name) is not value:
+            if value_named(named.name) is not value:
                 return value
         except (AttributeError, ImportError, RuntimeError):
             return value  # pickle says what is wrong with it
@@ -211,7 +261,8 @@ def _by_name(value: Any) -> Any:
     return known[1]
 
 
-def _found(name: str) -> Any:
+@lasting("fxls.engine", "_value_named")
+def value_named(name: str) -> Any:
     """The value that code has a name for."""
     module, *path = name.split(".")
     if not path:

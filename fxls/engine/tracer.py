@@ -20,6 +20,7 @@ from fxls.engine import collector, errors, origin, patching
 from fxls.engine.arguments import Argument
 from fxls.engine.concrete_args import ConcreteArgs, inputs
 from fxls.engine.graph import Graph
+from fxls.engine.lasting import lasting
 from fxls.engine.lowering import ATOMS
 from fxls.engine.members import CONSTANTS, Members
 from fxls.engine.node import Node
@@ -33,6 +34,7 @@ from fxls.engine.wrap import function_behind
 __all__ = ["Tracer"]
 
 
+@lasting("fxls.engine._symbolic_trace")
 class Tracer(TracerBase):
     """Traces modules and functions into graphs; one at a time, again and again.
 

@@ -7,7 +7,10 @@ from typing import cast
 
 import msgspec
 
-__all__ = ["Lenses", "Settings", "SettingsError", "read"]
+__all__ = ["FORMAT", "Lenses", "Settings", "SettingsError", "read"]
+
+FORMAT = 1
+"""The version of the settings; a client that says none means this one."""
 
 
 class Lenses(enum.Enum):
@@ -23,6 +26,8 @@ class Lenses(enum.Enum):
 class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """What a client sets, or the defaults."""
 
+    format: int = FORMAT
+    """The version of the settings that the client sends."""
     trusted: bool = False
     """Whether the user's code may be run without being asked for each time."""
     python: str | None = None
@@ -47,6 +52,17 @@ def read(
     `name` is what the client calls them. Raises `SettingsError`.
     """
     sent: object = {} if options is None else options
+    found = (
+        cast("dict[str, object]", sent).get("format")
+        if isinstance(sent, dict)
+        else None
+    )
+    # First, because settings of another format may have fields that this one lacks.
+    if isinstance(found, int) and found != FORMAT:
+        raise SettingsError(
+            f"{name}: format {found} of the settings is not known; this fxls reads"
+            f" format {FORMAT}. Use an extension and an fxls of the same version."
+        )
     try:
         settings = msgspec.convert(sent, Settings)
     except msgspec.ValidationError as error:

@@ -6,7 +6,16 @@ import errno
 import os
 from pathlib import Path
 
-__all__ = ["Damaged", "NotAListing", "StoreError", "Unreadable", "Unwritable"]
+from fxls.formats import other_format
+
+__all__ = [
+    "Damaged",
+    "NotAListing",
+    "OtherFormat",
+    "StoreError",
+    "Unreadable",
+    "Unwritable",
+]
 
 _ELSEWHERE = "or choose another folder with FXLS_STORE"
 
@@ -44,6 +53,19 @@ class NotAListing(StoreError):
 
 class Damaged(StoreError):
     """A file of the store does not hold what was written to it."""
+
+
+class OtherFormat(StoreError):
+    """Another fxls wrote a file of the store, in a format that this one cannot read."""
+
+    @classmethod
+    def of(cls, path: Path, found: int, read: int) -> OtherFormat:
+        """Format `found` where `read` is the only one that can be read."""
+        return cls(
+            path,
+            f"some of it {other_format(found, read)}, which leaves that out",
+            "Use the same fxls for all that share the store, or delete the file.",
+        )
 
 
 class Unreadable(StoreError):

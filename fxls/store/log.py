@@ -4,11 +4,13 @@ A log is a file of JSON lines, only ever appended to, in `log/<slug>.jsonl`. Its
 is the order of what happened, whatever the clock said.
 
 - A line says all that a list of identities needs, so that no sidecar is opened for it.
-- A line that cannot be read (torn by a kill, of another format) counts as absent.
+- A line that cannot be read counts as absent: one that a kill tore, and one of another
+  format, which is reported.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +19,7 @@ import msgspec
 
 from fxls.listing import Identity
 from fxls.store import files
-from fxls.store.errors import StoreError
+from fxls.store.errors import OtherFormat, StoreError
 from fxls.store.names import is_file_name, slug_of
 
 __all__ = ["SUFFIX", "Log", "Logs", "Revision", "revisions_in"]
@@ -61,6 +63,15 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(_Line)
 
 
+class _Format(msgspec.Struct):
+    format: int
+
+
+_format_decoder = msgspec.json.Decoder(_Format)
+_PREFIX = b'{"format":%d,' % _FORMAT
+"""What every line begins with that is written in this format."""
+
+
 @dataclass(frozen=True, slots=True)
 class Log:
     """What happened to one identity: at least one line, oldest first."""
@@ -85,6 +96,8 @@ class Logs:
         self._folder = root / "log"
         self._report = report
         self._kept: dict[str, tuple[files.Signature, Log | None]] = {}
+        self._reported: set[tuple[str, int]] = set()
+        """Of which logs it was said that they have lines of another format."""
 
     def append(self, revision: Revision) -> None:
         """Add a revision, unless it is the one that the log ends with.
@@ -160,12 +173,29 @@ class Logs:
         return kept[1]
 
     def _read(self, path: Path, slug: str) -> Iterator[Revision]:
-        for revision in revisions_in(self._root, files.read(path) or b""):
+        log = files.read(path) or b""
+        for found in _other_formats(log):
+            if (slug, found) not in self._reported:
+                self._reported.add((slug, found))
+                self._report(OtherFormat.of(path, found, _FORMAT))
+        for revision in revisions_in(self._root, log):
             if slug_of(revision.identity) == slug:
                 if self._here is not None:
                     sources = tuple(map(self._here, revision.sources))
                     revision = replace(revision, sources=sources)
                 yield revision
+
+
+def _other_formats(log: bytes) -> Iterator[int]:
+    """The formats of the lines of a log that cannot be read for their format."""
+    if log.count(b"\n") == log.count(_PREFIX):
+        return
+    for line in log.split(b"\n")[:-1]:
+        if not line.startswith(_PREFIX):
+            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                found = _format_decoder.decode(line).format
+                if found != _FORMAT:
+                    yield found
 
 
 def revisions_in(root: Path, log: bytes) -> Iterator[Revision]:

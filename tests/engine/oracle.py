@@ -53,9 +53,9 @@ def _is_fx(error: Exception) -> bool:
 
 def _code(graph: Any) -> str:
     code: str = graph.python_code("self").src.replace(" ,", ",")
-    for words in ("torch.fx._symbolic_trace", "fxls.engine.concrete_args"):
-        code = code.replace(words, "fxls.engine")
-    return code.replace("torch_fx__symbolic_trace", "fxls_engine_concrete_args")
+    # The calls that mark wrapped functions.
+    code = code.replace("torch.fx._symbolic_trace.wrap", "fxls.engine.wrap")
+    return code.replace("torch_fx_", "fxls_engine_")
 
 
 def _stack(node: Any) -> Any:

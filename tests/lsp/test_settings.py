@@ -42,6 +42,13 @@ def test_what_a_client_does_not_set_is_as_the_server_was_started() -> None:
         ({"timeout": 5}, "Object contains unknown field `timeout`"),
         ({"timeLimit": 0}, "timeLimit must be above 0, not 0.0"),
         ([], "Expected `object`, got `array`"),
+        (
+            {"format": 2, "colours": []},
+            (
+                "format 2 of the settings is not known; this fxls reads format 1. "
+                "Use an extension and an fxls of the same version."
+            ),
+        ),
     ],
 )
 def test_what_is_no_setting_is_said(options: object, message: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from fxls import __version__
 from fxls.listing import Identity, Listing, encode
 from fxls.store import (
     Damaged,
@@ -186,6 +187,28 @@ def test_one_wrong_bit_in_the_facts_is_found(root: Path) -> None:
     assert Store(root).read(path) == made()
 
 
+def test_lines_of_another_format_in_a_log_are_left_out_and_reported(root: Path) -> None:
+    it = Listening(root)
+    it.store.materialize(made())
+    (log,) = (root / "log").iterdir()
+    line = log.read_bytes()
+    later = line.replace(b'"format":1,', b'"format":2,"more":[],')
+
+    for text in (line + later, line + later + later):
+        log.write_bytes(text)
+        assert [one.path.name for one in it.store.revisions(NET)] == [
+            it.store.path_of("Net", made().text).name
+        ]
+
+    assert it.reports == [
+        (
+            f"{log}: some of it has format 2, from a newer fxls; this one, {__version__}, "
+            "reads format 1, which leaves that out. Use the same fxls for all that share "
+            "the store, or delete the file."
+        )
+    ]
+
+
 def test_facts_of_another_format_are_refused(root: Path) -> None:
     path = Store(root).materialize(made())
     (facts,) = sidecars(path)
@@ -194,7 +217,8 @@ def test_facts_of_another_format_are_refused(root: Path) -> None:
     (facts.parent / digest_of(later)).write_bytes(later)
 
     assert refusal(Damaged, path) == (
-        f"its sidecar has format 99, this fxls reads format 1. {AGAIN}."
+        f"its sidecar has format 99, from a newer fxls; this one, {__version__}, reads"
+        f" format 1. {AGAIN}."
     )
 
 

@@ -56,7 +56,7 @@ NONE = "{} has been specialized to have value None but got another value"
             "Model()(torch.ones(3))",
             f"""\
             def forward(self, x, targets_1 = None, half = False, by = 2.0):
-                _assert_is_none = fxls_engine_concrete_args__assert_is_none(targets_1, \
+                _assert_is_none = fxls_engine__symbolic_trace__assert_is_none(targets_1, \
 '{NONE.format("targets")}');  targets_1 = _assert_is_none = None
                 mul = x * by;  x = by = None
                 return mul
@@ -163,7 +163,7 @@ def test_an_input_that_is_given_as_none_is_none(worker: Asking) -> None:
 
     assert forward_of(worker, text, "Model()(torch.ones(3), None)") == dedent(f"""\
         def forward(self, x, targets_1, half = False, by = 2.0):
-            _assert_is_none = fxls_engine_concrete_args__assert_is_none(targets_1, \
+            _assert_is_none = fxls_engine__symbolic_trace__assert_is_none(targets_1, \
 '{NONE.format("targets")}');  targets_1 = _assert_is_none = None
             mul = x * by;  x = by = None
             return mul

@@ -2,6 +2,9 @@
 
 import { NotificationType, RequestType } from 'vscode-languageclient/node';
 
+/** The version of the settings that are sent; a server that does not know it says so. */
+export const SETTINGS_FORMAT = 1;
+
 /** A listing of the store. */
 export interface ListingItem {
   readonly uri: string;

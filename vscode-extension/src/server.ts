@@ -12,7 +12,13 @@ import {
 import { complaint } from './complaint.ts';
 import { isListing, showListing } from './listings.ts';
 import { projectFolder } from './project.ts';
-import { changed, EXPERIMENTAL, serverStatus, TABLE } from './protocol.ts';
+import {
+  changed,
+  EXPERIMENTAL,
+  SETTINGS_FORMAT,
+  serverStatus,
+  TABLE,
+} from './protocol.ts';
 import { findPython, type Interpreter } from './python.ts';
 import type { Action, Status } from './status.ts';
 
@@ -208,6 +214,7 @@ export class Server implements vscode.Disposable {
       ],
       outputChannel: this.#log,
       initializationOptions: {
+        format: SETTINGS_FORMAT,
         trusted:
           vscode.workspace.isTrusted && settings.get<boolean>('traceAutomatically', true),
         python: interpreter.path,

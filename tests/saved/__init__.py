@@ -1,0 +1,1 @@
+"""What fxls wrote once and has to read for ever: samples of each format, and their tests."""
