@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from fxls import engine
-from fxls.listening import free
+from fxls.launching.listening import free
 from fxls.runtime import install
 from fxls.store import Store
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from benchmarks.debugged import KINDS
-from fxls.listening import LOCAL
+from fxls.launching.listening import LOCAL
 from tests.support.dap import Session
 
 __all__ = ["main"]

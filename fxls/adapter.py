@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
-from fxls.listening import missing
+from fxls.launching.listening import missing
 from fxls.rules import rules_of
 
 __all__ = ["RULES", "Unclear", "main", "translated"]

@@ -15,10 +15,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from fxls.engine import origin
-from fxls.engine.trail import is_source
-from fxls.runtime import install, pydevd
-from fxls.runtime.passing import is_compiled, leads_on
+from fxls.engine.origins import resolve as origin
+from fxls.engine.origins.from_frames import is_source
+from fxls.runtime import install
+from fxls.runtime.debugging import pydevd
+from fxls.runtime.debugging.step_through import is_compiled, leads_on
 
 __all__ = ["Pdb", "main", "stop_in_caller"]
 

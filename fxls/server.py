@@ -15,23 +15,23 @@ from typing import Any, BinaryIO, cast
 
 from lsprotocol import types as lsp
 
-from fxls.connection import Server
-from fxls.faults import guarded, guarded_task
-from fxls.handlers import (
+from fxls.lsp import custom
+from fxls.lsp.structure import LEGEND
+from fxls.serving.connection import Server
+from fxls.serving.faults import guarded, guarded_task
+from fxls.serving.handlers import (
     actions,
     documents,
     graphs,
-    life,
     questions,
-    reports,
     structure,
     times,
 )
-from fxls.lsp import custom
-from fxls.lsp.ahead import ReadAhead
-from fxls.lsp.protocol import ListingProtocol, quietly
-from fxls.lsp.settings import Settings
-from fxls.lsp.structure import LEGEND
+from fxls.serving.handlers import diagnostics as reports
+from fxls.serving.handlers import lifecycle as life
+from fxls.serving.settings import Settings
+from fxls.serving.transport.protocol import ListingProtocol, quietly
+from fxls.serving.transport.read_ahead import ReadAhead
 
 __all__ = ["Server", "make_server", "serve_stdio", "serve_tcp"]
 

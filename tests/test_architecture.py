@@ -13,7 +13,11 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "fxls").rglob("*.py"))
 PROGRAMS = [*MODULES, *sorted((ROOT / "tools").rglob("*.py"))]
 
-MAY_CATCH_EVERYTHING = {"fxls/faults.py", "fxls/worker/guard.py", "fxls/attempt.py"}
+MAY_CATCH_EVERYTHING = {
+    "fxls/serving/faults.py",
+    "fxls/worker/guard.py",
+    "fxls/attempt.py",
+}
 """The server's handler wrapper, the worker's request loop, what runs of the user's inside
 the debugger, and what the runtime does while a program runs."""
 
@@ -118,7 +122,10 @@ def test_the_import_contract_holds() -> None:
 def test_torch_fx_is_named_where_its_objects_are_made_or_asked() -> None:
     named = {name(path) for path in MODULES if names_torch_fx(path)}
     outside = {one for one in named if one.split("/")[1] != "runtime"}
-    assert outside == {"fxls/engine/bridge.py", "fxls/engine/foreign_wraps.py"}
+    assert outside == {
+        "fxls/engine/torch_fx/bridge.py",
+        "fxls/engine/tracing/torch_wraps.py",
+    }
 
 
 @pytest.mark.parametrize(

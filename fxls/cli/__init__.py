@@ -57,7 +57,7 @@ environment:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns what the process should end with."""
     parser = _parser()
-    from fxls.launch import split
+    from fxls.launching.launch import split
 
     own, program = split(sys.argv[1:] if arguments is None else arguments)
     options = parser.parse_args(own, argparse.Namespace(program=program))

@@ -32,8 +32,8 @@ def add(commands: Commands) -> None:
 
 def attach(options: argparse.Namespace) -> int:
     """`fxls attach`: put a debugger into a process."""
-    from fxls.attaching import put_debugger_into
-    from fxls.listening import free
+    from fxls.launching.attach import put_debugger_into
+    from fxls.launching.listening import free
 
     check_listen(options)
     where = options.listen or free()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fxls.report import Sources
+    from fxls.cli.report import Sources
     from fxls.store import StoreError
 
 __all__ = [
@@ -139,7 +139,7 @@ def number_of(unit: str) -> Callable[[str], float]:
 
 def sources_here() -> Sources:
     """The sources that are quoted, their paths shown from the current folder."""
-    from fxls.report import Sources
+    from fxls.cli.report import Sources
 
     return Sources(Path.cwd())
 

@@ -43,8 +43,8 @@ def add(commands: Commands) -> None:
 
 def debug(options: argparse.Namespace) -> int:
     """`fxls debug`: become the program that traces the entry and calls it."""
-    from fxls.launch import execute
-    from fxls.listening import under_debugger
+    from fxls.launching.launch import execute
+    from fxls.launching.listening import under_debugger
 
     check_listen(options)
     program = ["-m", "fxls.debug_entry", "--stop"]

@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
 
 def list_(options: argparse.Namespace) -> int:
     """`fxls list`: the identities of a store, each with its newest revision."""
-    from fxls.report import identities, revision_as_json
+    from fxls.cli.report import identities, revision_as_json
     from fxls.store import Store, StoreError, locate
 
     code = Code.OK

@@ -16,7 +16,7 @@ def add_listen(parser: argparse.ArgumentParser, text: str) -> None:
 
 def check_listen(options: argparse.Namespace) -> None:
     """End, and say why, when the program cannot listen as asked."""
-    from fxls.listening import missing, trouble
+    from fxls.launching.listening import missing, trouble
 
     if options.listen is not None:
         problem = missing() or trouble(options.listen)
@@ -26,7 +26,7 @@ def check_listen(options: argparse.Namespace) -> None:
 
 
 def _address(text: str) -> object:
-    from fxls.listening import address
+    from fxls.launching.listening import address
 
     try:
         return address(text)

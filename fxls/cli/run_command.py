@@ -14,7 +14,7 @@ __all__ = ["add", "run"]
 
 def add(commands: Commands) -> None:
     """Add the subcommand and its options."""
-    from fxls.launch import EPILOG, SUMMARY, USAGE
+    from fxls.launching.launch import EPILOG, SUMMARY, USAGE
 
     parser = add_command(commands, "run", SUMMARY, EPILOG)
     parser.usage = USAGE
@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """`fxls run`: become the program, with the runtime to be turned on in it."""
-    from fxls.launch import become
+    from fxls.launching.launch import become
 
     program: list[str] = options.program
     if not program or program == ["-m"]:
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _debugged(options: argparse.Namespace, program: Sequence[str]) -> Sequence[str]:
-    from fxls.listening import under_debugger
+    from fxls.launching.listening import under_debugger
 
     if options.listen is None:
         return program

@@ -37,7 +37,7 @@ def _address(text: str) -> tuple[str, int]:
 
 def serve(options: argparse.Namespace) -> int:
     """`fxls serve`: the language server."""
-    from fxls.lsp.start import quick_imports
+    from fxls.serving.transport.quick_start import quick_imports
 
     with quick_imports():
         from fxls.server import serve_stdio, serve_tcp

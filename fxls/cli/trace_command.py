@@ -22,11 +22,11 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
+    from fxls.cli.progress import Progress
+    from fxls.cli.report import Shown, Sources
     from fxls.entry import Entry
-    from fxls.progress import Progress
-    from fxls.report import Shown, Sources
+    from fxls.launching.entry_argument import Target
     from fxls.store import Store
-    from fxls.targets import Target
     from fxls.wire import Failed, Traced
 
 __all__ = ["Show", "add", "trace"]
@@ -94,7 +94,7 @@ def add(commands: Commands) -> None:
 
 
 def _target(text: str) -> Target:
-    from fxls.targets import target_of
+    from fxls.launching.entry_argument import target_of
 
     target = target_of(text)
     if isinstance(target, str):
@@ -106,9 +106,9 @@ def trace(options: argparse.Namespace) -> int:
     """`fxls trace`: trace entries one after the other and show each."""
     import asyncio
 
-    from fxls.report import Shown, shown
+    from fxls.cli.report import Shown, shown
+    from fxls.launching.entry_argument import entries_of
     from fxls.store import Store, locate
-    from fxls.targets import entries_of
 
     target: Target = options.target
     sources = sources_here()
@@ -135,8 +135,8 @@ def trace(options: argparse.Namespace) -> int:
 async def _traced(
     entries: Sequence[Entry], store: Store, options: argparse.Namespace
 ) -> AsyncIterator[Shown]:
+    from fxls.cli.progress import Progress
     from fxls.host import Host, Settings
-    from fxls.progress import Progress
 
     progress = Progress(sys.stderr)
     prints = _Prints(progress, verbose=options.verbose)
@@ -158,8 +158,8 @@ async def _traced(
 
 
 def _result(entry: Entry, outcome: Traced | Failed, store: Store) -> Shown:
+    from fxls.cli.report import Shown
     from fxls.listing import Failure, Reason
-    from fxls.report import Shown
     from fxls.store import StoreError
     from fxls.wire import Failed
 
@@ -175,7 +175,7 @@ def _result(entry: Entry, outcome: Traced | Failed, store: Store) -> Shown:
 
 
 def _show(result: Shown, show: Show, sources: Sources) -> None:
-    from fxls.report import nodes, shown, summary
+    from fxls.cli.report import nodes, shown, summary
 
     if result.listing is not None:
         parts = [str(result.path)]

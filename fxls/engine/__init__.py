@@ -16,18 +16,18 @@ from fxls.engine._symbolic_trace import (
     symbolic_trace,
     wrap,
 )
-from fxls.engine.codegen import CodeGen
+from fxls.engine.code.codegen import CodeGen
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Interpreter, Transformer
+from fxls.engine.ir.purity import has_side_effect
 from fxls.engine.node import Node, map_arg
 from fxls.engine.proxy import Proxy, TraceError
-from fxls.engine.purity import has_side_effect
 
 if TYPE_CHECKING:
-    from fxls.engine.bridge import from_torch_fx, to_torch_fx
     from fxls.engine.leaves import trace_around
     from fxls.engine.subgraph_rewriter import replace_pattern
+    from fxls.engine.torch_fx.bridge import from_torch_fx, to_torch_fx
 
 __all__ = [
     "PH",
@@ -52,19 +52,19 @@ __all__ = [
 ]
 
 _LATE = {
-    "from_torch_fx": ("bridge", "from_torch_fx"),
+    "from_torch_fx": ("torch_fx.bridge", "from_torch_fx"),
     "replace_pattern": ("subgraph_rewriter", "replace_pattern"),
-    "to_torch_fx": ("bridge", "to_torch_fx"),
+    "to_torch_fx": ("torch_fx.bridge", "to_torch_fx"),
     "trace_around": ("leaves", "trace_around"),
     # What pickles name, for ever; the functions behind may move.
     "_Around": ("leaves", "_Around"),
-    "_ForeignCodeGen": ("foreign_codegen", "ForeignCodeGen"),
-    "_ModuleStack": ("scope", "ModuleStack"),
-    "_blank_graph": ("serialization", "blank_graph"),
-    "_blank_module": ("serialization", "blank_module"),
-    "_fill_graph": ("serialization", "fill_graph"),
-    "_node_at": ("serialization", "node_at"),
-    "_value_named": ("serialization", "value_named"),
+    "_ForeignCodeGen": ("torch_fx.codegen", "ForeignCodeGen"),
+    "_ModuleStack": ("origins.module_scopes", "ModuleStack"),
+    "_blank_graph": ("ir.serialization", "blank_graph"),
+    "_blank_module": ("ir.serialization", "blank_module"),
+    "_fill_graph": ("ir.serialization", "fill_graph"),
+    "_node_at": ("ir.serialization", "node_at"),
+    "_value_named": ("ir.serialization", "value_named"),
 }
 """Where names are that few programs need: importing them is a third of the whole."""
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import torch
 
-from fxls.engine.active import is_fx_symbolic_tracing, is_fx_tracing
-from fxls.engine.concrete_args import (
+from fxls.engine.graph_module import GraphModule
+from fxls.engine.tracing.concrete_args import (
     PH,
     ConcreteArgs,
     PHBase,
     PHWithMeta,
     _assert_is_none,
 )
-from fxls.engine.graph_module import GraphModule
-from fxls.engine.proxyable import ProxyableClassMeta
-from fxls.engine.tracer import Tracer
-from fxls.engine.wrap import wrap
+from fxls.engine.tracing.current import is_fx_symbolic_tracing, is_fx_tracing
+from fxls.engine.tracing.proxyable import ProxyableClassMeta
+from fxls.engine.tracing.tracer import Tracer
+from fxls.engine.tracing.wrap import wrap
 
 __all__ = [
     "PH",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from fxls.engine import origin
-from fxls.engine.origin import RawOrigin
+from fxls.engine.origins import resolve as origin
+from fxls.engine.origins.resolve import RawOrigin
 
 if TYPE_CHECKING:
     from fxls.listing import Origin, Place

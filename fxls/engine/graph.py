@@ -9,8 +9,12 @@ import warnings
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, cast
 
-from fxls.engine import collector, lint, node_text, purity
-from fxls.engine.arguments import (
+from fxls.engine.code.codegen import CodeGen, PythonCode, TransformCode
+from fxls.engine.code.pytree_codegen import PyTreeCodeGen as _PyTreeCodeGen
+from fxls.engine.code.pytree_codegen import PyTreeInfo as _PyTreeInfo
+from fxls.engine.ir import gc_pause as collector
+from fxls.engine.ir import lint, node_text, purity
+from fxls.engine.ir.arguments import (
     EMPTY_KWARGS,
     Argument,
     Arguments,
@@ -18,9 +22,13 @@ from fxls.engine.arguments import (
     freeze,
     map_references,
 )
-from fxls.engine.codegen import CodeGen, PythonCode, TransformCode
-from fxls.engine.copying import append_copies, copy_notes, is_blank
-from fxls.engine.names import Namespace, target_name
+from fxls.engine.ir.copying import append_copies, copy_notes, is_blank
+from fxls.engine.ir.names import Namespace, target_name
+from fxls.engine.ir.node_index import NodeIndex
+from fxls.engine.ir.node_list import NodeList, Order, ordered
+from fxls.engine.ir.opcodes import check_op_and_target
+from fxls.engine.ir.order import GAP, link_before
+from fxls.engine.ir.users import has_users
 from fxls.engine.node import (
     Node,
     Target,
@@ -29,20 +37,13 @@ from fxls.engine.node import (
     map_arg,
     remove_uses,
 )
-from fxls.engine.node_index import NodeIndex
-from fxls.engine.node_list import NodeList, Order, ordered
-from fxls.engine.opcodes import check_op_and_target
-from fxls.engine.order import GAP, link_before
-from fxls.engine.pytree_codegen import PyTreeCodeGen as _PyTreeCodeGen
-from fxls.engine.pytree_codegen import PyTreeInfo as _PyTreeInfo
-from fxls.engine.users import has_users
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from fxls.engine.graph_module import GraphModule
-    from fxls.engine.program import Program
-    from fxls.engine.tracer import Tracer
+    from fxls.engine.ir.program import Program
+    from fxls.engine.tracing.tracer import Tracer
 
 __all__ = ["CodeGen", "Graph", "PythonCode", "_PyTreeCodeGen", "_PyTreeInfo", "map_arg"]
 
@@ -453,7 +454,7 @@ class Graph:
 
     def print_tabular(self) -> None:
         """Print the nodes as a table."""
-        from fxls.engine.table import table  # noqa: PLC0415 - few programs print one
+        from fxls.engine.ir.table import table  # noqa: PLC0415 - few programs print one
 
         rows = [
             [n._op, n._name, str(n._target), str(n._args), str(n._kwargs)]
@@ -523,7 +524,7 @@ class Graph:
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from fxls.engine import serialization  # noqa: PLC0415 - needs Graph
+        from fxls.engine.ir import serialization  # noqa: PLC0415 - needs Graph
 
         return serialization.reduce_graph(self)
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from torch.nn import Module
 
-from fxls.engine import attributes
-from fxls.engine.compile import ForwardCode, forward_of, is_eager
 from fxls.engine.graph import Graph
-from fxls.engine.module_copy import deep_copy
+from fxls.engine.module import attributes
+from fxls.engine.module.compile import ForwardCode, forward_of, is_eager
+from fxls.engine.module.module_copy import deep_copy
 
 if TYPE_CHECKING:
-    from fxls.engine.codegen import PythonCode
+    from fxls.engine.code.codegen import PythonCode
     from fxls.engine.node import Node
-    from fxls.engine.tracer import Tracer
+    from fxls.engine.tracing.tracer import Tracer
 
 __all__ = ["GraphModule"]
 
@@ -138,7 +138,7 @@ class GraphModule(Module):
             # What Module.__call__ does, without a frame more.
             return self._call_impl(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # torch's
         except Exception as error:
-            from fxls.engine import forward_error  # noqa: PLC0415 - 3 ms, for an error
+            from fxls.engine.module import forward_error  # noqa: PLC0415 - 3 ms, for an error
 
             forward = type(self).__dict__["forward"]
             # FX's sentence is for who has nothing else; the runtime is not that alone.
@@ -209,7 +209,7 @@ class GraphModule(Module):
         self, folder: str | os.PathLike[str], module_name: str = "FxModule"
     ) -> None:
         """Write a package that has this module as the class `module_name`."""
-        from fxls.engine import to_folder  # noqa: PLC0415 - needs GraphModule, rarely
+        from fxls.engine.module import to_folder  # noqa: PLC0415 - needs GraphModule, rarely
 
         to_folder.write(self, folder, module_name)
 
@@ -227,7 +227,7 @@ class GraphModule(Module):
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from fxls.engine import serialization  # noqa: PLC0415 - needs GraphModule
+        from fxls.engine.ir import serialization  # noqa: PLC0415 - needs GraphModule
 
         return serialization.reduce_module(self)
 

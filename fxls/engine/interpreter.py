@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from torch.nn import Module
 
-from fxls.engine import attributes, collector, traceback
-from fxls.engine.arguments import Argument, map_aggregate, map_references
+from fxls.engine import traceback
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.last_uses import last_uses
-from fxls.engine.node_list import ordered
+from fxls.engine.ir import gc_pause as collector
+from fxls.engine.ir.arguments import Argument, map_aggregate, map_references
+from fxls.engine.ir.last_uses import last_uses
+from fxls.engine.ir.node_list import ordered
+from fxls.engine.module import attributes
 from fxls.engine.proxy import Proxy
-from fxls.engine.tracer import Tracer
+from fxls.engine.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
     from fxls.engine.node import Node, Target
@@ -219,7 +221,7 @@ class Interpreter:
     def _run_program(self) -> tuple[bool, Any]:
         """Run the steps; returns whether an output ended them, and the last value."""
         # Imported here, because few programs interpret graphs: 0.4 ms.
-        from fxls.engine.program import OWNER, program_of  # noqa: PLC0415
+        from fxls.engine.ir.program import OWNER, program_of  # noqa: PLC0415
 
         steps, start, returns = program_of(self.graph)
         registers = start.copy()

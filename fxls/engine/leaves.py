@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import torch
 
-from fxls.engine.concrete_args import ConcreteArgs
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.lasting import lasting
-from fxls.engine.tracer import Tracer
+from fxls.engine.tracing.concrete_args import ConcreteArgs
+from fxls.engine.tracing.tracer import Tracer
 
 __all__ = ["trace_around"]
 

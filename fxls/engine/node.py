@@ -8,8 +8,9 @@ from operator import attrgetter
 from types import CodeType, MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from fxls.engine import node_text, origin
-from fxls.engine.arguments import (
+from fxls.engine.immutable_collections import immutable_dict
+from fxls.engine.ir import node_text
+from fxls.engine.ir.arguments import (
     ATOMS,
     EMPTY_KWARGS,
     Argument,
@@ -19,17 +20,17 @@ from fxls.engine.arguments import (
     map_references,
     references,
 )
-from fxls.engine.immutable_collections import immutable_dict
-from fxls.engine.opcodes import OPCODES, Target, check_op_and_target, go_together
-from fxls.engine.order import link_before, unlink
-from fxls.engine.users import add_user, forget_last_user, remove_user, users_of
+from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, go_together
+from fxls.engine.ir.order import link_before, unlink
+from fxls.engine.ir.users import add_user, forget_last_user, remove_user, users_of
+from fxls.engine.origins import resolve as origin
 
 if TYPE_CHECKING:
     import torch
 
     from fxls.engine.graph import Graph
     from fxls.engine.operator_schemas import ArgsKwargsPair
-    from fxls.engine.origin import RawOrigin, ScopeSnapshot
+    from fxls.engine.origins.resolve import RawOrigin, ScopeSnapshot
     from fxls.listing import Origin
 
 __all__ = ["OPCODES", "Argument", "Node", "Target", "map_aggregate", "map_arg"]
@@ -344,7 +345,7 @@ class Node(Reference):
 
     def is_impure(self, impure_random: bool = True) -> bool:  # noqa: FBT001, FBT002 - FX's signature
         """Whether erasing the node would change what the graph does."""
-        from fxls.engine.purity import is_impure  # noqa: PLC0415 - needs Node
+        from fxls.engine.ir.purity import is_impure  # noqa: PLC0415 - needs Node
 
         return is_impure(self, impure_random=impure_random)
 
@@ -398,7 +399,7 @@ class Node(Reference):
             self.name = self.graph._graph_namespace.create_name(candidate, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from fxls.engine.serialization import reduce_node  # noqa: PLC0415 - needs Node
+        from fxls.engine.ir.serialization import reduce_node  # noqa: PLC0415 - needs Node
 
         return reduce_node(self)
 
@@ -562,6 +563,6 @@ def __getattr__(name: str) -> Any:
     """FX has `has_side_effect` here as well; the module that has it needs this one."""
     if name != "has_side_effect":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from fxls.engine import purity  # noqa: PLC0415 - needs Node
+    from fxls.engine.ir import purity  # noqa: PLC0415 - needs Node
 
     return purity.has_side_effect

@@ -12,25 +12,27 @@ from typing import Any, TypeAlias, cast
 
 import torch
 
-from fxls.engine import bytecode, errors, lowering, origin, torch_calls, traceback
-from fxls.engine.arguments import EMPTY_KWARGS, Argument
+from fxls.engine import errors, traceback
 from fxls.engine.errors import TraceError
 from fxls.engine.graph import Graph
 from fxls.engine.immutable_collections import immutable_dict
-from fxls.engine.lowering import Traced
-from fxls.engine.names import stem
+from fxls.engine.ir.arguments import EMPTY_KWARGS, Argument
+from fxls.engine.ir.names import stem
+from fxls.engine.ir.opcodes import Target, check_op_and_target
 from fxls.engine.node import Node, freeze, freeze_kwargs
-from fxls.engine.opcodes import Target, check_op_and_target
-from fxls.engine.origin import RawOrigin
-from fxls.engine.proxy_operators import define_operators
-from fxls.engine.scope import (
+from fxls.engine.origins import resolve as origin
+from fxls.engine.origins.from_frames import Trail, innermost, source_frame
+from fxls.engine.origins.module_scopes import (
     ModuleStack,
     Scope,
     ScopeContextManager,
     ScopeSnapshot,
     snapshot_of,
 )
-from fxls.engine.trail import Trail, innermost, source_frame
+from fxls.engine.origins.resolve import RawOrigin
+from fxls.engine.tracing import bytecode, lowering, torch_calls
+from fxls.engine.tracing.lowering import Traced
+from fxls.engine.tracing.proxy_operators import define_operators
 
 __all__ = [
     "Attribute",

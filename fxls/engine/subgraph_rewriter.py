@@ -8,15 +8,16 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import torch
 
-from fxls.engine import collector, replacement_attributes
 from fxls.engine._symbolic_trace import symbolic_trace
-from fxls.engine.arguments import Argument
-from fxls.engine.checkpoint import Checkpoint
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule, PendingForward
+from fxls.engine.ir import gc_pause as collector
+from fxls.engine.ir.arguments import Argument
+from fxls.engine.ir.checkpoint import Checkpoint
 from fxls.engine.node import Node
 from fxls.engine.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
-from fxls.engine.rewriting import Replacement, Rewriting
+from fxls.engine.rewriting import attributes as replacement_attributes
+from fxls.engine.rewriting.replace import Replacement, Rewriting
 
 __all__ = [
     "Match",

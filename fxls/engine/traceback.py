@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import torch
 
-from fxls.engine.provenance import (
+from fxls.engine.origins.provenance import (
     NodeSource,
     NodeSourceAction,
     get_graph_provenance_json,

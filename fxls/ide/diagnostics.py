@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fxls.entry import Entry, Kind
-from fxls.ide.document import Document
-from fxls.ide.rules import Finding, Rule, findings
-from fxls.ide.standing import Standing, what_became
+from fxls.ide.listing.document import Document
+from fxls.ide.listing.findings import Finding, Rule, findings
+from fxls.ide.listing.freshness import Standing, what_became
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Span
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
-from fxls.ide.card import (
+from fxls.ide.listing.card import (
     Block,
     Card,
     Code,
@@ -17,12 +17,12 @@ from fxls.ide.card import (
     Page,
     Snippet,
 )
-from fxls.ide.document import Document
-from fxls.ide.graph_table import summary
-from fxls.ide.lineage import is_made_since
-from fxls.ide.pages import page_of
-from fxls.ide.values import long_form
-from fxls.ide.wording import (
+from fxls.ide.listing.document import Document
+from fxls.ide.listing.documentation import page_of
+from fxls.ide.listing.graph_table import summary
+from fxls.ide.listing.parent import is_made_since
+from fxls.ide.listing.value_text import long_form
+from fxls.ide.listing.wording import (
     arguments,
     clipped,
     counted,

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from lsprotocol import types as lsp
 
-from fxls.ide.comments import Completion, Offer
-from fxls.ide.fixes import Fix
-from fxls.ide.hints import Hint
-from fxls.ide.lenses import Act, Debug, Lens, Open, Peek, Table, Trace, Write
+from fxls.ide.code_actions import Fix
+from fxls.ide.code_lenses import Act, Debug, Lens, Open, Peek, Table, Trace, Write
+from fxls.ide.completion import Completion, Offer
+from fxls.ide.inlay_hints import Hint
 from fxls.lsp import custom
-from fxls.lsp.to_lsp import Client, Lines
+from fxls.lsp.client import Client, Lines
 from fxls.lsp.uris import uri_of
 from fxls.text import LineTable
 

@@ -1,124 +1,134 @@
-"""What a client said that it understands."""
+"""Values of `ide` as LSP types.
+
+Positions are counted in the text that they are in, so whatever names a path needs to
+look up that path's lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from functools import cache
 
 from lsprotocol import types as lsp
 
-from fxls.lsp.encoding import Encoding
+from fxls.ide.diagnostics import Diagnostic, Severity
+from fxls.ide.listing.card import Hover
+from fxls.ide.listing.document import Destination, Document, Jump
+from fxls.listing import Mark, Role
+from fxls.lsp import from_lsp
+from fxls.lsp.abilities import Abilities
+from fxls.lsp.markdown import markdown, plain
+from fxls.lsp.uris import uri_of
+from fxls.text import LineTable, Point, Span
 
-__all__ = ["Abilities", "abilities_of"]
+__all__ = ["Client", "Lines"]
 
+Lines = Callable[[str], LineTable | None]
+"""The lines of a file by its path; None when it cannot be read."""
 
-@dataclass(frozen=True, slots=True)
-class Abilities:
-    """By default those of a client that said nothing."""
+_SEVERITY = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.NOTE: lsp.DiagnosticSeverity.Information,
+    Severity.HINT: lsp.DiagnosticSeverity.Hint,
+}
 
-    encoding: Encoding = Encoding.UTF16
-    reads_markdown: bool = True
-    takes_links: bool = False
-    """Whether it takes `LocationLink`, which also says what was asked about."""
-    takes_snippets: bool = False
-    resolves_hints: bool = False
-    """Whether it asks for the tooltip of a hint when that is about to be shown."""
-    resolves_symbols: bool = False
-    """Whether it asks where a workspace symbol is when somebody goes there."""
-    shows_documents: bool = False
-    """Whether the server may open documents in it."""
-    applies_edits: bool = False
-    """Whether the server may change documents in it."""
-    shows_progress: bool = False
-    reads_content: bool = False
-    """Whether it asks for the text of `fxls:` documents by itself."""
-    pulls_diagnostics: bool = False
-    """Whether it asks for diagnostics, also when it is told that there are others."""
-    tells_settings: bool = False
-    """Whether it can be asked for settings."""
-    watches_files: bool = False
-    refreshes: frozenset[str] = frozenset()
-    """The kinds of answers that it asks for again when it is told to."""
-    takes_status: bool = False
-    takes_revisions: bool = False
-    """Whether it moves tabs and breakpoints from revision to revision."""
-    takes_changes: bool = False
-    """Whether it wants to hear of each change of a store."""
-    runs_links: bool = False
-    """Whether a link of Markdown may be a command."""
-    commands: frozenset[str] = frozenset()
-    """Commands of the client that a lens may name."""
+_HIGHLIGHT = {
+    Role.BINDS: lsp.DocumentHighlightKind.Write,
+    Role.READS: lsp.DocumentHighlightKind.Read,
+    Role.FREES: lsp.DocumentHighlightKind.Text,
+}
 
 
-def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
-    document = said.text_document or lsp.TextDocumentClientCapabilities()
-    workspace = said.workspace or lsp.WorkspaceClientCapabilities()
-    window = said.window or lsp.WindowClientCapabilities()
-    hover, hints = document.hover, document.inlay_hint
-    completion = document.completion and document.completion.completion_item
-    watched = workspace.did_change_watched_files
-    ours = _experimental(said)
-    return Abilities(
-        encoding,
-        reads_markdown=lsp.MarkupKind.Markdown
-        in ((hover.content_format if hover else None) or ()),
-        takes_links=bool(document.definition and document.definition.link_support),
-        takes_snippets=bool(completion and completion.snippet_support),
-        resolves_hints=bool(
-            hints
-            and hints.resolve_support
-            and "tooltip" in hints.resolve_support.properties
-        ),
-        resolves_symbols="location.range" in _resolved(workspace.symbol),
-        shows_documents=bool(window.show_document and window.show_document.support),
-        applies_edits=bool(workspace.apply_edit),
-        shows_progress=bool(window.work_done_progress),
-        reads_content=workspace.text_document_content is not None,
-        pulls_diagnostics=bool(
-            document.diagnostic
-            and workspace.diagnostics
-            and workspace.diagnostics.refresh_support
-        ),
-        tells_settings=bool(workspace.configuration),
-        watches_files=bool(watched and watched.dynamic_registration),
-        refreshes=_refreshes(workspace),
-        takes_status=bool(ours.get("serverStatusNotification")),
-        takes_revisions=bool(ours.get("fxlsRevisions")),
-        takes_changes=bool(ours.get("fxlsChanges")),
-        runs_links=bool(ours.get("commandLinks")),
-        commands=_commands(ours.get("commands")),
-    )
+class Client:
+    """A client, and the values that it can be sent."""
 
+    def __init__(self, abilities: Abilities | None = None) -> None:
+        self.abilities = abilities or Abilities()
+        self.encoding = self.abilities.encoding
 
-def _resolved(symbol: lsp.WorkspaceSymbolClientCapabilities | None) -> Sequence[str]:
-    resolved = symbol.resolve_support if symbol else None
-    return resolved.properties if resolved else ()
+    def range(self, span: Span, lines: LineTable | None) -> lsp.Range:
+        """A span of a text; without the text, its columns as they are."""
+        start, end = (self.position(p, lines) for p in (span.start, span.end))
+        return lsp.Range(start, end)
 
+    def hover(self, hover: Hover, lines: LineTable) -> lsp.Hover:
+        if self.abilities.reads_markdown:
+            runs = self.abilities.runs_links
+            text = markdown(hover.card, runs_commands=runs)
+            kind = lsp.MarkupKind.Markdown
+        else:
+            kind, text = lsp.MarkupKind.PlainText, plain(hover.card)
+        return lsp.Hover(lsp.MarkupContent(kind, text), self.range(hover.span, lines))
 
-def _experimental(said: lsp.ClientCapabilities) -> Mapping[str, Any]:
-    """What is in no protocol, as rust-analyzer's clients say it."""
-    value = said.experimental
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    def jump(
+        self, jump: Jump, lines: LineTable, lines_of: Lines
+    ) -> list[lsp.LocationLink] | list[lsp.Location]:
+        lines_of = cache(lines_of)
+        if not self.abilities.takes_links:
+            return [self.location(there, lines_of) for there in jump.destinations]
+        asked = self.range(jump.span, lines)
+        return [
+            lsp.LocationLink(
+                uri_of(there.path),
+                self.range(there.whole, lines_of(there.path)),
+                self.range(there.focus, lines_of(there.path)),
+                asked,
+            )
+            for there in jump.destinations
+        ]
 
+    def references(
+        self, marks: Iterable[Mark], document: Document
+    ) -> list[lsp.Location]:
+        uri = uri_of(document.path)
+        return [lsp.Location(uri, self.range(m.span, document.lines)) for m in marks]
 
-def _commands(value: object) -> frozenset[str]:
-    if not isinstance(value, dict):
-        return frozenset()
-    names = cast("dict[str, object]", value).get("commands")
-    found = cast("list[object]", names) if isinstance(names, list) else []
-    return frozenset(name for name in found if isinstance(name, str))
+    def highlights(
+        self, marks: Iterable[Mark], document: Document
+    ) -> list[lsp.DocumentHighlight]:
+        return [
+            lsp.DocumentHighlight(
+                self.range(m.span, document.lines), _HIGHLIGHT[m.role]
+            )
+            for m in marks
+        ]
 
+    def diagnostic(self, diagnostic: Diagnostic, lines_of: Lines) -> lsp.Diagnostic:
+        related = [
+            lsp.DiagnosticRelatedInformation(
+                lsp.Location(
+                    uri_of(other.path), self.range(other.span, lines_of(other.path))
+                ),
+                other.message,
+            )
+            for other in diagnostic.related
+        ]
+        return lsp.Diagnostic(
+            self.range(diagnostic.span, lines_of(diagnostic.path)),
+            diagnostic.message,
+            severity=_SEVERITY[diagnostic.severity],
+            code=diagnostic.reason.value,
+            source="fxls",
+            tags=[lsp.DiagnosticTag.Unnecessary] if diagnostic.unnecessary else None,
+            related_information=related or None,
+        )
 
-def _refreshes(workspace: lsp.WorkspaceClientCapabilities) -> frozenset[str]:
-    kinds = {
-        "inlayHint": workspace.inlay_hint,
-        "codeLens": workspace.code_lens,
-        "semanticTokens": workspace.semantic_tokens,
-        "inlineValue": workspace.inline_value,
-    }
-    return frozenset(
-        kind
-        for kind, said in kinds.items()
-        if said is not None and said.refresh_support
-    )
+    def location(self, there: Destination, lines_of: Lines) -> lsp.Location:
+        """A place; what the cursor lands on alone."""
+        return lsp.Location(
+            uri_of(there.path), self.range(there.focus, lines_of(there.path))
+        )
+
+    def span_in(self, span: lsp.Range, lines: LineTable) -> Span:
+        """A range of a text; what is outside of it goes to the nearest inside."""
+        start, end = (
+            from_lsp.point(at, lines, self.encoding) for at in (span.start, span.end)
+        )
+        return Span(start, max(start, end))
+
+    def position(self, point: Point, lines: LineTable | None) -> lsp.Position:
+        line = max(point.line, 0)
+        if lines is None:
+            return lsp.Position(line, max(point.column, 0))
+        return lsp.Position(line, self.encoding.units(lines.line(line), point.column))

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from fxls.ide.document import Document
-from fxls.ide.shelves import Shelf
+from fxls.ide.listing.catalogue import Shelf
+from fxls.ide.listing.document import Document
 from fxls.listing import Failure
-from fxls.lsp.items import Item
+from fxls.lsp.structs import Item
 from fxls.lsp.uris import uri_of
 
 __all__ = [

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from urllib.parse import quote
 
-from fxls.ide.card import (
+from fxls.ide.listing.card import (
     Block,
     Card,
     Code,

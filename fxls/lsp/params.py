@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fxls.ide.rows import Column
+from fxls.ide.listing.table_rows import Column
 from fxls.lsp import custom
 
 __all__ = ["PARAMS", "About", "Normalized", "Nothing", "OfDocument", "Rows", "read"]

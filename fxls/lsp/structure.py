@@ -7,14 +7,14 @@ from typing import Any, cast
 
 from lsprotocol import types as lsp
 
-from fxls.ide.document import Document
-from fxls.ide.hierarchy import Call, Item
-from fxls.ide.inline import Lookup
-from fxls.ide.links import DocumentLink
-from fxls.ide.search import Found
-from fxls.ide.symbols import Fold
-from fxls.ide.tokens import Colour, Token
-from fxls.lsp.to_lsp import Client, Lines
+from fxls.ide.call_hierarchy import Call, Item
+from fxls.ide.document_links import DocumentLink
+from fxls.ide.inline_values import Lookup
+from fxls.ide.listing.document import Document
+from fxls.ide.outline import Fold
+from fxls.ide.semantic_tokens import Colour, Token
+from fxls.ide.workspace_symbols import Found
+from fxls.lsp.client import Client, Lines
 from fxls.lsp.uris import link_to, uri_of
 from fxls.text import LineTable, Span
 

@@ -1,8 +1,8 @@
 """In the user's process: graphs become listings, and code runs under their paths."""
 
-from fxls.runtime.asked import listing_of_module, show
 from fxls.runtime.install import break_on, finish, install, installed, uninstall
-from fxls.runtime.listing_of import listing_of
+from fxls.runtime.listings.listing_text import listing_of
+from fxls.runtime.showing import listing_of_module, show
 
 __all__ = [
     "break_on",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fxls.runtime.install import install, installed, publish_captured, watches
-from fxls.runtime.node_by_node import WATCHED, running
+from fxls.runtime.producers.node_by_node import WATCHED, running
 
 __all__ = ["backend"]
 

@@ -19,19 +19,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from fxls import first_graph, tensor_view
-from fxls.engine import compile as engine_compile
-from fxls.engine.compile import Compiler, ForwardCode, compile_in_memory
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.module import compile as engine_compile
+from fxls.engine.module.compile import Compiler, ForwardCode, compile_in_memory
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule, on_break_of, rules_of
-from fxls.runtime import pydevd
-from fxls.runtime.breakpoints import Followed
-from fxls.runtime.listing_of import ListingText
-from fxls.runtime.producers import Producers
-from fxls.runtime.rank import launched_as
-from fxls.runtime.tables import source_digest
-from fxls.runtime.torch_fx import TorchFx
-from fxls.runtime.watching import Watching
+from fxls.runtime.checks.switch import Watching
+from fxls.runtime.debugging import pydevd
+from fxls.runtime.debugging.breakpoints import Followed
+from fxls.runtime.listings.listing_text import ListingText
+from fxls.runtime.listings.rank import launched_as
+from fxls.runtime.listings.tables import source_digest
+from fxls.runtime.producers.hooks import Producers
+from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.store import Store, StoreError, is_url, locate
 
 __all__ = [

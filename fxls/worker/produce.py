@@ -11,7 +11,7 @@ import msgspec
 
 from fxls.entry import Entry, Producer
 from fxls.listing import Failure, Listing, Reason
-from fxls.runtime.captured import compiled, exported
+from fxls.runtime.producers.by_request import compiled, exported
 from fxls.worker.evaluate import Model, Refused
 from fxls.worker.guard import Raised, guarded
 

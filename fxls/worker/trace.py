@@ -21,7 +21,7 @@ from fxls.engine.node import Argument, Target
 from fxls.entry import Producer
 from fxls.listing import Failure, Listing, Reason
 from fxls.runtime import listing_of
-from fxls.runtime.values import note_value
+from fxls.runtime.listings.value_facts import note_value
 from fxls.store import Store, StoreError, locate
 from fxls.wire import Failed, Trace, Traced
 from fxls.worker.deaths import out_of_time

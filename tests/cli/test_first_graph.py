@@ -74,7 +74,7 @@ def installed_and_uninstalled():
 
 def debugged():
     import debugpy._vendored.force_pydevd, pydevd
-    assert "fxls.runtime.pydevd" in sys.modules
+    assert "fxls.runtime.debugging.pydevd" in sys.modules
 
 if __name__ == "__main__":
     for way in sys.argv[1:]:

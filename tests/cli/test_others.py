@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from fxls import __version__
+from fxls.cli.report import age, rows
 from fxls.listing import Facts, Identity, Listing
-from fxls.report import age, rows
 from fxls.store import Store
 from tests.cli.command import Command, Ended
 

@@ -11,9 +11,9 @@ import torch.fx
 from torch.fx._symbolic_trace import PH as TORCH_PH
 from torch.fx.proxy import TraceError as TorchTraceError
 
-from fxls.engine.concrete_args import PH
 from fxls.engine.graph import Graph
-from fxls.engine.tracer import Tracer
+from fxls.engine.tracing.concrete_args import PH
+from fxls.engine.tracing.tracer import Tracer
 
 Root = torch.nn.Module | Callable[..., Any]
 

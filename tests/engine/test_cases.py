@@ -15,7 +15,7 @@ import pytest
 from torch import nn
 
 from fxls import engine as fx
-from fxls.engine.codegen import marked_code
+from fxls.engine.code.codegen import marked_code
 from tests.engine.parser_oracle import marks_by_parser
 from tests.engine.same import assert_same
 

@@ -17,7 +17,7 @@ from torch.fx.graph import CodeGen
 
 from fxls import __version__
 from fxls import engine as fx
-from fxls.engine import serialization
+from fxls.engine.ir import serialization
 from fxls.engine.passes.shape_prop import ShapeProp
 from tests.engine.asserting import Asserting, Checked
 from tests.engine.zoo import Example, examples

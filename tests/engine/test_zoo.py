@@ -13,7 +13,7 @@ import torch.fx
 from torch.fx.passes.shape_prop import ShapeProp as TorchShapeProp
 
 from fxls import engine as fx
-from fxls.engine.codegen import marked_code
+from fxls.engine.code.codegen import marked_code
 from fxls.engine.passes.shape_prop import ShapeProp
 from fxls.listing import Role
 from tests.engine.parser_oracle import marks_by_parser

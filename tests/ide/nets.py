@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fxls.ide.document import Document
+from fxls.ide.listing.document import Document
 from fxls.listing import Identity, Listing, Tensor
 from tests.support.listings import listing_of
 

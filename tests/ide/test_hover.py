@@ -7,12 +7,12 @@ from textwrap import dedent
 import pytest
 from msgspec.structs import replace
 
-from fxls.ide.document import Document
-from fxls.ide.graph_table import summary, table
+from fxls.ide.from_listing import implementation
 from fxls.ide.hover import hover
-from fxls.ide.lineage import parent_of
-from fxls.ide.navigation import implementation
-from fxls.ide.pages import page_of
+from fxls.ide.listing.document import Document
+from fxls.ide.listing.documentation import page_of
+from fxls.ide.listing.graph_table import summary, table
+from fxls.ide.listing.parent import parent_of
 from fxls.listing import (
     Facts,
     Frame,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from fxls.entry import Entry, Kind
-from fxls.ide.comments import completions, doubts
-from fxls.ide.document import Document
-from fxls.ide.entries import entries
-from fxls.ide.fixes import Fix, fixes
-from fxls.ide.moves import Moves
-from fxls.ide.source import SourceFile
-from fxls.ide.source_hints import source_hints
-from fxls.ide.written_entry import entry_fixes, written_entry
+from fxls.ide.code_actions import Fix, fixes
+from fxls.ide.completion import completions, doubts
+from fxls.ide.entries.entries import entries
+from fxls.ide.entries.write_entry import entry_fixes, written_entry
+from fxls.ide.from_source import SourceFile
+from fxls.ide.listing.document import Document
+from fxls.ide.source_inlay_hints import source_hints
+from fxls.ide.syntax.edits import Moves
 from fxls.listing import Failure, Place, Reason, Tensor
 from fxls.text import LineTable, Point, Span
 from tests.support.drawing import cursor, drawn

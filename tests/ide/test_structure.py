@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from fxls.ide.document import Document
-from fxls.ide.hierarchy import Call, callees, callers, item_at, item_of
-from fxls.ide.inline import lookups
-from fxls.ide.selection import selections
-from fxls.ide.symbols import Symbol, folds, outline
-from fxls.ide.tokens import tokens
+from fxls.ide.call_hierarchy import Call, callees, callers, item_at, item_of
+from fxls.ide.inline_values import lookups
+from fxls.ide.listing.document import Document
+from fxls.ide.outline import Symbol, folds, outline
+from fxls.ide.selection_ranges import selections
+from fxls.ide.semantic_tokens import tokens
 from fxls.text import Point, Span
 from tests.ide.nets import LISTING_PATH, NET, TEXT
 from tests.support.drawing import cursor

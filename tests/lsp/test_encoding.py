@@ -6,9 +6,9 @@ import pytest
 from lsprotocol import types as lsp
 
 from fxls.lsp import from_lsp
-from fxls.lsp.client import Abilities
+from fxls.lsp.abilities import Abilities
+from fxls.lsp.client import Client
 from fxls.lsp.encoding import Encoding
-from fxls.lsp.to_lsp import Client
 from fxls.text import LineTable, Point, Span
 
 LINE = "é𝄞x"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fxls.ide.card import (
+from fxls.ide.listing.card import (
     Card,
     Code,
     Field,

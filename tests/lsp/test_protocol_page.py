@@ -9,10 +9,11 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from fxls.ide.rows import Column
-from fxls.lsp import custom, params, picture
-from fxls.lsp.settings import Settings
+from fxls.ide.listing.table_rows import Column
+from fxls.lsp import custom, params
+from fxls.lsp import graph_view as picture
 from fxls.server import make_server
+from fxls.serving.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
 

@@ -340,7 +340,7 @@ def test_a_fault_of_ours_is_logged_and_the_server_answers_on(
     assert hover is None
     assert definition[0]["targetSelectionRange"] == spot(2, 18, 19)
     assert unknown["error"]["code"] == -32601
-    assert "ERROR:fxls.faults:on_hover failed" in errors
+    assert "ERROR:fxls.serving.faults:on_hover failed" in errors
     assert "ZeroDivisionError" in errors
 
 

@@ -19,7 +19,7 @@ import torch
 
 from fxls import engine as fx
 from fxls.engine.graph import _PyTreeCodeGen  # pyright: ignore[reportPrivateUsage]  # FX's name of it
-from fxls.lsp.settings import Settings, read
+from fxls.serving.settings import Settings, read
 from fxls.store import Revision, Store
 from tests.saved import make
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from fxls.ide.card import (
+from fxls.ide.listing.card import (
     Card,
     Code,
     Field,
@@ -16,7 +16,7 @@ from fxls.ide.card import (
     Snippet,
     TableLink,
 )
-from fxls.ide.document import Jump
+from fxls.ide.listing.document import Jump
 
 __all__ = ["card_text", "jump_text"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TypeVar
 
+from fxls.cli.report import Sources, shown
 from fxls.entry import Entry, Kind
 from fxls.host import Host, Settings, Status
-from fxls.report import Sources, shown
 from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
 

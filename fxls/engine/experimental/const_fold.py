@@ -12,11 +12,11 @@ from typing import Any, cast
 import torch
 from torch.nn import Module, Parameter, ParameterList
 
-from fxls.engine import origin
 from fxls.engine._symbolic_trace import symbolic_trace
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import Node
+from fxls.engine.origins import resolve as origin
 
 __all__ = [
     "FoldedGraphModule",

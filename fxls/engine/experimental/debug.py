@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fxls.engine.codegen import TransformCode
+from fxls.engine.code.codegen import TransformCode
 from fxls.engine.graph_module import GraphModule
 
 __all__ = ["set_trace"]

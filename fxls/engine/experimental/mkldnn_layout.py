@@ -19,12 +19,12 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the name it goes by
 from torch import nn
 
-from fxls.engine.arguments import map_references
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Interpreter
+from fxls.engine.ir.arguments import map_references
 from fxls.engine.node import Node
-from fxls.engine.tracer import Tracer
+from fxls.engine.tracing.tracer import Tracer
 
 __all__ = [
     "Heuristic",

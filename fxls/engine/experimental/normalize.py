@@ -8,10 +8,10 @@ from typing import Any, ClassVar, cast
 
 import torch
 
-from fxls.engine.arguments import map_aggregate
 from fxls.engine.experimental.schema_type_annotation import AnnotateTypesWithSchema
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Transformer
+from fxls.engine.ir.arguments import map_aggregate
 from fxls.engine.node import Node
 from fxls.engine.operator_schemas import (
     create_type_hint,

@@ -10,7 +10,6 @@ from typing import Any, cast
 from torch import nn
 from torch.nn.utils import fusion
 
-from fxls.engine import origin
 from fxls.engine._symbolic_trace import symbolic_trace
 from fxls.engine.experimental import mkldnn_layout
 from fxls.engine.experimental.mkldnn_layout import (
@@ -27,7 +26,8 @@ from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Transformer
 from fxls.engine.node import Node
-from fxls.engine.tracer import Tracer
+from fxls.engine.origins import resolve as origin
+from fxls.engine.tracing.tracer import Tracer
 
 __all__ = [
     "MklSubgraph",

@@ -12,9 +12,9 @@ from torch._subclasses.fake_impls import fast_detach
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn import Module
 
-from fxls.engine.arguments import map_aggregate
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Interpreter
+from fxls.engine.ir.arguments import map_aggregate
 from fxls.engine.node import Node
 
 __all__ = ["FakeTensorProp", "faked_state"]

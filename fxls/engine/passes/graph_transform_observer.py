@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import Node
+from fxls.engine.origins.provenance import NodeSource, NodeSourceAction
 from fxls.engine.passes.graph_drawer import FxGraphDrawer
-from fxls.engine.provenance import NodeSource, NodeSourceAction
 
 __all__ = ["GraphTransformObserver"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fxls.engine.bridge import through_torch_fx
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.torch_fx.bridge import through_torch_fx
 
 __all__ = ["insert_deferred_runtime_asserts"]
 

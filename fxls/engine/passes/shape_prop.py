@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import torch
 from torch._guards import detect_fake_mode
 
-from fxls.engine.arguments import map_aggregate
 from fxls.engine.interpreter import Interpreter
+from fxls.engine.ir.arguments import map_aggregate
 
 if TYPE_CHECKING:
     from fxls.engine.graph_module import GraphModule

@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 
 import torch
 
-from fxls.engine import attributes, origin
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.module import attributes
 from fxls.engine.node import Node, map_arg
+from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.modes import Modes
 from fxls.engine.passes.symbols import Symbols
 

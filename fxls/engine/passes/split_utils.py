@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from fxls.engine import origin
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import Node, map_arg
+from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.tools_common import (
     CALLABLE_NODE_OPS,
     NodeList,

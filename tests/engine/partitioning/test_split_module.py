@@ -249,7 +249,7 @@ def test_symbolic_sizes_go_along_with_the_tensors_that_have_them() -> None:
         torch_.compile(program, backend=keep, dynamic=True)(torch.ones(3, 4))
         gm = captured[0]
         if system is OURS:
-            from fxls.engine.bridge import from_torch_fx  # noqa: PLC0415 - one case
+            from fxls.engine.torch_fx.bridge import from_torch_fx  # noqa: PLC0415 - one case
 
             gm = from_torch_fx(gm)
         split_module = system.passes("split_module").split_module

@@ -12,8 +12,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.reinplace import reinplace as torch_reinplace
 
 from fxls import engine as fx
-from fxls.engine.bridge import from_torch_fx
 from fxls.engine.passes.reinplace import reinplace
+from fxls.engine.torch_fx.bridge import from_torch_fx
 from tests.engine.same import assert_same
 
 aten: Any = torch.ops.aten

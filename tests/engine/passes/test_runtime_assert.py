@@ -11,8 +11,8 @@ from torch.fx.passes.runtime_assert import (
     insert_deferred_runtime_asserts as torch_insert,
 )
 
-from fxls.engine.bridge import from_torch_fx
 from fxls.engine.passes.runtime_assert import insert_deferred_runtime_asserts
+from fxls.engine.torch_fx.bridge import from_torch_fx
 
 
 def program(x: Any, y: Any) -> Any:

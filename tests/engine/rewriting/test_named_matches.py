@@ -9,7 +9,7 @@ import torch
 import torch.fx
 from torch import nn
 
-from fxls.engine.bridge import from_torch_fx
+from fxls.engine.torch_fx.bridge import from_torch_fx
 from tests.engine.partitioning.systems import OURS, System, alike, refused_alike, shown
 
 X = torch.ones(1, 2)

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from fxls.engine import origin
 from fxls.engine._symbolic_trace import symbolic_trace
 from fxls.engine.graph import Graph
+from fxls.engine.origins import resolve as origin
 from fxls.engine.subgraph_rewriter import replace_pattern
 from fxls.listing import Origin
 

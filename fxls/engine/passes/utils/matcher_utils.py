@@ -10,11 +10,12 @@ from typing import Any, cast
 import torch
 from torch._ops import OpOverload
 
-from fxls.engine import attributes, reach
-from fxls.engine.arguments import Argument
 from fxls.engine.graph import Graph
+from fxls.engine.ir import dependence as reach
+from fxls.engine.ir.arguments import Argument
+from fxls.engine.ir.users import users_of
+from fxls.engine.module import attributes
 from fxls.engine.node import Node
-from fxls.engine.users import users_of
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import torch
 
-from fxls.engine import origin
-from fxls.engine.arguments import map_references
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.arguments import map_references
 from fxls.engine.node import Node
+from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.infra.pass_base import PassBase, PassResult
 
 __all__ = ["CSEPass", "get_CSE_banned_ops", "inplace_ops", "rand_ops"]

@@ -1,0 +1,1 @@
+"""A graph as Python text, with the place of every name."""

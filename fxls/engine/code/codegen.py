@@ -1,0 +1,151 @@
+"""Code generation: one walk over the graph writes the text and knows every position."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import torch
+import torch.utils._pytree as pytree
+
+import fxls.engine._pytree as fx_pytree
+from fxls.engine.ir.arguments import Argument
+from fxls.engine.lasting import lasting
+
+if TYPE_CHECKING:
+    from fxls.engine.graph import Graph
+    from fxls.listing import Mark
+
+__all__ = [
+    "STANDARD_GLOBALS",
+    "CodeGen",
+    "MarkedCode",
+    "PythonCode",
+    "TransformCode",
+    "marked_code",
+]
+
+TransformCode: TypeAlias = Callable[[list[str]], list[str]]
+"""Gets the lines of the body, each with its end, and returns those to use instead."""
+
+INDENT = "    "
+"""One level of the generated code."""
+
+STANDARD_GLOBALS: tuple[tuple[str, Any], ...] = (
+    ("inf", math.inf),
+    ("nan", math.nan),
+    ("NoneType", NoneType),
+    ("torch", torch),
+    ("device", torch.device),
+    ("fx_pytree", fx_pytree),
+    ("pytree", pytree),
+)
+"""Global names that every generated function has: what `repr` writes and cannot read,
+and what the overridden parts of a `CodeGen` may call."""
+
+
+@dataclass(slots=True)
+class PythonCode:
+    """A generated function: its source, and the values of its global names."""
+
+    src: str
+    globals: dict[str, Any]
+    _lineno_map: dict[int, int | None] = field(default_factory=dict[int, "int | None"])
+    """Line of the function, its ``def`` being line 0, to the place of the node."""
+    _prologue_start: int = 0
+    """The line of ``def``, counted from one."""
+
+
+class MarkedCode(NamedTuple):
+    """A generated function, and where its text names which node.
+
+    - Lines and columns count from zero, as everywhere in fxls.
+    - A node is named by its place in the graph.
+    """
+
+    code: PythonCode
+    marks: tuple[Mark, ...]
+    """In the order of the text."""
+    lines: tuple[int, ...]
+    """Per node: the line whose statement it is; for a placeholder the line of ``def``."""
+    definition: int
+    """The line of ``def``."""
+
+
+def marked_code(
+    graph: Graph, root_module: str = "self", main: str = "__main__"
+) -> MarkedCode:
+    """The source of a graph, as `Graph.python_code` gives it, with its marks.
+
+    `main` is what names of the program's own module begin with.
+    """
+    from fxls.engine.code.generation import Generation  # noqa: PLC0415 - needs CodeGen
+
+    return Generation(graph._codegen, graph, root_module, main=main).marked_code()
+
+
+@lasting("fxls.engine.graph")
+class CodeGen:
+    """The rules by which a graph becomes Python, with five points to change them.
+
+    Override `gen_fn_def`, `generate_output`, `process_inputs`, `process_outputs` and
+    `additional_globals` in a subclass and give an instance to `Graph.set_codegen`. The
+    invariant: ``f.process_outputs(f.graph(*f.process_inputs(*inputs))) == f(*inputs)``.
+    A subclass with a `generate_prologue`, as the first extension point was called, works
+    as well.
+    """
+
+    def __init__(self) -> None:
+        self._body_transformer: TransformCode | None = None
+        self._func_name: str = "forward"
+
+    def gen_fn_def(
+        self,
+        free_vars: list[str],
+        maybe_return_annotation: str,
+        *,
+        expanded_def: bool = False,
+    ) -> str:
+        """The head of the function, for parameters written with type and default."""
+        if not free_vars or free_vars[0] != "self":
+            free_vars.insert(0, "self")
+        if expanded_def:
+            listed = "".join(f"\n{INDENT}{one}," for one in free_vars) + "\n"
+        else:
+            listed = ", ".join(free_vars)
+        return f"def {self._func_name}({listed}){maybe_return_annotation}:"
+
+    def generate_output(
+        self,
+        output_args: Argument,
+        *,
+        descs: Sequence[str] | None = None,
+        repr_fn: Callable[[object], str] | None = None,
+    ) -> str:
+        """The return statement, for the argument of the output node."""
+        return f"return {(repr_fn or repr)(output_args)}"
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        """Names that the code of the overridden methods uses, with their values."""
+        return []
+
+    def process_inputs(self, *args: Any) -> Any:
+        """What the function is called with, as the placeholders take it."""
+        return args
+
+    def process_outputs(self, outputs: Any) -> Any:
+        """What the output node gives, as the function returns it."""
+        return outputs
+
+    def generate(self, graph: Graph, root_module: str, **form: Any) -> PythonCode:
+        """The graph as source; `form` is what `Graph.python_code` takes by keyword."""
+        from fxls.engine.code.generation import Generation  # noqa: PLC0415 - needs CodeGen
+
+        if form.pop("verbose", False):
+            from fxls.engine.code.readable import ReadableGeneration  # noqa: PLC0415 - rare
+
+            return ReadableGeneration(self, graph, root_module, **form).code()
+        return Generation(self, graph, root_module, **form).code()

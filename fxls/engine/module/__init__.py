@@ -1,0 +1,1 @@
+"""The text as a running module: compile hook, attributes, copies, errors."""

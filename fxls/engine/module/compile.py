@@ -1,0 +1,236 @@
+"""How generated code becomes a function: the one hook, and what it does by itself.
+
+By itself the engine keeps the text in `linecache`, so tracebacks, `inspect` and pdb show
+it, and writes no file. `set_compiler` puts another compiler in its place; the compiler
+decides the text that is compiled, and the path that it has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+
+from fxls.engine.code.codegen import CodeGen, PythonCode, marked_code
+from fxls.engine.ir.node_list import ordered
+from fxls.engine.origins import resolve as origin
+
+if TYPE_CHECKING:
+    from fxls.engine.code.codegen import MarkedCode
+    from fxls.engine.graph import Graph
+    from fxls.engine.graph_module import GraphModule
+    from fxls.engine.node import Node
+
+__all__ = [
+    "Compiler",
+    "ForwardCode",
+    "compile_in_memory",
+    "forward_of",
+    "is_eager",
+    "pin",
+    "set_compiler",
+]
+
+
+Moved: TypeAlias = Callable[[dict[int, "int | None"]], dict[int, "int | None"]]
+"""From what is on the lines of a function, counted from its ``def``, as it was written."""
+
+
+class ForwardCode(PythonCode):
+    """The code of one `recompile`: written when any part of it is first read.
+
+    - What is written is the graph as it is at that moment, and never changes again.
+    """
+
+    __slots__ = ("__weakref__", "_state", "graph", "nodes")
+
+    graph: Graph
+    nodes: tuple[Node, ...]
+    """The nodes of the graph, in order, as the code was written."""
+    _state: tuple[int, int] | None
+    """The state of the graph when it was written; None before."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._state = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Write the code, when it is not written yet."""
+        if name not in _WRITTEN:
+            raise AttributeError(f"generated code has no {name!r}")
+        try:
+            self.take(self.graph.python_code("self"))
+        except AttributeError as error:
+            # Inside a property of a Module it would be taken for a missing attribute.
+            raise RuntimeError(
+                f"the graph cannot be written as code: {error}"
+            ) from error
+        return object.__getattribute__(self, name)
+
+    def marked(self) -> MarkedCode:
+        """The code with its marks; the same text, also when it was written before.
+
+        Only while the graph is what it was when the code was written: a compiler, which
+        is called right after, may ask.
+        """
+        marked = marked_code(self.graph)
+        self.take(marked.code)
+        return marked
+
+    def node_at(self, function: CodeType, line: int) -> Node | None:
+        """The node whose statement is on a line of the file of the compiled forward."""
+        place = self._lineno_map.get(line - function.co_firstlineno)
+        return None if place is None else self.nodes[place]
+
+    def take(self, code: PythonCode, moved: Moved | None = None) -> None:
+        """Be this code, which the graph as it is was written as.
+
+        A compiler that moves lines says what is on which line of what it compiles.
+        """
+        self.src = code.src
+        self.globals = code.globals
+        lines = code._lineno_map
+        self._lineno_map = lines if moved is None else moved(lines)
+        self._prologue_start = code._prologue_start
+        self.nodes = tuple(ordered(self.graph))
+        self._state = self.graph.state
+
+    def share(self, other: ForwardCode) -> None:
+        """Be the code of another graph, of which this one's is a copy as it is.
+
+        Nothing, unless that code is written, is that of its graph as it is, and would
+        be written for this one in the same way.
+        """
+        graph, codegen = other.graph, other.graph._codegen
+        if (
+            self._state is None
+            and other._state == graph.state
+            and not graph._has_given_names
+            and type(codegen) is CodeGen
+            and codegen._body_transformer is None
+        ):
+            self.take(other)
+
+
+class Compiler(Protocol):
+    """Makes a module's forward of its code.
+
+    The function that it returns has the parameters and the body of ``code.src``, and the
+    values of ``code.globals``. The text around them, and the path that the code object
+    names, are the compiler's own choice; `pin` makes the text known to Python.
+    """
+
+    def __call__(self, module: GraphModule, code: ForwardCode, /) -> FunctionType: ...
+
+
+def set_compiler(
+    compiler: Compiler | None = None, *, eager: bool = False
+) -> tuple[Compiler, bool]:
+    """Let another compiler make functions from now on; None is the engine's own.
+
+    `eager` compiles in `recompile` already: a debugger that steps into the first call
+    then sees nothing of it. Returns what was in force, to be given back.
+    """
+    global _current  # noqa: PLW0603 - one hook for the process
+    before = _current
+    _current = (compiler or compile_in_memory, eager)
+    return before
+
+
+def is_eager() -> bool:
+    """Whether `recompile` compiles at once."""
+    return _current[1]
+
+
+def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
+    """The function of a module's code, by the compiler in force."""
+    function = _current[0](module, code)
+    # A code object of its own, because origins are noted by code object, and modules
+    # whose nodes come from different places may share the text.
+    function.__code__ = own = _copied(function.__code__)
+    first, nodes = own.co_firstlineno - 1, code.nodes
+    lines: list[Any] = [None] * (first + max(code._lineno_map, default=-1) + 1)
+    for line, place in code._lineno_map.items():
+        if place is not None:
+            lines[first + line] = nodes[place]._frames
+    parameters = {
+        str(node._target).lstrip("*"): node._frames
+        for node in code.nodes
+        if node._op == "placeholder"
+    }
+    origin.note_generated(own, lines, parameters)
+    for inner in _inner(own):
+        origin.note_generated(inner, lines, {})
+    return function
+
+
+def _copied(code: CodeType) -> CodeType:
+    if not any(_inner(code)):
+        return code.replace()
+    constants = code.co_consts
+    return code.replace(
+        co_consts=tuple(
+            [one.replace() if isinstance(one, CodeType) else one for one in constants]
+        )
+    )
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    """The functions in a function, in which a compiler may have put its lines."""
+    return (one for one in code.co_consts if isinstance(one, CodeType))
+
+
+def compile_in_memory(module: GraphModule, code: ForwardCode, /) -> FunctionType:
+    """The engine's own compiler: a text in `linecache`, under a name that is no path.
+
+    Modules of one class name with the same text share the name and the compilation.
+    """
+    digest = hashlib.sha256(code.src.encode()).hexdigest()[:12]
+    class_name = type(module).__name__
+    # Only a name that ends in > is left as it is by bdb, so that pdb finds its lines.
+    name = f"<fxls {class_name}.{function_name(code.graph)} {digest}>"
+    text = _texts.get(name)
+    if text is None:
+        text = _texts[name] = _Text(name, code.src)
+    names = dict(code.globals)
+    # Kept by the globals, which a traceback keeps: its lines can be shown for as long.
+    names[_KEPT] = text
+    return run_definition(text.code, names, function_name(code.graph))
+
+
+def run_definition(
+    code: CodeType, names: dict[str, Any], function: str
+) -> FunctionType:
+    """The function that compiled module-level code defines in `names`."""
+    exec(code, names)
+    return cast("FunctionType", names[function])
+
+
+def function_name(graph: Graph) -> str:
+    """What the code of a graph calls its function."""
+    return graph._codegen._func_name
+
+
+def pin(path: str, text: str) -> None:
+    """Let `linecache` answer for a path with this text, whatever is on the disk."""
+    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+
+
+class _Text:
+    """A compiled text, known to `linecache` for as long as anybody has it."""
+
+    __slots__ = ("__weakref__", "code")
+
+    def __init__(self, name: str, source: str) -> None:
+        self.code: CodeType = compile(source, name, "exec", dont_inherit=True)
+        pin(name, source)
+        weakref.finalize(self, linecache.cache.pop, name, None).atexit = False
+
+
+_KEPT = "__fxls_text__"
+_WRITTEN = frozenset({"src", "globals", "_lineno_map", "_prologue_start", "nodes"})
+_texts: weakref.WeakValueDictionary[str, _Text] = weakref.WeakValueDictionary()
+_current: tuple[Compiler, bool] = (compile_in_memory, False)

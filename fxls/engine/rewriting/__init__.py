@@ -1,0 +1,1 @@
+"""Replacing the matches of a pattern."""

@@ -1,0 +1,305 @@
+"""Changes to the source that do what the advice of a failure says."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fxls.entry import Entry, Kind
+from fxls.ide.samples.samples import Samples
+from fxls.ide.syntax.module_classes import modules, parsed
+from fxls.listing import Failure, Place, Reason
+from fxls.text import LineTable, Point, Span
+
+__all__ = ["Edit", "Fix", "fixes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A text that takes the place of a span."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change to one file, by what a person would call it."""
+
+    title: str
+    path: str
+    edits: tuple[Edit, ...]
+    is_preferred: bool = False
+
+
+def fixes(
+    failure: Failure,
+    entry: Entry | None,
+    path: str,
+    text: str,
+    entry_text: str | None = None,
+) -> tuple[Fix, ...]:
+    """What would repair a failure that is shown in this file, the likeliest first.
+
+    `entry_text` is that of the entry's file, where that is another one.
+    """
+    found = [*_wrapping(failure, path, text)]
+    if entry is not None and entry.kind is Kind.COMMENT:
+        known = text if entry.path == path else entry_text
+        if known is not None:
+            found += _on_entry(failure, entry, known)
+    found += _renaming(failure, path, text)
+    return tuple(found)
+
+
+def _wrapping(failure: Failure, path: str, text: str) -> Iterator[Fix]:
+    """Make one node of a function that looks at values."""
+    if failure.reason not in (Reason.TRACE, Reason.ENTRY):
+        return
+    match = re.search(r"\bwrap\('(\w+)'\)", failure.advice or "")
+    here = [place for place in failure.places if place.path == path]
+    if match is not None and here:
+        yield _wrap(match[1], path, text, preferred=True)
+    tree = parsed(text)
+    if tree is None:
+        return
+    functions = {
+        statement.name
+        for statement in tree.body
+        if isinstance(statement, ast.FunctionDef)
+    }
+    # The outermost place is the function that is traced itself.
+    for place in failure.places[:-1]:
+        if place.path == path and place.function in functions:
+            yield _wrap(place.function, path, text, preferred=match is None)
+
+
+def _wrap(name: str, path: str, text: str, *, preferred: bool) -> Fix:
+    """Say behind the imports, or behind the function, that it is recorded as a call."""
+    lines = LineTable(text)
+    tree = parsed(text)
+    body = tree.body if tree else []
+    call, imported = _wrap_call(body)
+    ending = "\r\n" if "\r\n" in text else "\n"
+    defined = [s for s in body if isinstance(s, ast.FunctionDef) and s.name == name]
+    imports = [s for s in body if isinstance(s, ast.Import | ast.ImportFrom)]
+    last = (defined or imports or [None])[-1]
+    line = 0 if last is None else last.end_lineno or last.lineno
+    said = f'{call}("{name}")'
+    blank = "" if imports and not defined else ending
+    new = f"{blank}{said}{ending}" if defined else f"{ending}{said}{ending}"
+    here = Point(line, 0)
+    if line >= len(lines):
+        here, new = lines.point(len(text)), ending + new
+    edits = [Edit(Span(here, here), new)]
+    if not imported:
+        first = _behind_future(body)
+        edits.insert(0, Edit(Span(first, first), f"from torch import fx{ending}"))
+    return Fix(f"Record {name} as one node: {said}", path, tuple(edits), preferred)
+
+
+def _wrap_call(body: list[ast.stmt]) -> tuple[str, bool]:
+    """How the file can say `wrap`, and whether it imports what that needs."""
+    for statement in body:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                if alias.name in ("torch.fx", "fxls.engine"):
+                    return f"{alias.asname or alias.name}.wrap", True
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                full = f"{statement.module}.{alias.name}"
+                if full in ("torch.fx", "fxls.engine"):
+                    return f"{alias.asname or alias.name}.wrap", True
+                if full in ("torch.fx.wrap", "fxls.engine.wrap"):
+                    return alias.asname or alias.name, True
+    return "fx.wrap", False
+
+
+def _behind_future(body: list[ast.stmt]) -> Point:
+    """In front of the first import that is not from the future."""
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            if getattr(statement, "module", "") != "__future__":
+                return Point(statement.lineno - 1, 0)
+        elif not isinstance(statement, ast.Expr):
+            return Point(statement.lineno - 1, 0)
+    return Point(0, 0)
+
+
+def _on_entry(failure: Failure, entry: Entry, text: str) -> Iterator[Fix]:
+    span = entry.span
+    try:
+        tree = ast.parse(entry.expression, mode="eval").body
+    except SyntaxError:
+        return
+    if span is None or not isinstance(tree, ast.Call):
+        return
+    if ".eval()" in (failure.advice or "") and isinstance(tree.func, ast.Call):
+        end = _point(span, entry.expression, tree.func.end_col_offset)
+        edit = Edit(Span(end, end), ".eval()")
+        yield Fix("Trace it for evaluation", entry.path, (edit,), is_preferred=True)
+    missing = re.search(
+        r"`# fxls: (\w+)\(|^(\w+) needs ", f"{failure.advice}\n{failure.message}", re.M
+    )
+    if missing is not None:
+        name = missing[1] or missing[2]
+        yield from _missing(entry, span, tree, name, text)
+    yield from _bound(failure, entry, span, tree, text)
+    yield from _called_whole(failure, entry, span, tree, text)
+    other = re.search(r"`# fxls\[(\w+)\]:", failure.advice or "")
+    if other is not None:
+        yield from _produced(entry, span, other[1], text)
+
+
+def _produced(entry: Entry, span: Span, producer: str, text: str) -> Iterator[Fix]:
+    """Let another tool capture the model."""
+    before = LineTable(text).line(span.start.line)[: span.start.column]
+    colon = before.rfind(":")
+    start = before.rfind("fxls", 0, colon) + len("fxls")
+    if colon > 0:
+        line = span.start.line
+        edit = Edit(Span.of(line, start, line, colon), f"[{producer}]")
+        yield Fix(f"Capture it with torch.{producer}", entry.path, (edit,))
+
+
+def _missing(
+    entry: Entry, span: Span, tree: ast.Call, name: str, text: str
+) -> Iterator[Fix]:
+    """Give a class the arguments that it needs."""
+    found = {module.name: module for module in modules(text)}.get(name)
+    for call in ast.walk(tree):
+        if (
+            found is not None
+            and isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id == name
+        ):
+            given = {keyword.arg for keyword in call.keywords}
+            left = [
+                parameter
+                for parameter in found.parameters[len(call.args) :]
+                if parameter.name not in given
+            ]
+            written = Samples(text).arguments(name, left)
+            if not written:
+                continue
+            end = _point(span, entry.expression, (call.end_col_offset or 1) - 1)
+            comma = ", " if call.args or call.keywords else ""
+            edit = Edit(Span(end, end), comma + written)
+            title = f"Give {name} {', '.join(p.name for p in left if not p.default)}"
+            yield Fix(title, entry.path, (edit,), is_preferred=True)
+
+
+def _bound(
+    failure: Failure, entry: Entry, span: Span, tree: ast.Call, text: str
+) -> Iterator[Fix]:
+    """Fix the value of the argument that a branch asks about."""
+    if failure.reason is not Reason.TRACE or not failure.places:
+        return
+    inner = failure.places[0]
+    name, _, method = inner.function.rpartition(".")
+    found = {module.name: module for module in modules(text)}.get(name)
+    if found is None or method != "forward" or inner.path != entry.path:
+        return
+    asked = LineTable(text).slice(inner.span)
+    for number, parameter in enumerate(found.inputs):
+        if not re.search(rf"\b{parameter.name}\b", asked):
+            continue
+        given = _given(tree, number, parameter.name) or parameter.default
+        if given is None or not re.fullmatch(r"True|False|None|-?\d+|'\w*'", given):
+            continue
+        func = ast.unparse(tree.func)
+        bound = f'fxls.engine.symbolic_trace({func}, {{"{parameter.name}": {given}}})'
+        end = _point(span, entry.expression, tree.func.end_col_offset)
+        edit = Edit(Span(span.start, end), bound)
+        yield Fix(f"Trace it with {parameter.name}={given}", entry.path, (edit,))
+
+
+def _called_whole(
+    failure: Failure, entry: Entry, span: Span, tree: ast.Call, text: str
+) -> Iterator[Fix]:
+    """Make one node of the innermost submodule that the failure is in."""
+    outermost = failure.places[-1].function if failure.places else ""
+    calls = [place.function for place in failure.places if place.function != outermost]
+    names = [name for name in calls if name.endswith(".forward")]
+    if failure.reason is not Reason.TRACE or not names:
+        return
+    name = names[0].removesuffix(".forward").rpartition(".")[2]
+    title = f"Call {name} as a whole: mark it as a leaf"
+    model = _model(tree, text)
+    said = ast.unparse(model.func) if isinstance(model, ast.Call) else ""
+    if said == _AROUND:
+        end = _point(span, entry.expression, (model.end_col_offset or 1) - 1)
+        yield Fix(title, entry.path, (Edit(Span(end, end), f', "{name}"'),))
+    elif not said.startswith("fxls."):
+        start, end = (
+            _point(span, entry.expression, offset)
+            for offset in (model.col_offset, model.end_col_offset)
+        )
+        before = Edit(Span(start, start), f"{_AROUND}(")
+        behind = Edit(Span(end, end), f', "{name}")')
+        yield Fix(title, entry.path, (before, behind))
+
+
+def _model(tree: ast.Call, text: str) -> ast.expr:
+    """The part of an entry that is the model; the rest calls it with inputs."""
+    if isinstance(tree.func, ast.Call):
+        return tree.func
+    module = parsed(text)
+    made = {
+        target.id
+        for statement in (module.body if module else ())
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    is_made = isinstance(tree.func, ast.Name) and tree.func.id in made
+    return tree.func if is_made else tree
+
+
+_AROUND = "fxls.engine.trace_around"
+
+
+def _given(tree: ast.Call, number: int, name: str) -> str | None:
+    """The argument of a call, as it is written."""
+    if number < len(tree.args):
+        return ast.unparse(tree.args[number])
+    for keyword in tree.keywords:
+        if keyword.arg == name:
+            return ast.unparse(keyword.value)
+    return None
+
+
+def _renaming(failure: Failure, path: str, text: str) -> Iterator[Fix]:
+    """Write the name that was meant."""
+    meant = re.search(r"Did you mean `(\w+)`", failure.advice or "")
+    wrong = re.search(
+        r"name '(\w+)' is not defined|does not define (\w+)|takes no (\w+)",
+        failure.message,
+    )
+    if meant is None or wrong is None:
+        return
+    word = next(filter(None, wrong.groups()))
+    lines = LineTable(text)
+    for place in failure.places:
+        if place.path == path:
+            yield from _replaced(lines, place, word, meant[1])
+
+
+def _replaced(lines: LineTable, place: Place, word: str, meant: str) -> Iterator[Fix]:
+    match = re.search(rf"\b{word}\b", lines.slice(place.span))
+    if match is not None:
+        start = lines.offset(place.span.start)
+        span = Span(
+            lines.point(start + match.start()), lines.point(start + match.end())
+        )
+        title = f"Change it to {meant}"
+        yield Fix(title, place.path, (Edit(span, meant),), is_preferred=True)
+
+
+def _point(span: Span, expression: str, offset: int | None) -> Point:
+    """The point of a byte of the entry's expression."""
+    before = expression.encode()[: offset or 0].decode(errors="replace")
+    return Point(span.start.line, span.start.column + len(before))

@@ -1,0 +1,181 @@
+"""The lines that an editor writes above the code, to be clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fxls.entry import Entry, Kind
+from fxls.ide.entries.entries import commented, names_of
+from fxls.ide.from_source import SourceFile, listings_from, listings_of, title
+from fxls.ide.listing.definitions import SourceText, class_of_graph
+from fxls.ide.listing.document import Destination, Document
+from fxls.ide.listing.freshness import Standing
+from fxls.ide.listing.submodule_calls import parts
+from fxls.ide.listing.wording import counted, place_link
+from fxls.ide.syntax.module_classes import modules
+from fxls.listing import Role
+from fxls.text import Span
+
+__all__ = [
+    "MOST",
+    "Act",
+    "Debug",
+    "Lens",
+    "Open",
+    "Peek",
+    "Table",
+    "Trace",
+    "Write",
+    "lenses",
+]
+__all__ += ["node_lenses", "source_lenses"]
+
+MOST = 5000
+"""A listing with more nodes has no lenses on them."""
+
+_PARTS = 3
+"""A class leads to so many graphs that it is a part of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Go to a place."""
+
+    there: Destination
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """Show places beside the code."""
+
+    span: Span
+    destinations: tuple[Destination, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Show the table of a listing."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Trace an entry."""
+
+    path: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Debug:
+    """Run an entry with a debugger that stops in its generated code."""
+
+    path: str
+    expression: str
+    listing: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write an entry comment for a class."""
+
+    path: str
+    name: str
+
+
+Act = Open | Peek | Table | Trace | Debug | Write
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """A title above the line of a span; without an act it only says something."""
+
+    span: Span
+    title: str
+    act: Act | None = None
+
+
+def lenses(
+    document: Document, standing: Standing, source: SourceText
+) -> tuple[Lens, ...]:
+    """What stands above the ``def`` of a listing."""
+    listing, span = document.listing, document.start.focus
+    found = [
+        Lens(span, counted(len(listing.nodes), "node"), Table(document.path)),
+    ]
+    there = class_of_graph(document, source)
+    if there is not None:
+        found.append(Lens(span, f"from {listing.identity.qualname}", Open(there)))
+    if standing.newest is not None:
+        title = "earlier revision: go to the newest"
+        found.append(Lens(span, title, Open(standing.newest.start)))
+    elif standing.changed and listing.entry is not None and there is not None:
+        title = "stale: trace again"
+        found.append(Lens(span, title, Trace(there.path, listing.entry)))
+    elif standing.changed:
+        found.append(Lens(span, "stale"))
+    return tuple(found)
+
+
+def node_lenses(document: Document) -> Iterator[Lens]:
+    """Who reads each node, and where it came from; none in a very long listing."""
+    listing = document.listing
+    if len(listing.nodes) > MOST:
+        return
+    for node, facts in enumerate(listing.nodes):
+        span = document.destination(node).focus
+        if facts.opcode != "output" and facts.line != listing.definition:
+            reads = [m for m in document.marks_of(node) if m.role is Role.READS]
+            places = (Destination(document.path, m.span, m.span) for m in reads)
+            title = counted(len(facts.users), "user")
+            yield Lens(span, title, Peek(span, tuple(places)))
+        place = next(listing.places(facts.origin), None)
+        if place is not None:
+            there = Destination(place.path, place.span, place.span)
+            yield Lens(span, place_link(place).text, Open(there))
+
+
+def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Lens]:
+    """What can be done with the entries and module classes of a source."""
+    for entry in entries:
+        if entry.span is None:
+            continue
+        found = listings_from(source, entry)
+        yield from _entry_lenses(entry, entry.span, found)
+    text = source.lines.text
+    shown = {entry.span for entry in entries}
+    named = commented(text).union(*(names_of(entry.expression) for entry in entries))
+    inner = parts(source.documents, source.paths)
+    for module in modules(text):
+        if module.span in shown:
+            continue
+        for part in inner.get(module.name, ())[:_PARTS]:
+            calls = counted(len(part.calls), "call")
+            first = part.calls[0][1]
+            yield Lens(module.span, f"{calls} in {title(part.document)}", Open(first))
+        if not (module.constructible or module.name in named or module.name in inner):
+            offer = "Write an example call to trace"
+            yield Lens(module.span, offer, Write(source.path, module.name))
+        for document in listings_of(source, module.name):
+            shown_as = f"generated code of {title(document)}"
+            yield Lens(module.span, shown_as, Open(document.start))
+
+
+def _entry_lenses(
+    entry: Entry, span: Span, documents: list[Document]
+) -> Iterator[Lens]:
+    name = "Trace" if entry.kind is Kind.COMMENT else f"Trace {entry.name}"
+    yield Lens(span, name, Trace(entry.path, entry.name))
+    for document in documents[:1]:
+        yield Lens(span, "Show generated code", Open(document.start))
+    listing = documents[0].path if documents else None
+    yield Lens(span, "Debug generated code", Debug(entry.path, entry.name, listing))
+    for document in documents[:1]:
+        nodes = counted(len(document.listing.nodes), "node")
+        yield Lens(span, f"Table ({nodes})", Table(document.path))
+    if entry.kind is Kind.CLASS:
+        # It is traced without inputs.
+        name = entry.expression.removesuffix("()")
+        yield Lens(span, "Write an example call to see shapes", Write(entry.path, name))

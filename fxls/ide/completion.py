@@ -1,0 +1,244 @@
+"""What is written, and what can be written, inside ``# fxls:`` comments."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import enum
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fxls.entry import Entry, Kind
+from fxls.ide.entries.entries import comment_at, commented, entries, place_in
+from fxls.ide.samples.samples import Samples
+from fxls.ide.syntax.module_classes import ModuleClass, modules, parsed
+from fxls.listing import Failure, Place, Reason
+from fxls.text import LineTable, Point, Span
+
+__all__ = ["Completion", "Offer", "completions", "doubts"]
+
+_FACTORIES = (
+    "arange",
+    "empty",
+    "eye",
+    "full",
+    "linspace",
+    "ones",
+    "rand",
+    "randint",
+    "randn",
+    "tensor",
+    "zeros",
+    "float16",
+    "float32",
+    "bfloat16",
+    "int64",
+    "long",
+    "bool",
+)
+"""Of torch's two thousand names, those that make example inputs."""
+
+
+class Offer(enum.Enum):
+    """What a completion stands for."""
+
+    ENTRY = "entry"
+    CLASS = "class"
+    NAME = "name"
+    ARGUMENT = "argument"
+    FUNCTION = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A text that can stand for a span."""
+
+    label: str
+    offer: Offer
+    span: Span
+    text: str
+    detail: str = ""
+
+
+def completions(text: str, path: str, point: Point) -> tuple[Completion, ...]:
+    """What can be written at a point of a comment; nothing anywhere else."""
+    lines = LineTable(text)
+    before = lines.line(point.line)[: point.column]
+    start = re.fullmatch(r"(\s*)#[ \t]*(f?x?l?s?)", before)
+    if start is not None:
+        return tuple(_whole(text, path, point, len(start[1])))
+    entry = comment_at(text, path, point)
+    if entry is None or entry.span is None:
+        return ()
+    written = lines.slice(Span(entry.span.start, point))
+    word = re.search(r"[\w.]*$", written)
+    assert word is not None
+    column = point.column - len(word[0])
+    span = Span(Point(point.line, column), point)
+    head = written[: len(written) - len(word[0])]
+    return tuple(_words(text, word[0], head, span))
+
+
+def doubts(text: str, path: str) -> tuple[tuple[Failure, Entry], ...]:
+    """What is likely wrong with the entry comments of a file, without running it.
+
+    Names that the file does not define, and arguments that do not fit a class of it;
+    each with the entry.
+    """
+    tree = parsed(text) if commented(text) else None
+    if tree is None:
+        return ()
+    known = _names(tree)
+    classes = {module.name: module for module in modules(text)}
+    samples = Samples(text)
+    found: list[tuple[Failure, Entry]] = []
+    for entry in entries(text, path):
+        if entry.kind is not Kind.COMMENT or entry.span is None:
+            continue
+        expression = ast.parse(entry.expression, mode="eval")
+        for node, message, advice in _wrong(expression, known, classes, samples):
+            span = place_in(entry.span, entry.expression, node)
+            place = Place(path, "<module>", span)
+            found.append((Failure(Reason.ENTRY, message, (place,), advice), entry))
+    return tuple(found)
+
+
+def _whole(text: str, path: str, point: Point, column: int) -> Iterator[Completion]:
+    """An entry for each class, first those that have none."""
+    span = Span(Point(point.line, column), point)
+    written = (e.expression for e in entries(text, path) if e.kind is Kind.COMMENT)
+    named = " ".join(written)
+
+    def has_one(module: ModuleClass) -> bool:
+        return re.search(rf"\b{module.name}\b", named) is not None
+
+    samples = Samples(text)
+    for module in sorted(modules(text), key=has_one):
+        comment = samples.comment(module)
+        yield Completion(comment, Offer.ENTRY, span, comment, "an entry for fxls")
+
+
+def _words(text: str, word: str, head: str, span: Span) -> Iterator[Completion]:
+    if word.startswith("torch."):
+        for name in _FACTORIES:
+            full = f"torch.{name}"
+            if full.startswith(word):
+                yield Completion(full, Offer.FUNCTION, span, full)
+        return
+    classes = {module.name: module for module in modules(text)}
+    called = _called(head)
+    if called in classes:
+        given = set(re.findall(r"(\w+)\s*=", head[head.rindex(called) :]))
+        for parameter in classes[called].parameters:
+            if parameter.name.startswith(word) and parameter.name not in given:
+                yield Completion(
+                    f"{parameter.name}=",
+                    Offer.ARGUMENT,
+                    span,
+                    f"{parameter.name}=",
+                    parameter.annotation or parameter.default or "",
+                )
+    elif not head.strip():
+        samples = Samples(text)
+        for module in classes.values():
+            if module.name.startswith(word):
+                call = samples.entry(module)
+                detail = f"({samples.arguments(module.name, module.parameters)})"
+                yield Completion(module.name, Offer.CLASS, span, call, detail)
+    tree = parsed(text)
+    for name in sorted(_names(tree) if tree else ()):
+        if name.startswith(word) and name not in classes and not name.startswith("_"):
+            yield Completion(name, Offer.NAME, span, name)
+
+
+def _called(head: str) -> str:
+    """The name whose parenthesis is open at the end of a text."""
+    depth = 0
+    for at in range(len(head) - 1, -1, -1):
+        if head[at] in ")]}":
+            depth += 1
+        elif head[at] in "([{":
+            if depth == 0:
+                match = re.search(r"(\w+)\s*$", head[:at])
+                return match[1] if match and head[at] == "(" else ""
+            depth -= 1
+    return ""
+
+
+def _names(tree: ast.Module) -> set[str]:
+    """What the top level of a file defines, also under an ``if`` or in a loop."""
+    found = {"torch", "fxls"}
+    below: list[ast.AST] = list(tree.body)
+    while below:
+        node = below.pop()
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                found.add(node.name)
+                continue
+            case ast.Import() | ast.ImportFrom():
+                for alias in node.names:
+                    found.add(alias.asname or alias.name.partition(".")[0])
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+            case ast.ExceptHandler(name=str() as name):
+                found.add(name)
+            case _:
+                pass
+        below += ast.iter_child_nodes(node)
+    return found
+
+
+_Wrong = tuple[ast.expr | ast.keyword, str, str | None]
+
+
+def _wrong(
+    expression: ast.Expression,
+    known: set[str],
+    classes: dict[str, ModuleClass],
+    samples: Samples,
+) -> Iterator[_Wrong]:
+    bound = {
+        node.arg if isinstance(node, ast.arg) else node.id
+        for node in ast.walk(expression)
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    }
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Name) and "*" not in known:
+            name = node.id
+            if name not in known and name not in bound and not hasattr(builtins, name):
+                likely = sorted({*known, "True", "False", "None"})
+                close = difflib.get_close_matches(name, likely, 1)
+                advice = f"Did you mean `{close[0]}`?" if close else None
+                yield node, f"this file does not define {name}", advice
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            module = classes.get(node.func.id)
+            if module is not None and known >= {module.name}:
+                yield from _wrong_arguments(node, module, samples)
+
+
+def _wrong_arguments(
+    call: ast.Call, module: ModuleClass, samples: Samples
+) -> Iterator[_Wrong]:
+    names = [parameter.name for parameter in module.parameters]
+    given = {keyword.arg for keyword in call.keywords}
+    if not module.open:
+        for keyword in call.keywords:
+            if keyword.arg is not None and keyword.arg not in names:
+                close = difflib.get_close_matches(keyword.arg, names, 1)
+                advice = f"Did you mean `{close[0]}`?" if close else None
+                yield keyword, f"{module.name} takes no {keyword.arg}", advice
+    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+    if starred or None in given or module.constructible:
+        return
+    missing = [
+        parameter
+        for parameter in module.parameters[len(call.args) :]
+        if parameter.default is None and parameter.name not in given
+    ]
+    if missing:
+        listed = ", ".join(parameter.name for parameter in missing)
+        advice = f"Give it as {samples.arguments(module.name, missing)}."
+        yield call.func, f"{module.name} needs {listed}", advice

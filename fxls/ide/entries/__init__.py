@@ -1,0 +1,1 @@
+"""Entry comments: found, checked, written."""

@@ -1,0 +1,45 @@
+"""What a paused debugger is asked to show behind the lines of a listing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fxls.ide.listing.document import Document
+from fxls.listing import Role, Tensor
+from fxls.text import Span
+
+__all__ = ["Lookup", "lookups"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A name that has a value while the program is stopped."""
+
+    span: Span
+    name: str
+    expression: str
+    """What is evaluated: the shape of a tensor, which its ``repr`` would bury; else
+    the name itself."""
+
+
+def lookups(
+    document: Document, first: int, last: int, stopped: int
+) -> tuple[Lookup, ...]:
+    """The names that the lines bind, as long as the lines were run.
+
+    `stopped` is the line that is about to run. A name that was given up by then has
+    no value any more.
+    """
+    found: list[Lookup] = []
+    freed = {
+        mark.node
+        for mark in document.marks_in(document.listing.definition, stopped - 1)
+        if mark.role is Role.FREES
+    }
+    for mark in document.marks_in(first, min(last, stopped - 1)):
+        if mark.role is Role.BINDS and mark.node not in freed:
+            name = document.lines.slice(mark.span)
+            value = document.listing.nodes[mark.node].value
+            shown = f"tuple({name}.shape)" if isinstance(value, Tensor) else name
+            found.append(Lookup(mark.span, name, shown))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""What the answers about a listing are made of."""

@@ -1,0 +1,101 @@
+"""The rules that a graph keeps when all is well, and the nodes that break them."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from fxls.ide.listing.document import Document
+from fxls.ide.listing.value_checks import contradiction
+from fxls.listing import Facts, Mark, Role
+from fxls.text import Span
+
+__all__ = ["MOST", "Finding", "Rule", "findings"]
+
+MOST = 200
+"""More findings than this nobody reads."""
+
+
+class Rule(enum.Enum):
+    DEAD = "dead-code"
+    """Nobody reads the node, and it does nothing besides."""
+    UNREAD = "unread-input"
+    """An input of the graph that nobody reads."""
+    EARLY = "read-before-definition"
+    """A name is read above the statement that binds it, or no statement does."""
+    FREED = "read-after-free"
+    """A name is read behind the statement that set it to None."""
+    SHAPE = "shape"
+    """The shape or dtype that is known of a node is not one that its target gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that a node breaks."""
+
+    span: Span
+    rule: Rule
+    message: str
+    cause: Mark | None = None
+    """Where the name is bound, or was freed."""
+
+
+def findings(document: Document) -> tuple[Finding, ...]:
+    """What breaks a rule, in the order of the text."""
+    found = [*islice(_order(document), MOST), *islice(_nodes(document), MOST)]
+    return tuple(sorted(found, key=lambda finding: finding.span)[:MOST])
+
+
+def _order(document: Document) -> Iterator[Finding]:
+    """Names that are read where they have no value."""
+    state: dict[int, Mark] = {}
+    bound: list[Mark] = []
+    for mark in document.listing.marks:
+        if bound and bound[0].line != mark.line:
+            # A statement binds its name when all that it reads was read.
+            state.update((one.node, one) for one in bound)
+            bound.clear()
+        if mark.role is Role.BINDS:
+            bound.append(mark)
+            continue
+        if mark.role is Role.FREES:
+            state[mark.node] = mark
+            continue
+        last = state.get(mark.node)
+        name = document.listing.nodes[mark.node].name
+        if last is None:
+            message = f"{name} is read before it is defined"
+            yield Finding(mark.span, Rule.EARLY, message, document.binding(mark.node))
+        elif last.role is Role.FREES:
+            message = f"{name} is read after it was set to None"
+            yield Finding(mark.span, Rule.FREED, message, last)
+
+
+def _nodes(document: Document) -> Iterator[Finding]:
+    for node, facts in enumerate(document.listing.nodes):
+        if not facts.users and facts.opcode == "placeholder":
+            message = f"nothing reads the input {facts.name}"
+            focus = document.destination(node).focus
+            yield Finding(focus, Rule.UNREAD, message)
+        elif not facts.users and not _has_effect(facts):
+            message = f"nothing reads {facts.name}: it is dead code"
+            yield Finding(document.destination(node).whole, Rule.DEAD, message)
+        wrong = contradiction(document.listing, node)
+        if wrong is not None:
+            yield Finding(document.destination(node).focus, Rule.SHAPE, wrong)
+
+
+def _has_effect(facts: Facts) -> bool:
+    """Whether a node that nobody reads is there for what it does."""
+    if facts.opcode == "output" or facts.impure:
+        return True
+    name = facts.target.rpartition(".")[2]
+    # An in-place method or function ends in one underscore.
+    in_place = name.endswith("_") and not name.endswith("__")
+    acts = name in _EFFECTS or name.startswith("_assert")
+    return in_place or acts or any(key == "out" for key, _ in facts.kwargs)
+
+
+_EFFECTS = {"assert_fn", "setitem", "delitem", "setattr", "print"}

@@ -1,0 +1,41 @@
+"""What became of a listing since it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fxls.ide.listing.document import Document
+
+__all__ = ["Standing", "what_became"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a listing is what the source gives today; by default it is."""
+
+    newest: Document | None = None
+    """The newest revision of the identity, where that is another one."""
+    changed: tuple[str, ...] = ()
+    """The sources that are not as they were: the listing is stale."""
+
+    @property
+    def is_current(self) -> bool:
+        return self.newest is None and not self.changed
+
+
+def what_became(standing: Standing) -> str:
+    """In a sentence or two; empty for a listing that is current."""
+    said: list[str] = []
+    if standing.newest is not None:
+        said.append("This is an earlier revision.")
+    elif standing.changed:
+        names = sorted(
+            {path.replace("\\", "/").rpartition("/")[2] for path in standing.changed}
+        )
+        verb = "have" if len(names) > 1 else "has"
+        said.append(f"{_joined(names)} {verb} changed since this was traced.")
+    return " ".join(said)
+
+
+def _joined(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

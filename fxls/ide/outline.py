@@ -1,0 +1,111 @@
+"""The outline of a listing: its nodes, in the submodules that they belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from fxls.ide.listing.document import Document
+from fxls.ide.listing.groups import Group
+from fxls.ide.listing.value_text import short_form
+from fxls.text import Span
+
+__all__ = ["FORWARD", "MODULE", "Fold", "Symbol", "folds", "outline"]
+
+FORWARD = "forward"
+MODULE = "module"
+
+
+class Symbol(msgspec.Struct, frozen=True, gc=False):
+    """A part of a listing that has a name."""
+
+    name: str
+    detail: str
+    kind: str
+    """`FORWARD`, `MODULE`, or the opcode of a node."""
+    whole: Span
+    focus: Span
+    """A part of `whole`."""
+    children: tuple[Symbol, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Lines that can be hidden behind the first of them."""
+
+    first: int
+    last: int
+    text: str
+    """What stands for them while they are hidden."""
+    kind: str = MODULE
+
+
+def outline(document: Document) -> Symbol:
+    """The forward with all that is in it.
+
+    Of a submodule whose nodes are not all together there are several symbols.
+    """
+    listing = document.listing
+    return Symbol(
+        f"{listing.identity.qualname}.forward",
+        "",
+        FORWARD,
+        Span(document.start.whole.start, document.end),
+        document.start.focus,
+        _children(document, document.groups),
+    )
+
+
+def folds(document: Document) -> tuple[Fold, ...]:
+    """The submodules that have more than a line, and the head of the text."""
+    listing = document.listing
+    found: list[Fold] = []
+    last = listing.definition - 1
+    while last > 0 and not document.lines.line(last).strip():
+        last -= 1
+    if last > 0:
+        found.append(Fold(0, last, "imports", "imports"))
+    for group in document.groups.within():
+        first, last = (listing.nodes[n].line for n in (group.first, group.last))
+        if last > first:
+            found.append(Fold(first, last, f"{_title(document, group)} …"))
+    return tuple(found)
+
+
+def _children(document: Document, group: Group) -> tuple[Symbol, ...]:
+    return tuple(
+        _node(document, member)
+        if isinstance(member, int)
+        else _module(document, member)
+        for member in group.members
+    )
+
+
+def _node(document: Document, node: int) -> Symbol:
+    facts = document.listing.nodes[node]
+    there = document.destination(node)
+    value = f" {short_form(facts.value)}" if facts.value is not None else ""
+    detail = f"{facts.target}{value}"
+    return Symbol(facts.name, detail, facts.opcode, there.whole, there.focus)
+
+
+def _module(document: Document, group: Group) -> Symbol:
+    assert group.scope is not None
+    scope = document.listing.scopes[group.scope]
+    first = document.destination(group.first)
+    last = document.destination(group.last)
+    return Symbol(
+        scope.path,
+        scope.type.rpartition(".")[2],
+        MODULE,
+        Span(first.whole.start, max(first.whole.end, last.whole.end)),
+        first.focus,
+        _children(document, group),
+    )
+
+
+def _title(document: Document, group: Group) -> str:
+    assert group.scope is not None
+    scope = document.listing.scopes[group.scope]
+    return f"{scope.path} {scope.type.rpartition('.')[2]}"

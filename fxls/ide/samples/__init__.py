@@ -1,0 +1,1 @@
+"""Guessing example inputs for a class."""

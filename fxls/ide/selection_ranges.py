@@ -1,0 +1,68 @@
+"""What a growing selection takes in: name, expression, statement, module, forward."""
+
+from __future__ import annotations
+
+import ast
+
+from fxls.ide.listing.document import Document
+from fxls.ide.syntax.module_classes import parsed
+from fxls.text import Point, Span
+
+__all__ = ["selections"]
+
+
+def selections(document: Document, point: Point) -> tuple[Span, ...]:
+    """The spans around a point, from the inside; each encloses the one before."""
+    whole = Span(Point(0, 0), document.end)
+    forward = Span(document.start.whole.start, document.end)
+    spans = [*_expressions(document, point), document.statement(point.line)]
+    nodes = document.listing.nodes
+    for group in document.groups.within():
+        first, last = nodes[group.first].line, nodes[group.last].line
+        if first <= point.line <= last:
+            # Inner groups come behind the ones that they are in.
+            start = document.statement(first).start
+            spans.insert(
+                _modules_from(spans, document.statement(point.line)),
+                Span(start, document.statement(last).end),
+            )
+    spans += [forward, whole]
+    found: list[Span] = []
+    for span in spans:
+        # A module with one line is that line.
+        around = span.touches(point) and (not found or span.encloses(found[-1]))
+        if around and (not found or span != found[-1]):
+            found.append(span)
+    return tuple(found)
+
+
+def _modules_from(spans: list[Span], statement: Span) -> int:
+    """Where the modules begin: behind the statement, the innermost first."""
+    return spans.index(statement) + 1
+
+
+def _expressions(document: Document, point: Point) -> list[Span]:
+    """The expressions of one line around a point, from the inside."""
+    content = document.lines.line(point.line)
+    blanks = len(content) - len(content.lstrip())
+    code = content.strip()
+    if code.startswith("def "):
+        mark = document.listing.mark_at(point)
+        return [mark.span] if mark else []
+    tree = parsed(code)
+    if tree is None:
+        return []
+    data = code.encode()
+
+    def column(offset: int) -> int:
+        # Python counts bytes.
+        return blanks + len(data[:offset].decode(errors="replace"))
+
+    found: list[Span] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr | ast.stmt | ast.keyword):
+            start, end = column(node.col_offset), column(node.end_col_offset or 0)
+            span = Span.of(point.line, start, point.line, end)
+            if span.touches(point):
+                found.append(span)
+    return sorted(found, key=lambda s: s.end.column - s.start.column)

@@ -1,0 +1,88 @@
+"""The module classes of a source file, found without running it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fxls.ide.syntax.signatures import Parameter, classes, parameters, takes_any
+from fxls.text import LineTable, Point, Span
+
+__all__ = ["ModuleClass", "class_at", "modules", "parsed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleClass:
+    """A class of the file that is an ``nn.Module`` with a ``forward``."""
+
+    name: str
+    span: Span
+    """The name in its class statement."""
+    constructible: bool
+    """Whether its constructor needs no arguments."""
+    parameters: tuple[Parameter, ...] = ()
+    """Those of its constructor, without stars; none where a dataclass writes it."""
+    inputs: tuple[Parameter, ...] = ()
+    """Those of its forward, without stars."""
+    open: bool = True
+    """Whether its constructor takes keywords that are not in `parameters`."""
+
+
+@lru_cache(maxsize=8)
+def modules(text: str) -> tuple[ModuleClass, ...]:
+    """The module classes at the top level of a file; none when it does not parse.
+
+    A class counts as a module when the name of a base ends in ``Module``, or is that
+    of such a class above it. Bases of other files are taken at their name.
+
+    Remembered, because each key that is pressed asks a few times.
+    """
+    tree = parsed(text)
+    if tree is None or "Module" not in text:
+        return ()
+    lines = LineTable(text)
+    return tuple(
+        ModuleClass(
+            name,
+            _name_span(lines, found.node),
+            not found.needs_arguments(),
+            parameters(found.method("__init__")),
+            parameters(found.method("forward")),
+            takes_any(found.method("__init__")),
+        )
+        for name, found in classes(tree).items()
+        if found.is_module() and found.has_forward() and not found.is_abstract()
+    )
+
+
+def class_at(lines: LineTable, point: Point) -> tuple[str, Span] | None:
+    """The class whose name in its class statement is under a cursor, in any text."""
+    match = _CLASS.match(lines.line(point.line))
+    if match is None:
+        return None
+    span = Span.of(point.line, match.start(1), point.line, match.end(1))
+    return (match[1], span) if span.touches(point) else None
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax tree of a file; None when Python cannot read it."""
+    try:
+        with warnings.catch_warnings():
+            # Python warns of odd escapes in the user's strings; they are not ours.
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+_CLASS = re.compile(r"\s*class\s+(\w+)")
+
+
+def _name_span(lines: LineTable, node: ast.ClassDef) -> Span:
+    line = node.lineno - 1
+    match = _CLASS.match(lines.line(line))
+    start, end = match.span(1) if match else (0, len(lines.line(line)))
+    return Span.of(line, start, line, end)

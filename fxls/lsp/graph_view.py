@@ -1,0 +1,284 @@
+"""A graph as the pictures and tables of an extension want it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+from fxls.ide.listing.document import Document
+from fxls.ide.listing.groups import Group
+from fxls.ide.listing.table_rows import row, rows
+from fxls.ide.listing.value_text import bytes_of, device_of, dtype_of, short_form
+from fxls.listing import Listing
+from fxls.lsp.client import Client, Lines
+from fxls.lsp.encoding import counter
+from fxls.lsp.params import Rows
+from fxls.lsp.structs import Item
+from fxls.lsp.uris import uri_of
+
+__all__ = [
+    "GraphItem",
+    "NodeItem",
+    "PlaceItem",
+    "RowItem",
+    "ScopeItem",
+    "TableItem",
+    "graph_item",
+    "table_item",
+]
+
+
+_Units = Callable[[int, int], int]
+
+_sorted = lru_cache(maxsize=1)(rows)
+"""Remembered, because a page asks for each window that is scrolled into view."""
+
+
+class PlaceItem(Item, frozen=True):
+    """An expression of the source."""
+
+    uri: str
+    line: int
+    character: int
+    end_line: int
+    end_character: int
+    function: str
+
+
+class ScopeItem(Item, frozen=True):
+    """A call of a submodule: nodes that follow each other."""
+
+    path: str
+    type: str
+    first: int
+    last: int
+    """The last node; behind it is nothing of this call."""
+    parent: int | None = None
+    """The call around it, of the list; None in the root."""
+    parameters: int | None = None
+
+
+class NodeItem(Item, frozen=True):
+    """A node of the picture."""
+
+    name: str
+    opcode: str
+    target: str
+    line: int
+    character: int
+    reads: list[int]
+    scope: int | None = None
+    """The innermost call of a submodule that it is part of, of `scopes`."""
+    value: str | None = None
+    dtype: str | None = None
+    device: str | None = None
+    bytes: int | None = None
+    origin: int | None = None
+    """The place that made it, of `places`."""
+    passes: tuple[str, ...] = ()
+
+
+class GraphItem(Item, frozen=True):
+    """A whole graph."""
+
+    uri: str
+    document: str
+    module: str
+    qualname: str
+    producer: str
+    nodes: list[NodeItem]
+    scopes: list[ScopeItem]
+    places: list[PlaceItem]
+    stage: str = ""
+    rank: int | None = None
+    parameters: int | None = None
+    stale: bool = False
+
+
+class RowItem(Item, frozen=True):
+    """A row of the table."""
+
+    node: int
+    name: str
+    opcode: str
+    target: str
+    args: str
+    kwargs: str
+    users: int
+    line: int
+    character: int
+    shape: str = ""
+    dtype: str = ""
+    device: str = ""
+    bytes: int | None = None
+    module: str = ""
+    module_type: str = ""
+    passes: tuple[str, ...] = ()
+    origin: PlaceItem | None = None
+
+
+class TableItem(Item, frozen=True):
+    """Some rows of a table, and how many there are."""
+
+    nodes: int
+    """In the graph."""
+    found: int
+    """That were searched for."""
+    rows: list[RowItem]
+
+
+def graph_item(
+    client: Client, document: Document, virtual: str, lines_of: Lines, *, stale: bool
+) -> GraphItem:
+    """The picture of a graph; `virtual` is the document of its identity."""
+    listing = document.listing
+    identity = listing.identity
+    scopes, within = _scopes(document)
+    units = counter(client.encoding, document.lines)
+    places, rows_of = _places(client, listing, lines_of)
+    return GraphItem(
+        uri_of(document.path),
+        virtual,
+        identity.module,
+        identity.qualname,
+        identity.producer,
+        [
+            _node(document, node, units, within[node], rows_of)
+            for node in range(len(listing.nodes))
+        ],
+        scopes,
+        places,
+        identity.stage,
+        identity.rank,
+        listing.parameters,
+        stale,
+    )
+
+
+def table_item(
+    client: Client, document: Document, asked: Rows, lines_of: Lines
+) -> TableItem:
+    """The rows that were asked for."""
+    found = _sorted(
+        document, asked.sort, descending=asked.descending, search=asked.search
+    )
+    first = max(asked.first, 0)
+    last = None if asked.count is None else first + max(asked.count, 0)
+    shown = found[first:last]
+    cached = cache(lines_of)
+    units = counter(client.encoding, document.lines)
+    return TableItem(
+        len(document.listing.nodes),
+        len(found),
+        [_row(client, document, node, units, cached) for node in shown],
+    )
+
+
+def _node(
+    document: Document,
+    node: int,
+    units: _Units,
+    scope: int | None,
+    places: dict[int, int],
+) -> NodeItem:
+    facts = document.listing.nodes[node]
+    value = facts.value
+    start = document.bound_at(node)
+    return NodeItem(
+        facts.name,
+        facts.opcode,
+        facts.target,
+        start.line,
+        units(start.line, start.column),
+        [*document.read_by(node)],
+        scope,
+        short_form(value) if value is not None else None,
+        dtype_of(value) or None,
+        device_of(value) or None,
+        bytes_of(value),
+        None if facts.origin is None else places[facts.origin],
+        facts.passes,
+    )
+
+
+def _row(
+    client: Client, document: Document, node: int, units: _Units, lines_of: Lines
+) -> RowItem:
+    found = row(document, node)
+    start = document.bound_at(node)
+    origin = document.listing.nodes[node].origin
+    return RowItem(
+        node,
+        found.name,
+        found.opcode,
+        found.target,
+        found.args,
+        found.kwargs,
+        found.users,
+        start.line,
+        units(start.line, start.column),
+        found.shape,
+        found.dtype,
+        found.device,
+        found.bytes,
+        found.module,
+        found.module_type,
+        found.passes,
+        None if origin is None else _place(client, document.listing, origin, lines_of),
+    )
+
+
+def _places(
+    client: Client, listing: Listing, lines_of: Lines
+) -> tuple[list[PlaceItem], dict[int, int]]:
+    """The places that nodes were made in, and the number of each by its frame."""
+    frames = dict.fromkeys(
+        facts.origin for facts in listing.nodes if facts.origin is not None
+    )
+    lines_of = cache(lines_of)
+    places = [_place(client, listing, frame, lines_of) for frame in frames]
+    return places, {frame: number for number, frame in enumerate(frames)}
+
+
+def _place(client: Client, listing: Listing, frame: int, lines_of: Lines) -> PlaceItem:
+    row_ = listing.frames[frame]
+    path = listing.sources[row_.source].path
+    span = client.range(row_.span, lines_of(path))
+    return PlaceItem(
+        uri_of(path),
+        span.start.line,
+        span.start.character,
+        span.end.line,
+        span.end.character,
+        row_.function,
+    )
+
+
+def _scopes(document: Document) -> tuple[list[ScopeItem], list[int | None]]:
+    """The calls of submodules, outer ones first, and the innermost of each node."""
+    listing = document.listing
+    found: list[ScopeItem] = []
+    within: list[int | None] = [None] * len(listing.nodes)
+    waiting: list[tuple[Group, int | None]] = [(document.groups, None)]
+    while waiting:
+        group, parent = waiting.pop()
+        number = parent
+        if group.scope is not None:
+            scope = listing.scopes[group.scope]
+            number = len(found)
+            found.append(
+                ScopeItem(
+                    scope.path,
+                    scope.type,
+                    group.first,
+                    group.last,
+                    parent,
+                    scope.parameters,
+                )
+            )
+        for member in reversed(group.members):
+            if isinstance(member, int):
+                within[member] = number
+            else:
+                waiting.append((member, number))
+    return found, within

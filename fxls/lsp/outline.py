@@ -1,0 +1,57 @@
+"""The outline of a listing as LSP writes it.
+
+Not as the types of lsprotocol: those of a hundred thousand symbols take half a minute,
+and editors ask for the outline of whatever they open.
+"""
+
+from __future__ import annotations
+
+from fxls.ide.outline import Symbol
+from fxls.lsp.client import Client
+from fxls.lsp.encoding import counter
+from fxls.lsp.structs import Item
+from fxls.lsp.structure import KINDS, OTHER
+from fxls.text import LineTable, Point, Span
+
+__all__ = ["SymbolItem", "symbol_item"]
+
+
+class _Position(Item, frozen=True):
+    line: int
+    character: int
+
+
+class _Range(Item, frozen=True):
+    start: _Position
+    end: _Position
+
+
+class SymbolItem(Item, frozen=True):
+    """A symbol with those below it."""
+
+    name: str
+    kind: int
+    range: _Range
+    selection_range: _Range
+    detail: str = ""
+    children: tuple[SymbolItem, ...] = ()
+
+
+def symbol_item(client: Client, symbol: Symbol, lines: LineTable) -> SymbolItem:
+    """A symbol with those below it, in the units of a client."""
+    units = counter(client.encoding, lines)
+
+    def position(point: Point) -> _Position:
+        return _Position(point.line, units(point.line, point.column))
+
+    def span(of: Span) -> _Range:
+        return _Range(position(of.start), position(of.end))
+
+    def item(one: Symbol) -> SymbolItem:
+        kind = KINDS.get(one.kind, OTHER).value
+        below = tuple([item(child) for child in one.children])
+        return SymbolItem(
+            one.name, kind, span(one.whole), span(one.focus), one.detail, below
+        )
+
+    return item(symbol)

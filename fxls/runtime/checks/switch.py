@@ -1,0 +1,103 @@
+"""Whether the listings that run are watched, and for what.
+
+While nothing is asked for, the code of a listing is what its text says, and costs what
+it costs without fxls. When rules are set every function that was made from a listing gets
+its code with calls in it; functions made later get it at once.
+"""
+
+from __future__ import annotations
+
+import linecache
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from fxls.engine.origins import resolve as origin
+from fxls.listing import Listing
+from fxls.rules import OnBreak, Rule
+from fxls.runtime.checks.instrumented import BROKEN, CHECK, instrumented
+from fxls.runtime.checks.watched import Watched
+from fxls.runtime.guarded import guarded
+
+__all__ = ["Watching"]
+
+
+class Watching:
+    """The functions that were made from the listings of one store."""
+
+    def __init__(self, instances: Callable[[Path], tuple[Listing, ...]]) -> None:
+        """`instances` reads what the store knows of a listing, newest first."""
+        self._instances = instances
+        self._made: weakref.WeakKeyDictionary[FunctionType, _Made] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._watched: dict[Path, Watched] = {}
+        self._rules: tuple[Rule, ...] = ()
+        self._on_break = OnBreak.REPORT
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def set(self, rules: tuple[Rule, ...], on_break: OnBreak) -> None:
+        """Watch for these rules from now on, and find again what was found before."""
+        was = bool(self)
+        while self._watched:
+            self._watched.popitem()[1].stop()
+        self._rules, self._on_break = rules, on_break
+        for function, made in list(self._made.items()):
+            if was:
+                self._let_be(function, made)
+            if rules:
+                self._watch(function, made)
+
+    def made(self, function: FunctionType, path: Path) -> None:
+        """Take note of a function that was made from a listing."""
+        self._made[function] = made = _Made(path, function.__code__)
+        if self:
+            self._watch(function, made)
+
+    def _watch(self, function: FunctionType, made: _Made) -> None:
+        with guarded("a listing is not watched"):
+            watched = self._watched.get(made.path)
+            if watched is None:
+                text = "".join(linecache.getlines(str(made.path)))
+                watched = self._watched[made.path] = Watched(
+                    made.path,
+                    instrumented(text, str(made.path)),
+                    self._rules,
+                    self._on_break,
+                    lambda: self._instances(made.path),
+                )
+            names: dict[str, Any] = function.__globals__
+            names[CHECK] = watched.checks()
+            names[BROKEN] = watched.broken
+            _exchange(function, watched.code.code)
+
+    def _let_be(self, function: FunctionType, made: _Made) -> None:
+        # A run that is under way goes on with the calls.
+        function.__globals__[CHECK] = _passes
+        _exchange(function, made.code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a function was made from."""
+
+    path: Path
+    code: CodeType
+
+
+def _passes(_name: str, _value: object) -> bool:
+    """The check of who checks nothing."""
+    return False
+
+
+def _exchange(function: FunctionType, code: CodeType) -> None:
+    """Let a function run another code of the same lines."""
+    # An object of its own, as origins and torch's compilations are noted by code object.
+    own = code.replace(co_filename=function.__code__.co_filename)
+    origin.note_same(own, function.__code__)
+    function.__code__ = own

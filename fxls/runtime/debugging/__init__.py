@@ -1,0 +1,1 @@
+"""What debugpy and pdb cannot do by themselves; the only room that knows pydevd."""

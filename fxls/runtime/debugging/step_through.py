@@ -1,0 +1,74 @@
+"""Frames that a step does not end in, because they only lead to generated code.
+
+What torch.compile runs in place of a function has the function's name and lines; a line
+of it that calls a graph does nothing else.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import sys
+from types import CodeType, FrameType
+from typing import Any
+
+from fxls.runtime.listings.sections import DRIVER
+
+__all__ = ["has_more_lines", "is_compiled", "is_made", "leads_on"]
+
+
+def leads_on(frame: FrameType, *, is_back: bool = False) -> bool:
+    """Whether the line that a frame is on only leads to generated code.
+
+    With `is_back` it has done so, and the frame is to go on.
+    """
+    code = frame.f_code
+    if code.co_filename.startswith(DRIVER):
+        return True
+    if not code.co_flags & inspect.CO_OPTIMIZED:
+        return _is_compiling()  # the body of a module or class: of what inductor wrote
+    if not is_compiled(code):
+        return False
+    # The rest of a function, behind what no graph can hold, is a function of its own,
+    # called on the line before.
+    calls = ("__compiled_fn", "__resume_at") if is_back else ("__compiled_fn",)
+    return frame.f_lineno in _calling(code, calls)
+
+
+def is_compiled(code: CodeType) -> bool:
+    """Whether code is what torch.compile made, or what it is compiling."""
+    compiling: Any = sys.modules.get("torch._dynamo.convert_frame")
+    return compiling is not None and (
+        code in compiling.output_codes or code in compiling.input_codes
+    )
+
+
+def is_made(code: CodeType) -> bool:
+    """Whether code is what torch.compile made, in place of a function of the user's."""
+    compiling: Any = sys.modules.get("torch._dynamo.convert_frame")
+    return compiling is not None and code in compiling.output_codes
+
+
+def has_more_lines(frame: FrameType) -> bool:
+    """Whether other lines stand behind the one that a frame is on."""
+    rows = dis.findlinestarts(frame.f_code)
+    behind = {line for offset, line in rows if offset > frame.f_lasti}
+    return bool(behind - {frame.f_lineno, None})
+
+
+@functools.lru_cache(256)
+def _calling(code: CodeType, names: tuple[str, ...]) -> frozenset[int]:
+    """The lines of torch.compile's code that name what begins so."""
+    found: set[int] = set()
+    line = code.co_firstlineno
+    for instruction in dis.get_instructions(code):
+        line = instruction.positions.lineno if instruction.positions else line
+        if str(instruction.argval).startswith(names) and line is not None:
+            found.add(line)
+    return frozenset(found)
+
+
+def _is_compiling() -> bool:
+    guards: Any = sys.modules.get("torch._guards")
+    return guards is not None and guards.CompileContext.try_get() is not None

@@ -1,0 +1,95 @@
+"""What is known of each node of a graph, as plain facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from fxls.engine.code.statement import Globals, Writer
+from fxls.engine.graph import Graph
+from fxls.engine.ir.node_text import pretty_target, type_text
+from fxls.engine.node import Node
+from fxls.listing import Facts, Pieces
+from fxls.runtime.listings.short_repr import written
+from fxls.runtime.listings.tables import Tables
+from fxls.runtime.listings.target_facts import Targets, passes_of
+from fxls.runtime.listings.value_facts import value_of
+
+__all__ = ["FactsOfNodes"]
+
+_LONGEST = 200
+"""Characters of a submodule's repr that are kept."""
+
+_FENCE = "\ue000"
+"""A private character: `repr` escapes it, so that no written value holds one."""
+
+
+class FactsOfNodes:
+    """Writes the facts of one graph; `tables` collects the rows that they share."""
+
+    def __init__(self, module: torch.nn.Module, graph: Graph) -> None:
+        self.tables = Tables(module)
+        self.targets = Targets()
+        self.nodes = list(graph.nodes)
+        self._module = module
+        self._index = index = {node: i for i, node in enumerate(self.nodes)}
+        self._writer = Writer(
+            "self", Globals(), lambda node: f"{_FENCE}{index[node]}{_FENCE}"
+        )
+
+    def of(self, node: Node, line: int) -> Facts:
+        """The facts of a node whose statement is on `line`."""
+        write = self._writer.argument
+        frames: Any = node._frames  # pyright: ignore[reportPrivateUsage]  # as the engine keeps it
+        scope: Any = node._scope  # pyright: ignore[reportPrivateUsage]  # as above
+        attribute = self._attribute(node)
+        return Facts(
+            name=node.name,
+            opcode=node.op,
+            target=pretty_target(node.target),
+            line=line,
+            args=tuple([_pieces(write(arg)) for arg in node.args]),
+            kwargs=tuple([(k, _pieces(write(a))) for k, a in node.kwargs.items()]),
+            users=tuple([self._index[user] for user in node.users]),
+            scope=self.tables.scope(scope),
+            origin=self.tables.frame(frames),
+            value=value_of(node.noted_all()),
+            type=None if node.type is None else type_text(node.type),
+            detail=_detail(attribute),
+            call=self.targets.row(node, attribute),
+            impure=not node.users and _has_effect(node),
+            passes=passes_of(node),
+            more_origins=self.tables.more_frames(frames),
+        )
+
+    def _attribute(self, node: Node) -> Any:
+        """What the target of a node that names an attribute is; else None."""
+        if node.op not in ("call_module", "get_attr"):
+            return None
+        at: Any = self._module
+        for atom in str(node.target).split("."):
+            at = getattr(at, atom, None)
+        return at
+
+
+def _detail(at: Any) -> str | None:
+    """A submodule or attribute in a few words."""
+    if isinstance(at, torch.Tensor):
+        kind = "Parameter" if isinstance(at, torch.nn.Parameter) else "Tensor"
+        dtype = str(at.dtype).removeprefix("torch.")
+        return f"{kind} {dtype}[{', '.join(map(str, at.shape))}]"
+    return None if at is None else written(at, _LONGEST)
+
+
+def _has_effect(node: Node) -> bool:
+    """Whether a node does anything besides giving a value; yes where nobody knows."""
+    if node.op == "call_module" and node.graph.owning_module is None:
+        return True
+    return node.is_impure()
+
+
+def _pieces(text: str) -> Pieces:
+    """Written text in which the index of a node stands between fences."""
+    parts = text.split(_FENCE)
+    return tuple([p if i % 2 == 0 else int(p) for i, p in enumerate(parts) if p])

@@ -1,0 +1,128 @@
+"""What targets are, as plain facts: name, signature and place of what is called."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from types import CodeType
+from typing import Any, cast
+
+import torch
+
+from fxls.attempt import attempt
+from fxls.engine.ir.node_text import pretty_target
+from fxls.engine.node import Node
+from fxls.listing import Target
+
+__all__ = ["Targets", "file_of", "passes_of"]
+
+
+class Targets:
+    """The rows of the target table: one for each thing that nodes call."""
+
+    def __init__(self) -> None:
+        self.rows: list[Target] = []
+        self._known: dict[tuple[str, object], int] = {}
+
+    def row(self, node: Node, submodule: object) -> int | None:
+        """The row of what a node calls; `submodule` is what a call_module calls."""
+        target: Any = node.target
+        match node.op:
+            case "call_function":
+                key: tuple[str, object] = ("function", id(target))
+            case "call_method":
+                key = ("method", target)
+            case "call_module" if submodule is not None:
+                key = ("module", type(submodule))
+            case _:
+                return None
+        if key not in self._known:
+            self._known[key] = len(self.rows)
+            self.rows.append(_target(node, submodule))
+        return self._known[key]
+
+
+def file_of(kind: object) -> str | None:
+    """The file of the module that a class is of; None when that has none."""
+    module = sys.modules.get(getattr(kind, "__module__", ""))
+    file = getattr(module, "__file__", None)
+    return file if isinstance(file, str) else None
+
+
+def passes_of(node: Node) -> tuple[str, ...]:
+    """The passes that made a node, the last one first."""
+    names: list[str] = []
+    noted: object = node.noted("from_node")
+    while isinstance(noted, list) and noted:
+        latest: object = cast("list[object]", noted)[-1]
+        name = getattr(latest, "pass_name", "")
+        if isinstance(name, str) and name and name not in names[-1:]:
+            names.append(name)
+        noted = getattr(latest, "from_node", None)
+    return tuple(names)
+
+
+def _target(node: Node, submodule: object) -> Target:
+    if node.op == "call_method":
+        name = str(node.target)
+        method = getattr(torch.Tensor, name, None)
+        known = f"torch.Tensor.{name}" if method is not None else name
+        return _described(known, method, bound=True)
+    if node.op == "call_module":
+        kind = type(submodule)
+        public = getattr(torch.nn, kind.__name__, None) is kind
+        name = kind.__name__ if public else kind.__qualname__
+        return _described(
+            f"{'torch.nn' if public else kind.__module__}.{name}",
+            inspect.getattr_static(kind, "forward", None),
+            bound=True,
+        )
+    return _described(pretty_target(node.target), node.target, bound=False)
+
+
+def _described(name: str, called: object, *, bound: bool) -> Target:
+    code = getattr(called, "__code__", None)
+    file, line = None, 0
+    if isinstance(code, CodeType) and not code.co_filename.startswith("<"):
+        file, line = code.co_filename, code.co_firstlineno - 1
+    signature = attempt(lambda: _signature(called, bound=bound))
+    return Target(name, signature if isinstance(signature, str) else "", file, line)
+
+
+def _signature(called: object, *, bound: bool) -> str:
+    schema = getattr(called, "_schema", None)
+    if schema is not None:  # an operator of torch.ops
+        return re.sub(r"^[^(]*", "", str(schema))
+    if not isinstance(getattr(called, "__code__", None), CodeType):
+        return _documented(called)
+    signature = inspect.signature(called)  # pyright: ignore[reportArgumentType]  # it has code
+    parameters = list(signature.parameters.values())
+    written = [_parameter(p) for p in (parameters[1:] if bound else parameters)]
+    return f"({', '.join(written)})"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    """A parameter without its annotation; most of those are longer than it."""
+    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}
+    name = stars.get(parameter.kind, "") + parameter.name
+    default = parameter.default
+    if default is parameter.empty:
+        return name
+    # The repr of anything else may be long, or code of the user's.
+    plain = default is None or type(default) in (bool, int, float, str)
+    return f"{name}={default!r}" if plain else f"{name}=..."
+
+
+def _documented(called: object) -> str:
+    """The signature in the first line of the documentation, as torch writes it."""
+    text = getattr(called, "__doc__", None)
+    name = getattr(called, "__name__", "")
+    if not isinstance(text, str) or not name:
+        return ""
+    first = text.strip().split("\n")[0]
+    match = re.match(rf"(?:[\w.]*\.)?{re.escape(name)}(\(.*\)(?: -> .+)?)$", first)
+    if match is not None:
+        return match[1]
+    given = getattr(called, "__text_signature__", None)
+    return given.replace("$module, ", "") if isinstance(given, str) else ""

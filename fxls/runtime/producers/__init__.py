@@ -1,0 +1,1 @@
+"""Whoever makes graphs is hooked here, and what they make becomes listings."""

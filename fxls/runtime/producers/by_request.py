@@ -1,0 +1,82 @@
+"""Listings of a model by torch.export and torch.compile, for who asks for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+
+from fxls.listing import Listing
+from fxls.runtime.producers.dynamo import Dynamo
+from fxls.runtime.producers.torch_export import note_program
+from fxls.runtime.producers.torch_fx import TorchFx
+from fxls.store import Store
+
+__all__ = ["compiled", "exported", "exported_to_run"]
+
+
+def exported(
+    root: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Listing:
+    """The program that torch.export makes of a model; raises as torch does."""
+    return exported_to_run(root, args, kwargs)[0]
+
+
+def exported_to_run(
+    root: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Listing, Callable[..., Any]]:
+    """The same, and what calls the code of that listing as the model is called."""
+    from torch.export import export  # noqa: PLC0415 - it takes long to import
+
+    program: Any = cast("Any", export)(_module(root), tuple(args), dict(kwargs))
+    listing = _lister().listing(note_program(program))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        # Parameters and buffers are inputs of the code, in front of the model's own.
+        return program.graph_module(*program._graph_module_flat_inputs(args, kwargs))
+
+    return listing, run
+
+
+def compiled(
+    root: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Listing, ...]:
+    """The graphs that torch.compile captures of one call; raises as torch does."""
+    lister = _lister()
+    found: list[Listing] = []
+
+    def publish(gm: Any) -> Path | None:
+        found.append(lister.listing(gm))
+        return None
+
+    captures = Dynamo(publish)
+
+    def backend(gm: Any, _inputs: Sequence[Any]) -> Callable[..., Any]:
+        captures.captured_before(gm)
+        return gm.forward
+
+    cast("Any", torch).compile(root, backend=backend)(*args, **kwargs)
+    return tuple(found)
+
+
+def _lister() -> TorchFx:
+    """Makes listings, and writes none."""
+    return TorchFx(Store(Path()), {}, lambda: None, lambda _: None)
+
+
+def _module(root: Callable[..., Any]) -> torch.nn.Module:
+    if isinstance(root, torch.nn.Module):
+        return root
+
+    class Function(torch.nn.Module):
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            return root(*args, **kwargs)
+
+    # torch.export says of each node which class it came from.
+    Function.__qualname__ = Function.__name__ = getattr(
+        root, "__qualname__", "function"
+    )
+    Function.__module__ = root.__module__
+    return Function()

@@ -1,0 +1,95 @@
+"""Who made a graph of torch's FX, when it was not traced by its own `symbolic_trace`."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Generator
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fxls.runtime.torch_private import fx, is_compiling
+
+__all__ = [
+    "Capture",
+    "capture_of",
+    "capturing",
+    "hushed",
+    "is_hushed",
+    "note_capture",
+    "published_as",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What a producer says of a graph that it gives to be a listing."""
+
+    producer: str
+    stage: str = ""
+    root: tuple[str, str] | None = None
+    """Module and qualified name of what was captured, where the producer knows."""
+    header: tuple[str, ...] = ()
+    """Lines about this graph, for the comment above its code."""
+
+
+def note_capture(module: Any, capture: Capture) -> None:
+    """Let the listings of a graph module say this, and those of the graph modules in it,
+    as the branches of ``torch.cond`` are.
+    """
+    _captures[module] = capture
+    for path, part in module.named_modules():
+        if path and isinstance(part, fx.GraphModule):
+            stage = f"{capture.stage}, {path}" if capture.stage else path
+            header = (f"It is called by the graph as {path}.",)
+            _captures[part] = replace(capture, stage=stage, header=header)
+
+
+def capture_of(module: Any) -> Capture | None:
+    """What is known of who made the graph of a module; None keeps it from being shown.
+
+    That is one of the many that torch.compile makes for itself on its way.
+    """
+    if _hushed.get():
+        return None
+    known = _captures.get(module)
+    if known is not None:
+        return known
+    return _here.get() if is_compiling() else PLAIN
+
+
+@contextlib.contextmanager
+def capturing(capture: Capture | None) -> Generator[None]:
+    """Say this of the graphs that torch.compile, or its backend, makes in the block."""
+    token = _here.set(capture)
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+@contextlib.contextmanager
+def hushed(*, when: bool = True) -> Generator[None]:
+    """Let what is compiled in the block be torch's own business, or not after all."""
+    token = _hushed.set(when)
+    try:
+        yield
+    finally:
+        _hushed.reset(token)
+
+
+def is_hushed() -> bool:
+    """Whether what is made is torch's own business."""
+    return _hushed.get()
+
+
+def published_as(module: Any) -> Capture:
+    """What the listing of a module says that somebody asks for."""
+    return _captures.get(module) or PLAIN
+
+
+PLAIN = Capture("torch.fx")
+_here: ContextVar[Capture | None] = ContextVar("fxls_capture", default=None)
+_hushed: ContextVar[bool] = ContextVar("fxls_hushed", default=False)
+_captures: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()

@@ -1,0 +1,104 @@
+"""Graphs that torch did not make again, because it had compiled them before.
+
+On a hit in a cache of torch's only the graph that Dynamo captured is there; torch keeps
+the compiled code of those behind it, and not their graphs. A run that did make them left
+their listings in the store, where they name the captured one, whose name is a hash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fxls.listing import Identity, Listing
+from fxls.runtime.guarded import guarded
+from fxls.runtime.listings.module_names import importable_name
+from fxls.runtime.listings.rank import rank
+from fxls.runtime.producers.capture import Capture
+from fxls.store import Store, StoreError
+
+__all__ = ["Cached", "made_from"]
+
+_log = logging.getLogger("fxls")
+
+
+class Cached:
+    """What is done about hits in the caches of torch.compile."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._said = False
+
+    @contextlib.contextmanager
+    def noticing(self, capture: Capture, path: Path | None) -> Generator[None]:
+        """Compile a captured graph in the block, whose listing lies at this path."""
+        before = _hits()
+        yield
+        if capture.root is not None and path is not None and _hits() != before:
+            with guarded("graphs in a cache of torch.compile are no listings"):
+                module, qualname = capture.root
+                self._reuse(
+                    Identity(
+                        importable_name(module),
+                        qualname,
+                        capture.producer,
+                        capture.stage,
+                        rank(),
+                    ),
+                    path,
+                )
+
+    def _reuse(self, captured: Identity, path: Path) -> None:
+        """Make the listings the newest that were made from this one, or miss them."""
+        known = [self._known(captured, path, stage) for stage in _STAGES]
+        for listing in filter(None, known):
+            self._store.materialize(listing)
+        if not any(known) and not self._said:
+            self._said = True
+            _log.warning(
+                "torch has graphs behind %s of %s in its cache, so they are no listings."
+                " TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 lets it make them again.",
+                *(captured.stage, captured.qualname),
+            )
+
+    def _known(self, captured: Identity, path: Path, stage: str) -> Listing | None:
+        """The listing of a later graph that was made from this text."""
+        identity = msgspec.structs.replace(captured, stage=f"{captured.stage}, {stage}")
+        line = f"# {made_from(path)}\n"
+        for revision in reversed(self._store.revisions(identity)):
+            with contextlib.suppress(StoreError):
+                listing = self._store.read_revision(revision)
+                if line in listing.text:
+                    return listing
+        return None
+
+
+def made_from(path: Path) -> str:
+    """The line in the header of a listing that names the one it was made from."""
+    return f"It was made from {path.name}."
+
+
+def _hits() -> int:
+    """How often torch found something in its caches in this process."""
+    utils: Any = sys.modules.get("torch._dynamo.utils")
+    if utils is None:
+        return 0
+    return sum(utils.counters[table][name] for table, name in _COUNTERS)
+
+
+_COUNTERS = (("aot_autograd", "autograd_cache_hit"), ("inductor", "fxgraph_cache_hit"))
+
+_STAGES = (
+    "pre-grad",
+    "joint",
+    "forward",
+    "forward, post-grad",
+    "backward",
+    "backward, post-grad",
+)

@@ -1,0 +1,131 @@
+"""Graphs that torch makes of another one, node by node, without copying a node.
+
+A copy of a node has the origin of its original, and most passes copy. A Transformer runs
+a graph to record another one, and `split_module` makes nodes that look like others.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from fxls.engine.origins.resolve import RawOrigin
+from fxls.on_import import OnImport
+from fxls.runtime.guarded import guarded
+from fxls.runtime.patches import Patches
+from fxls.runtime.producers.torch_tracer import Tracing
+from fxls.runtime.torch_private import fx
+
+__all__ = ["Remade"]
+
+
+class Remade:
+    """Lets nodes that stand for others have their origins, while it is put in."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        self._tracing = tracing
+        self._waiting: OnImport | None = None
+
+    def put_in(self, patches: Patches) -> None:
+        """Follow these makers of graphs from now on."""
+        kind: Any = fx.Transformer
+        patches.put(kind, "transform", self._transform(kind.transform))
+
+        def follow_splits() -> None:
+            with guarded("the parts of a split module have no origins"):
+                module: Any = sys.modules[_SPLITTING]
+                make = self._part(module._make_graph_module)
+                patches.put(module, "_make_graph_module", make)
+
+        self._waiting = OnImport(_SPLITTING, follow_splits)
+        self._waiting.start()
+
+    def take_out(self) -> None:
+        """Wait for no import any more."""
+        if self._waiting is not None:
+            self._waiting.stop()
+
+    def _transform(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def transform(transformer: Any, *args: Any, **kwargs: Any) -> Any:
+            rerun = _Rerun(self._tracing)
+            with guarded("what a Transformer makes has no origins"):
+                rerun.begin(transformer)
+            try:
+                return original(transformer, *args, **kwargs)
+            finally:
+                rerun.end()
+
+        return transform
+
+    def _part(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def make_graph_module(*args: Any, **kwargs: Any) -> Any:
+            with guarded("the parts of a split module have no origins"):
+                # The names that `split_module` has for the old nodes and the new ones.
+                self._split(sys._getframe(1).f_locals, args[1])  # pyright: ignore[reportPrivateUsage]  # there is no other way
+            return original(*args, **kwargs)
+
+        return make_graph_module
+
+    def _split(self, names: Mapping[str, Any], graph: Any) -> None:
+        whole, part = names["m"], names.get("partition")
+        if part is not None and part.graph is graph:
+            new = part.environment
+            self._tracing.made_of(whole.graph, graph, part.submod_name)
+        else:
+            made: dict[str, Any] = names["base_mod_env"]
+            new = {n: made[n.name] for n in whole.graph.nodes if n.name in made}
+            self._tracing.made_of(whole.graph, graph)
+        for old, node in new.items():
+            if node.graph is graph:
+                self._tracing.stands_for(node, old)
+
+
+class _Rerun:
+    """A Transformer that runs: what it records stands for the node that it is at."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        self._tracing = tracing
+        self._undo: list[Any] = []
+        self._node: Any = None
+
+    def begin(self, transformer: Any) -> None:
+        """Follow it; until `end`."""
+        old, new = transformer.module.graph, transformer.new_graph
+        self._tracing.made_of(old, new)
+        run = transformer.run_node
+        had = transformer.__dict__.get("run_node")
+
+        def run_node(node: Any) -> Any:
+            self._node = node
+            result = run(node)
+            if isinstance(result, fx.Proxy):  # of a placeholder, which no tracer makes
+                self._tracing.stands_for(result.node, node)
+            return result
+
+        transformer.run_node = run_node
+        self._undo.append(lambda: _put_back(transformer, run_node, had))
+        self._undo.append(self._tracing.following(transformer.tracer, self))
+
+    def end(self) -> None:
+        """Follow it no more."""
+        while self._undo:
+            self._undo.pop()()
+
+    def origin(self, kind: str, target: Any) -> RawOrigin | None:
+        """The origin of a node that is being recorded."""
+        return None if self._node is None else self._tracing.origin(self._node)
+
+
+def _put_back(transformer: Any, ours: Any, had: Any) -> None:
+    if transformer.__dict__.get("run_node") is ours:
+        if had is None:
+            del transformer.run_node
+        else:
+            transformer.run_node = had
+
+
+_SPLITTING = "torch.fx.passes.split_module"

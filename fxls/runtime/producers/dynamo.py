@@ -1,0 +1,365 @@
+"""The graphs that torch.compile captures, and those that its backends make of them.
+
+Each is a listing of the function that was compiled. Its graphs are told apart by their
+stage, because the second graph of a function is no later revision of the first one.
+"""
+
+from __future__ import annotations
+
+import bdb
+import contextlib
+import fnmatch
+import functools
+import re
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FunctionType, MethodType
+from typing import Any, Protocol, cast
+
+from fxls.on_import import OnImport
+from fxls.runtime.guarded import guarded
+from fxls.runtime.patches import Patches
+from fxls.runtime.producers import torch_errors
+from fxls.runtime.producers.capture import (
+    Capture,
+    capturing,
+    hushed,
+    is_hushed,
+    note_capture,
+)
+from fxls.runtime.producers.compile_cache import Cached, made_from
+from fxls.runtime.producers.compiled_roots import CompiledRoots
+from fxls.runtime.producers.error_notes import with_note
+from fxls.runtime.producers.node_by_node import (
+    BROKEN_INTO,
+    WATCHED,
+    node_by_node,
+    not_run,
+    not_run_either,
+)
+from fxls.runtime.producers.stack_traces import resumed
+from fxls.runtime.producers.torch_errors import note_error
+from fxls.runtime.torch_private import compile_id, fx
+
+__all__ = ["Breakpoints", "Dynamo"]
+
+_Publish = Callable[[Any], Path | None]
+"""Writes the listing of a graph module of torch.fx."""
+
+
+class Breakpoints(Protocol):
+    """Where somebody wants to stop."""
+
+    def is_broken_into(self, path: Path) -> bool:
+        """Whether at a node of this listing."""
+        ...
+
+    def compiled_away(self, path: Path, why: str) -> None:
+        """Take note that the nodes of a listing do not run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Captured:
+    """A graph of Dynamo's that was published."""
+
+    capture: Capture
+    path: Path | None
+
+
+class Dynamo:
+    """What makes listings of what torch.compile does, while it is put in."""
+
+    def __init__(
+        self,
+        publish: _Publish,
+        watches: Callable[[], bool] = lambda: False,
+        cached: Cached | None = None,
+        root_of: Callable[[Any], tuple[str, str] | None] = lambda _: None,
+        breakpoints: Breakpoints | None = None,
+    ) -> None:
+        """`watches` tells whether the values of nodes are wanted, so that they are to be
+        run one by one; `root_of` what a graph module was made of.
+        """
+        self._publish = publish
+        self._watches = watches
+        self._cached = cached
+        self._breakpoints = breakpoints
+        self._roots = CompiledRoots(root_of)
+        self._captured: dict[str, _Captured] = {}
+        """By torch's name of the compilation, as ``1/0``."""
+        self._frames: dict[tuple[str, str], list[str]] = {}
+        """For each function, the parts of it that were compiled, in order."""
+        self._waiting: list[OnImport] = []
+
+    def put_in(self, patches: Patches) -> None:
+        """Make listings from now on, as soon as torch's compiler is imported."""
+        self._when("torch._dynamo.trace_rules", lambda m: _be_skipped(m, patches))
+        self._when(
+            "torch._dynamo.output_graph", lambda m: self._follow_dynamo(m, patches)
+        )
+        self._when(
+            "torch._dynamo.backends.debugging",
+            lambda m: patches.put(m, "boxed_nop", self._nop(m.boxed_nop)),
+        )
+        self._when(
+            "torch._inductor.compile_fx", lambda m: self._follow_inductor(m, patches)
+        )
+
+    def take_out(self) -> None:
+        """Wait for no import any more."""
+        for waiting in self._waiting:
+            waiting.stop()
+        self._waiting.clear()
+
+    def compile_again(self) -> None:
+        """Let torch compile anew what it compiled while the nodes were not wanted."""
+        torch_dynamo: Any = sys.modules.get("torch._dynamo")
+        if self._captured and torch_dynamo is not None:
+            torch_dynamo.reset()
+
+    def _when(self, name: str, follow: Callable[[Any], None]) -> None:
+        def act() -> None:
+            with guarded("graphs of torch.compile are no listings"):
+                follow(_module(name))
+
+        waiting = OnImport(name, act)
+        self._waiting.append(waiting)
+        waiting.start()
+
+    # -- Dynamo ------------------------------------------------------------------
+
+    def _follow_dynamo(self, module: Any, patches: Patches) -> None:
+        owner = module.OutputGraph
+        patches.put(
+            owner, "call_user_compiler", self._compile(owner.call_user_compiler)
+        )
+
+    def _compile(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def call_user_compiler(output: Any, gm: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_hushed():  # torch.export uses Dynamo on its way
+                return original(output, gm, *args, **kwargs)
+            theirs: Capture | None = None
+            hush = _is_torchs(output.compiler_fn)
+            with guarded("a graph of torch.compile is no listing"):
+                capture = self.captured(gm, output)
+                if not hush:
+                    stage = f"{capture.stage}, of the backend"
+                    theirs = replace(capture, stage=stage)
+            with (
+                capturing(theirs),
+                hushed(when=hush),
+                node_by_node(output, self._runs_nodes_because(gm, output)),
+                self._noticing_hits(gm),
+            ):
+                compiled = original(output, gm, *args, **kwargs)
+            compiled = _made_ready(compiled)
+            # Others are objects that torch may want to look into.
+            if isinstance(compiled, FunctionType | MethodType):
+                return functools.wraps(compiled)(with_note(compiled, note_error))
+            return compiled
+
+        return call_user_compiler
+
+    def _runs_nodes_because(self, gm: Any, output: Any) -> str:
+        """Why a graph is to be run node by node; empty when it need not be."""
+        if self._watches():
+            return WATCHED
+        known = self._captured.get(str(gm.meta.get("dynamo_compile_id")))
+        if known is None or known.path is None:
+            return ""
+        if self._breakpoints is not None:
+            if self._breakpoints.is_broken_into(known.path):
+                return BROKEN_INTO
+            if why := not_run(output.compiler_fn):
+                self._breakpoints.compiled_away(known.path, why)
+        return ""
+
+    def _noticing_hits(self, gm: Any) -> contextlib.AbstractContextManager[object]:
+        """Compile a graph in the block; torch may have done it before."""
+        known = self._captured.get(str(gm.meta.get("dynamo_compile_id")))
+        if self._cached is None or known is None:
+            return contextlib.nullcontext()
+        return self._cached.noticing(known.capture, known.path)
+
+    def captured_before(self, gm: Any) -> None:
+        """Publish a graph whose backend runs already."""
+        with guarded("a graph of torch.compile is no listing"):
+            frame: Any = sys._getframe()  # pyright: ignore[reportPrivateUsage]  # Dynamo is further out
+            while frame is not None and frame.f_code.co_name != "call_user_compiler":
+                frame = frame.f_back
+            if frame is not None:
+                self.captured(gm, frame.f_locals["self"])
+
+    def captured(self, gm: Any, output: Any) -> Capture:
+        """Publish a graph of Dynamo's, of the function that `output` is made for."""
+        root = self._roots.of(output.root_tx)
+        compilation = gm.meta["dynamo_compile_id"]
+        name = str(compilation)
+        frame = name.rpartition("/")[0]
+        parts = self._frames.setdefault(root, [])
+        if frame not in parts:
+            parts.append(frame)
+        count = compilation.frame_compile_id or 0
+        stage = f"graph {parts.index(frame)}"
+        if count:
+            stage += f", compilation {count}"
+        header = [f"It is {stage} of {root[1]}."]
+        if count and (reason := _recompiled_because()):
+            header.append(f"Compiled again because {reason}")
+        header += _break(gm.compile_subgraph_reason)
+        capture = Capture("torch.compile", stage, root, tuple(header))
+        note_capture(gm, capture)
+        self._captured[name] = _Captured(capture, self._publish(gm))
+        return capture
+
+    # -- AOTAutograd and Inductor ------------------------------------------------
+
+    def _nop(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def boxed_nop(gm: Any, *args: Any, **kwargs: Any) -> Any:
+            # Written after it, as the code that runs is that of the rules that it sets.
+            publish = self._derived(gm, _direction(gm))
+            with hushed(when=False):
+                result = original(gm, *args, **kwargs)
+            publish()
+            return result
+
+        return boxed_nop
+
+    def _follow_inductor(self, module: Any, patches: Patches) -> None:
+        for name, stage in _PASSES:
+            patches.put(module, name, self._passes(getattr(module, name), stage))
+        patches.put(module, "_compile_fx_inner", self._inner(module._compile_fx_inner))
+
+    def _passes(self, original: Any, stage: str) -> Any:
+        @functools.wraps(original)
+        def passes(gm: Any, *args: Any, **kwargs: Any) -> Any:
+            outermost = not _inside.get()
+            token = _inside.set(True)
+            try:
+                with hushed():
+                    result = original(gm, *args, **kwargs)
+            finally:
+                _inside.reset(token)
+            if outermost:
+                changed = gm if result is None else result
+                which = f"{_direction(changed)}, {stage}" if result is None else stage
+                self._not_run(self._derived(changed, which)())
+            return result
+
+        return passes
+
+    def _inner(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def compile_fx_inner(gm: Any, *args: Any, **kwargs: Any) -> Any:
+            self._not_run(self._derived(gm, _direction(gm))())
+            with hushed():
+                return original(gm, *args, **kwargs)
+
+        return compile_fx_inner
+
+    def _not_run(self, path: Path | None) -> None:
+        """Take note that no code of a listing runs, as inductor goes on from its graph."""
+        captured = self._captured.get(compile_id())
+        if self._breakpoints and path and captured and captured.path:
+            self._breakpoints.compiled_away(path, not_run_either(captured.path))
+
+    def _derived(self, gm: Any, stage: str) -> Callable[[], Path | None]:
+        """Note that a graph was made from one of Dynamo's; what is returned publishes."""
+        with guarded("a graph behind torch.compile is no listing"):
+            name = compile_id()
+            parent = self._captured.get(name)
+            if parent is None:
+                return _nothing  # compiled by somebody who does not use Dynamo
+            whole = f"{parent.capture.stage}, {stage}"
+            header = [f"It is {whole} of {(parent.capture.root or ('', ''))[1]}."]
+            if parent.path is not None:
+                header.append(made_from(parent.path))
+            note_capture(gm, replace(parent.capture, stage=whole, header=tuple(header)))
+            return lambda: self._publish(gm)
+        return _nothing
+
+
+_CALLING = torch_errors.__file__
+_OF_PDB = (bdb.__file__, fnmatch.__file__)
+
+_PASSES = (
+    ("_recursive_pre_grad_passes", "pre-grad"),
+    ("_recursive_joint_graph_passes", "joint"),
+    ("_recursive_post_grad_passes", "post-grad"),
+)
+
+_inside: ContextVar[bool] = ContextVar("fxls_inside_passes", default=False)
+"""Whether passes run already: they call themselves for graphs inside the graph."""
+
+_NUMBER = re.compile(r"\b(0x[0-9a-f]+|\d{9,})\b")
+
+
+def _be_skipped(rules: Any, patches: Patches) -> None:
+    """Let Dynamo begin behind the call of a graph module, as where it is torch's own.
+
+    What pdb does between two lines of the program it does not look into either.
+    """
+    skipped = {*rules.FORCE_SKIP_FILES, _CALLING, *_OF_PDB}
+    patches.put(rules, "FORCE_SKIP_FILES", skipped)
+
+
+def _made_ready(compiled: Any) -> Any:
+    """The forward that runs, of a graph module that would compile it at its first call.
+
+    torch does the same with what it is given; ours it would not recognize.
+    """
+    module = getattr(compiled, "__self__", None)
+    lazy = fx._lazy_graph_module._LazyGraphModule
+    if isinstance(module, lazy) and compiled.__name__ == "_lazy_forward":
+        lazy.force_recompile(module)
+        return cast("Any", module).forward
+    return compiled
+
+
+def _module(name: str) -> Any:
+    return sys.modules[name]
+
+
+def _is_torchs(compiler: Any) -> bool:
+    """Whether a backend comes with torch, and what it makes is its own business."""
+    while (inner := getattr(compiler, "compiler_fn", None)) is not None:
+        compiler = inner
+    module = getattr(compiler, "__module__", "")
+    return module.partition(".")[0] in ("torch", "functools", "fxls")
+
+
+def _nothing() -> None:
+    """Publish nothing."""
+    return None  # noqa: RET501  # which is a path else
+
+
+def _direction(gm: Any) -> str:
+    names = (node.name for node in gm.graph.nodes if node.op == "placeholder")
+    return "backward" if any(n.startswith("tangents") for n in names) else "forward"
+
+
+def _break(reason: Any) -> list[str]:
+    """Why a graph ends where it does, when that is not the end of the function."""
+    if reason is None or not reason.graph_break:
+        return []
+    said = [line.strip() for line in str(reason.reason).splitlines() if line.strip()]
+    lines = [f"It ends in a graph break: {said[0]}"] if said else []
+    lines += [f"  {line}" for line in said[1:3]]
+    if reason.user_stack:
+        frame = reason.user_stack[-1]
+        where = f"{Path(frame.filename).name}, line {frame.lineno}"
+        lines.append(f"  At {where}, in {resumed(frame.name)}.")
+    return lines
+
+
+def _recompiled_because() -> str:
+    metrics: Any = sys.modules["torch._dynamo.utils"].get_metrics_context()
+    reason = metrics._metrics.get("recompile_reason") or ""
+    first = str(reason).strip().splitlines()
+    return _NUMBER.sub("…", first[0]) if first else ""

@@ -1,0 +1,166 @@
+"""A graph of torch's FX as it is at one moment, to become one of the engine later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import CodeType
+from typing import Any, cast
+
+import torch
+
+from fxls.engine.graph import Graph
+from fxls.engine.node import Node
+from fxls.engine.origins.module_scopes import ScopeSnapshot
+from fxls.engine.origins.resolve import RawOrigin
+from fxls.engine.torch_fx import codegen as foreign_codegen
+from fxls.listing import Place
+from fxls.runtime.listings.module_names import name_of_file
+from fxls.runtime.listings.submodule_paths import module_path
+from fxls.runtime.producers.stack_traces import origin_of
+from fxls.runtime.torch_private import fx
+
+__all__ = ["Snapshot", "is_symbolic"]
+
+
+class Snapshot:
+    """What the nodes of a graph are.
+
+    - Taking one costs a tuple for each node: arguments are immutable, and what a node
+      notes in its `meta` is added to, and not taken away, while the graph is made.
+    """
+
+    def __init__(
+        self, graph: Any, origin_of_node: Callable[[Any], RawOrigin | None]
+    ) -> None:
+        self._rows = [
+            (n, n.name, n.op, n.target, n.args, n.kwargs, n.type, n.meta)
+            for n in graph.nodes
+        ]
+        self._origins = [origin_of_node(row[0]) for row in self._rows]
+        self._codegen = graph._codegen
+        names = graph._graph_namespace
+        self._names = (set(names._used_names), dict(names._base_count))
+
+    def is_of(self, path: str) -> bool:
+        """Whether the nodes came from code of this file."""
+        codes = (origin[0] for origin in self._origins if origin is not None)
+        return any(isinstance(c, CodeType) and c.co_filename == path for c in codes)
+
+    def root(self) -> tuple[str, str] | None:
+        """Module and qualified name of what the nodes came from, if any says so."""
+        for row, origin in zip(self._rows, self._origins, strict=True):
+            stack = row[7].get("nn_module_stack")
+            if isinstance(stack, Mapping) and (found := _root(stack)):
+                return found
+            trace = row[7].get("stack_trace")
+            origin = origin or (origin_of(trace) if trace else None)
+            if origin is not None:
+                return _outermost(origin)
+        return None
+
+    def paths(self) -> dict[str, str]:
+        """The modules that nodes were made in, by the names of the nodes."""
+        found: dict[str, str] = {}
+        for row in self._rows:
+            stack = row[7].get("nn_module_stack")
+            if stack and isinstance(stack, Mapping):
+                entry: Any = list(cast("Any", stack).values())[-1]
+                if isinstance(entry, tuple):
+                    found[row[1]] = module_path(str(cast("Any", entry)[0]))
+        return found
+
+    def graph(self) -> Graph:
+        """The same graph, with origins and module stacks from the notes of torch."""
+        graph: Any = Graph()
+        graph._codegen = foreign_codegen.from_torch(self._codegen, fx.graph)
+        made: dict[Any, Node] = {}
+        scopes = _Scopes()
+        for row, origin in zip(self._rows, self._origins, strict=True):
+            node, name, op, target, args, kwargs, kind, meta = row
+            new: Any = graph.create_node(
+                op,
+                target,
+                fx.node.map_arg(args, made.__getitem__),
+                fx.node.map_arg(kwargs, made.__getitem__),
+                name,
+                kind,
+            )
+            if new.name != name:  # somebody set a name that no namespace gives
+                new.name = name
+            new.meta = meta
+            trace = meta.get("stack_trace")
+            new._frames = origin or (origin_of(trace) if trace else None)
+            new._scope = scopes.of(meta.get("nn_module_stack"))
+            made[node] = new
+        graph._graph_namespace._used |= self._names[0]
+        graph._graph_namespace._last.update(self._names[1])
+        return cast("Graph", graph)
+
+
+def is_symbolic(graph: Any) -> bool:
+    """Whether sizes in the graph are symbols, which torch still learns about."""
+    for node in graph.nodes:
+        if node.op != "placeholder":
+            return False
+        for key in ("val", "example_value"):
+            value = node.meta.get(key)
+            if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+                return True
+            if getattr(value, "_has_symbolic_sizes_strides", False):
+                return True
+    return False
+
+
+def _root(stack: Any) -> tuple[str, str] | None:
+    """The class of the root in a module stack, which torch.export puts there."""
+    for entry in stack.values():
+        match entry:
+            case (str(path), kind) if not module_path(path):
+                break
+            case _:
+                return None
+    else:
+        return None
+    if isinstance(kind, type):
+        return kind.__module__, kind.__qualname__
+    module, _, name = str(kind).rpartition(".")
+    return (module, name) if module else None
+
+
+def _outermost(origin: RawOrigin) -> tuple[str, str]:
+    """The class, or the function, that an origin reaches out to."""
+    while (caller := origin[2]) is not None:
+        origin = caller
+    code: Any = origin[0]
+    if isinstance(code, Place):
+        path, function = code.path, code.function
+    else:
+        path, function = code.co_filename, code.co_qualname
+    qualname = function.rpartition(".")[0].removesuffix(".<locals>")
+    return name_of_file(path), qualname or function
+
+
+class _Scopes:
+    """The module stacks of one graph as the engine keeps them: a tree."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, str, str], ScopeSnapshot] = {}
+
+    def of(self, stack: Any) -> ScopeSnapshot | None:
+        """The snapshot of a stack as torch notes it: path and class by key."""
+        if not isinstance(stack, Mapping):
+            return None
+        at: ScopeSnapshot | None = None
+        entries = cast("Mapping[Any, Any]", stack)
+        for key, entry in entries.items():
+            if not isinstance(entry, tuple) or len(cast("Any", entry)) != 2:
+                return at
+            path, kind = cast("tuple[Any, Any]", entry)
+            path = module_path(str(path))
+            if not path:
+                continue  # the root, which is no submodule
+            row = (id(at), str(key), path)
+            if row not in self._made:
+                self._made[row] = ScopeSnapshot(at, str(key), path, kind)
+            at = self._made[row]
+        return at

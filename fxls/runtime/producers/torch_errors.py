@@ -1,0 +1,79 @@
+"""What torch prints when generated code of its FX raises.
+
+torch knows its code by the name it gives it, shows its lines, and hides the frame. Code
+that runs under the path of a listing is shown so, too, and keeps its frame, so that a
+debugger can look at it.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from fxls.listing import Listing
+from fxls.rules import BrokenRule
+from fxls.runtime.guarded import guarded
+from fxls.runtime.producers.error_notes import note_on
+from fxls.runtime.torch_private import fx
+
+__all__ = ["explain_errors", "explain_errors_in", "note_error"]
+
+_Wrapped: Any = fx.graph_module._WrappedCall
+
+
+def explain_errors_in(path: Path, read: Callable[[], Listing | None]) -> None:
+    """Count errors in this file, which is the listing that is read, among those to be
+    shown.
+    """
+    _listings[str(path)] = read
+
+
+def note_error(error: Exception) -> None:
+    """Note on an error which node of a listing raised it."""
+    with guarded("an error has no note"):
+        note_on(error, lambda path: _listings.get(path, _no_listing)())
+
+
+def explain_errors(kind: Any) -> None:
+    """Let calls of graph modules of this class show errors."""
+    wrapped: Any = kind.__dict__.get("_wrapped_call")
+    if type(wrapped) is _Wrapped:
+        wrapped.__class__ = _Explained
+
+
+class _Explained(_Wrapped):
+    def __call__(self, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        own: Any = self.cls_call
+        outer: Any = cast("Any", super(self.cls, obj))
+        call: Any = cast("Any", outer.__call__ if own is None else partial(own, obj))
+        try:
+            return call(*args, **kwargs)
+        except Exception as error:
+            if not isinstance(error, BrokenRule):
+                _show(error)
+            note_error(error)
+            raise
+
+
+def _show(error: Exception) -> None:
+    """Print what torch prints when the innermost frame is of generated code."""
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    if innermost is not None:
+        path = innermost.tb_frame.f_code.co_filename
+        if path in _listings or "eval_with_key" in path:
+            summary = traceback.extract_tb(innermost)[-1]
+            message = _Wrapped._generate_error_message(summary)
+            print(message, file=sys.stderr)  # noqa: T201 - as torch does
+
+
+def _no_listing() -> None:
+    """Of a file of others."""
+
+
+_listings: dict[str, Callable[[], Listing | None]] = {}

@@ -1,0 +1,147 @@
+"""The programs that torch.export makes are listings, with what their inputs are."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from fxls.on_import import OnImport
+from fxls.runtime.guarded import guarded
+from fxls.runtime.patches import Patches
+from fxls.runtime.producers.capture import (
+    Capture,
+    hushed,
+    is_hushed,
+    note_capture,
+    published_as,
+)
+from fxls.runtime.torch_private import fx
+
+__all__ = ["Exported", "note_program"]
+
+_Root = tuple[str, str]
+"""Module and qualified name of what was traced."""
+
+
+class Exported:
+    """What makes listings of exported programs, while it is put in."""
+
+    def __init__(self, root_of: Callable[[Any], _Root | None]) -> None:
+        """`root_of` says what a graph module was made of."""
+        self._root_of = root_of
+        self._waiting: list[OnImport] = []
+
+    def put_in(self, patches: Patches) -> None:
+        """Make listings from now on, as soon as torch.export is imported."""
+
+        def follow_programs(module: Any) -> None:
+            kind = module.ExportedProgram
+            patches.put(kind, "__init__", _init(kind.__init__))
+            patches.put(kind, "module", self._module(kind.module))
+            again = kind.run_decompositions
+            patches.put(kind, "run_decompositions", self._making(again))
+
+        def follow_export(module: Any) -> None:
+            patches.put(module, "_export", self._making(module._export))
+
+        def follow_loading(module: Any) -> None:
+            kind = module.ExportedProgramDeserializer
+            patches.put(kind, "deserialize", self._making(kind.deserialize))
+
+        self._when("torch.export.exported_program", follow_programs)
+        self._when("torch.export._trace", follow_export)
+        self._when("torch._export.serde.serialize", follow_loading)
+
+    def take_out(self) -> None:
+        """Wait for no import any more."""
+        for waiting in self._waiting:
+            waiting.stop()
+        self._waiting.clear()
+
+    def _when(self, module: str, follow: Callable[[Any], None]) -> None:
+        def act() -> None:
+            with guarded("programs of torch.export are no listings"):
+                follow(sys.modules[module])
+
+        waiting = OnImport(module, act)
+        self._waiting.append(waiting)
+        waiting.start()
+
+    def _making(self, original: Any) -> Any:
+        """A function of torch's that makes a program of a module, of another program or
+        of a file; the graphs on its way are no listings.
+        """
+
+        @functools.wraps(original)
+        def making(first: Any, *args: Any, **kwargs: Any) -> Any:
+            token = _made_of.set(self._root(first))
+            try:
+                with hushed():
+                    return original(first, *args, **kwargs)
+            finally:
+                _made_of.reset(token)
+
+        return making
+
+    def _module(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def module(program: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_hushed():
+                return original(program, *args, **kwargs)
+            with hushed():
+                made = original(program, *args, **kwargs)
+            with guarded("the module of a program of torch.export is no listing"):
+                root = self._root(program)
+                note_capture(made, Capture("torch.export", "module", root, _OF_MODULE))
+                made.recompile()
+            return made
+
+        return module
+
+    def _root(self, first: Any) -> _Root | None:
+        """What a program was made of, or a graph module that one is made of."""
+        root: _Root | None = None
+        with guarded("a program of torch.export is called after its nodes"):
+            made = getattr(first, "graph_module", first)
+            if isinstance(made, fx.GraphModule):
+                root = self._root_of(made)
+        return root
+
+
+def note_program(program: Any) -> Any:
+    """Let the listing of a program's graph say what the program is; returns its module."""
+    signature = program.graph_signature
+    lines = ["Inputs:"]
+    lines += [_line(spec) for spec in signature.input_specs]
+    lines.append("Outputs:")
+    lines += [_line(spec) for spec in signature.output_specs]
+    root = _made_of.get() or published_as(program.graph_module).root
+    capture = Capture("torch.export", root=root, header=tuple(lines))
+    note_capture(program.graph_module, capture)
+    return program.graph_module
+
+
+def _init(original: Any) -> Any:
+    @functools.wraps(original)
+    def init(program: Any, *args: Any, **kwargs: Any) -> None:
+        with hushed():  # torch compiles the graph before it is known what it is
+            original(program, *args, **kwargs)
+        with guarded("a program of torch.export is no listing"), hushed(when=False):
+            note_program(program).recompile()
+
+    return init
+
+
+def _line(spec: Any) -> str:
+    kind = spec.kind.name.lower().replace("_", " ")
+    name = getattr(spec.arg, "name", None) or repr(getattr(spec.arg, "value", "?"))
+    return f"  {name}: {kind}" + (f" {spec.target}" if spec.target else "")
+
+
+_OF_MODULE = ("It is the module of the program, and holds what the program is given.",)
+
+_made_of: ContextVar[_Root | None] = ContextVar("fxls_made_of", default=None)
+"""What the graph came from that is being exported."""

@@ -1,0 +1,269 @@
+"""Graph modules of torch's own FX run from files of the store.
+
+torch compiles each of them in one place, which gets a text and a table of names. Here
+the text becomes a listing and is compiled under the listing's path; the facts, which
+take longer, are written a moment later.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, MutableMapping
+from contextvars import ContextVar
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from fxls.listing import Identity, Listing
+from fxls.runtime.guarded import guarded
+from fxls.runtime.listings.given_text import GivenText
+from fxls.runtime.listings.layout import Layout
+from fxls.runtime.listings.module_names import importable_name
+from fxls.runtime.listings.rank import rank
+from fxls.runtime.listings.tables import source_digest
+from fxls.runtime.patches import Patches
+from fxls.runtime.producers.capture import Capture, capture_of, published_as
+from fxls.runtime.producers.copied_graphs import Remade
+from fxls.runtime.producers.deferred import Later
+from fxls.runtime.producers.snapshot import Snapshot, is_symbolic
+from fxls.runtime.producers.torch_errors import explain_errors, explain_errors_in
+from fxls.runtime.producers.torch_tracer import Tracing
+from fxls.runtime.torch_private import fx
+from fxls.store import Store, StoreError
+
+__all__ = ["TorchFx"]
+
+
+class TorchFx:
+    """What makes listings of torch's graph modules, while it is put in."""
+
+    def __init__(
+        self,
+        store: Store,
+        codes: MutableMapping[Path, CodeType],
+        attend: Callable[[], object],
+        materialized: Callable[[Path], None],
+        made: Callable[[FunctionType, Path], None] = lambda _function, _path: None,
+    ) -> None:
+        """`codes` are those that live; `attend` is called before a text is written,
+        `materialized` after it, and `made` with each function of one.
+        """
+        self._store = store
+        self._attend = attend
+        self._materialized = materialized
+        self._later = Later()
+        self._tracing = Tracing()
+        self._remade = Remade(self._tracing)
+        self._codes = codes
+        self._function_made = made
+        self.look: Callable[[Path], object] = lambda _path: None
+        """Called with the path of a text that runs already, before it is written."""
+        self.keeps_values = False
+        """Whether values live until a forward returns, and not to their last use."""
+
+    def put_in(self, patches: Patches) -> None:
+        """Make listings from now on."""
+        module: Any = fx.graph_module
+        owner: Any = module.GraphModule
+        patches.put(owner, "recompile", self._recompile(owner.recompile))
+        compiler = self._compiler(module._exec_with_source)
+        patches.put(module, "_exec_with_source", compiler)
+        self._tracing.put_in(patches)
+        self._remade.put_in(patches)
+
+    def take_out(self) -> None:
+        """Wait for nothing any more, and write what is not written yet."""
+        self._remade.take_out()
+        self.finish()
+
+    def finish(self) -> None:
+        """Write the facts that are not written yet."""
+        self._later.finish()
+
+    def root(self, module: Any) -> tuple[str, str] | None:
+        """Module and qualified name of what a graph module was made of."""
+        graph = module._graph
+        known = published_as(module).root or self._tracing.root(graph)
+        return known or Snapshot(graph, self._tracing.origin).root()
+
+    def listing(self, module: Any) -> Listing:
+        """The listing of a graph module as its graph is now."""
+        code = module._graph.python_code(root_module="self")
+        capture = published_as(module)
+        return self._made(module, capture, code.src, code.globals).listing()
+
+    def publish(self, module: Any) -> Path | None:
+        """Write the listing of a module that perhaps nobody runs."""
+        with guarded("a graph module of torch.fx is no listing"):
+            capture = published_as(module)
+            self._attend()
+            code = module._graph.python_code(root_module="self")
+            made = self._made(module, capture, code.src, code.globals)
+            return self._write(module, made)
+        return None
+
+    def _recompile(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def recompile(module: Any) -> Any:
+            token = _compiled.set(module)
+            try:
+                code = original(module)
+            finally:
+                _compiled.reset(token)
+            explain_errors(type(module))
+            return code
+
+        return recompile
+
+    def _compiler(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def exec_with_source(
+            src: str,
+            globals: dict[str, Any],  # noqa: A002 - torch's signature
+            co_fields: dict[str, Any] | None = None,
+        ) -> None:
+            # torch's profiler finds a file that is named so, and its own alone.
+            is_profiled = bool(co_fields) and "co_name" not in (co_fields or {})
+            module = _compiled.get()
+            made: tuple[Path, CodeType] | None = None
+            if module is not None and src is module._code:
+                with guarded("a graph module of torch.fx runs from memory"):
+                    made = self._materialize(module, src, globals)
+            if made is None or is_profiled:
+                original(src, globals, co_fields)
+                return
+            path, code = made
+            globals["__file__"] = str(path)
+            globals[_KEPT] = code
+            exec(code, globals)
+            # A code object of its own, because torch.compile keeps what it compiled by
+            # code object, and bounds how much that may be.
+            forward = globals["forward"]
+            forward.__code__ = forward.__code__.replace()
+            self._function_made(forward, path)
+
+        return exec_with_source
+
+    def _materialize(
+        self, module: Any, source: str, values: dict[str, Any]
+    ) -> tuple[Path, CodeType] | None:
+        """Write the text of a listing and compile it; the facts follow."""
+        capture = capture_of(module)
+        if capture is None:
+            return None
+        self._attend()
+        made = self._made(module, capture, source, values)
+        path = self._store.path_of(made.identity.class_name, made.layout.text)
+        code = self._codes.get(path)
+        if code is None:
+            code = made.layout.compiled(str(path))
+        else:
+            self.look(path)
+        if made.layout.is_divided:
+            # torch.compile finds what is noted of a node by its line.
+            module._lineno_map = made.layout.lines(module._lineno_map)
+        self._write(module, made)
+        if path not in self._codes:
+            self._codes[path] = code
+            explain_errors_in(path, lambda: self._read(path))
+        self._materialized(path)
+        return path, code
+
+    def _write(self, module: Any, made: _Made) -> Path:
+        """Write the text now, and the facts soon."""
+        path = self._store.write_text(made.identity.class_name, made.layout.text)
+        if is_symbolic(module._graph):
+            made.listing()
+        # A trace of this very text must not take the place of who wrote it.
+        key = (path, made.identity, made.is_of(path))
+        self._later.add(key, lambda: self._write_facts(path, made))
+        return path
+
+    def _write_facts(self, path: Path, made: _Made) -> None:
+        with guarded("a listing has no facts"):
+            listing = made.listing()
+            if not self._holds_more(path, listing, made.is_of(path)):
+                self._store.materialize(listing)
+
+    def _read(self, path: Path) -> Listing | None:
+        self.finish()
+        try:
+            return self._store.read(path)
+        except StoreError:
+            return None
+
+    def _holds_more(self, path: Path, listing: Listing, is_of_it: bool) -> bool:  # noqa: FBT001 - one caller
+        """Whether the store knows what this graph does not know of: values, or, of one
+        that was unpickled or traced from this very text, everything but the text.
+        """
+        if any(facts.value is not None for facts in listing.nodes):
+            return False
+        try:
+            known = self._store.read(path)
+        except StoreError:
+            return False
+        unpickled = listing.identity.module == fx.graph_module.__name__
+        if is_of_it or (unpickled and not listing.sources):
+            return known.identity.producer == listing.identity.producer
+        fresh = all(source_digest(s.path) == s.digest for s in known.sources)
+        has_values = any(facts.value is not None for facts in known.nodes)
+        return fresh and has_values and known.identity == listing.identity
+
+    def _made(
+        self, module: Any, capture: Capture, source: str, values: dict[str, Any]
+    ) -> _Made:
+        graph = module._graph
+        snapshot = Snapshot(graph, self._tracing.origin)
+        root = capture.root or self._tracing.root(graph) or snapshot.root()
+        if root is None:
+            root = (type(module).__module__, type(module).__name__)
+        identity = Identity(
+            *(importable_name(root[0]), root[1], capture.producer),
+            *(capture.stage or self._tracing.stage(graph), rank()),
+        )
+        header = [_HEADER.format(identity.class_name, identity.producer)]
+        head = [f"# {line}".rstrip() for line in (*header, *capture.header)]
+        keeps = self.keeps_values
+        layout = Layout(source, head, values, snapshot.paths, keeps_values=keeps)
+        return _Made(module, snapshot, identity, source, layout)
+
+
+class _Made:
+    """One listing under way: its text, and what its facts will be made of."""
+
+    def __init__(
+        self,
+        module: Any,
+        snapshot: Snapshot,
+        identity: Identity,
+        source: str,
+        layout: Layout,
+    ) -> None:
+        self.identity = identity
+        self.layout = layout
+        self._module = module
+        self._snapshot = snapshot
+        self._source = source
+        self._listing: Listing | None = None
+
+    def is_of(self, path: Path) -> bool:
+        """Whether it was traced from the text at a path."""
+        return self._snapshot.is_of(str(path))
+
+    def listing(self) -> Listing:
+        """All of it; the same one from then on."""
+        if self._listing is None:
+            graph = self._snapshot.graph()
+            given = GivenText(
+                self._module, graph, self.identity, self._source, self.layout
+            )
+            self._listing = given.listing()
+        return self._listing
+
+
+_HEADER = "The code of {}'s graph, made by {} and written by fxls."
+_KEPT = "__fxls_code__"
+"""Keeps the compiled text alive as long as a function of it."""
+
+_compiled: ContextVar[Any] = ContextVar("fxls_compiled", default=None)
+"""The graph module whose code is being made."""

@@ -1,0 +1,250 @@
+"""Exact origins for the nodes that torch's own `symbolic_trace` makes.
+
+torch keeps no place of the source for them. While this is in force each node's origin is
+taken as our engine takes it, and kept beside the node, because whatever stands in its
+`meta` is pickled, compared and hashed by others.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any, Protocol
+
+import torch
+
+from fxls.engine.origins.from_frames import Trail, is_source
+from fxls.engine.origins.resolve import RawOrigin
+from fxls.runtime.patches import Patches
+from fxls.runtime.producers.capture import is_hushed
+from fxls.runtime.torch_private import fx, is_compiling
+
+__all__ = ["Followed", "Tracing"]
+
+
+class Tracing:
+    """What is known of graphs that were traced while `put_in` was in force."""
+
+    def __init__(self) -> None:
+        self._origins: weakref.WeakKeyDictionary[Any, RawOrigin] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._roots: weakref.WeakKeyDictionary[Any, tuple[str, str]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._stages: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self._returned: weakref.WeakKeyDictionary[Any, RawOrigin] = (
+            weakref.WeakKeyDictionary()
+        )
+        """The origin of the output of a graph that has none yet."""
+        self._trails = _Trails()
+
+    def origin(self, node: Any) -> RawOrigin | None:
+        """The origin of a node of torch's FX, or of the node that it stands for."""
+        origin = self._origins.get(node)
+        if origin is None and node.op == "output":
+            return self._returned.get(node.graph)
+        return origin
+
+    def root(self, graph: Any) -> tuple[str, str] | None:
+        """Module and qualified name of what was traced."""
+        return self._roots.get(graph)
+
+    def stage(self, graph: Any) -> str:
+        """Which part of what was traced a graph is; empty for all of it."""
+        return self._stages.get(graph, "")
+
+    def made_of(self, old: Any, new: Any, part: str = "") -> None:
+        """Let a graph be one that was made of another one, or of a part of it."""
+        if old in self._roots:
+            self._roots[new] = self._roots[old]
+        stage = ", ".join(filter(None, (self.stage(old), part)))
+        if stage:
+            self._stages[new] = stage
+        end = None if part else next(iter(reversed(old.nodes)), None)
+        if end is not None and (origin := self.origin(end)) is not None:
+            self._returned[new] = origin
+
+    def stands_for(self, new: Any, old: Any) -> None:
+        """Let a node have the origin of another one, unless it has its own."""
+        origin = self.origin(old)
+        if origin is not None:
+            self._origins.setdefault(new, origin)
+
+    def following(self, tracer: Any, followed: Followed) -> Callable[[], object]:
+        """Ask `followed` for the origins of what a tracer makes in this thread.
+
+        What is returned ends it.
+        """
+        trails = self._trails.by_tracer
+        trails[id(tracer)] = followed
+        return lambda: trails.pop(id(tracer), None)
+
+    def put_in(self, patches: Patches) -> None:
+        """Take origins from now on."""
+        tracer: Any = fx.Tracer
+        base: Any = fx.proxy.TracerBase
+        graph: Any = fx.Graph
+        patches.put(tracer, "trace", self._trace(tracer.trace))
+        patches.put(base, "create_node", self._create_node(base.create_node))
+        patches.put(graph, "node_copy", self._node_copy(graph.node_copy))
+        patches.put(graph, "__deepcopy__", self._deepcopy(graph.__deepcopy__))
+
+    def _trace(self, original: Any) -> Any:
+        # Dynamo wraps it in what it wraps much else in that make_fx runs.
+        boundary = inspect.unwrap(original).__code__
+
+        @functools.wraps(original)
+        def trace(tracer: Any, root: Any, *args: Any, **kwargs: Any) -> Any:
+            trails = self._trails.by_tracer
+            unpickled = isinstance(root, fx.graph_module._CodeOnlyModule)
+            if _is_torchs(tracer) or unpickled or id(tracer) in trails:
+                # It traces generated code that is in no file, or calls super().trace
+                # more than once.
+                return original(tracer, root, *args, **kwargs)
+            followed = _Followed(tracer, root, boundary)
+            if isinstance(root, fx.GraphModule):
+                of = (type(root).__module__, type(root).__name__)
+                followed.name = self._roots.get(root._graph, of)
+            end = self.following(tracer, followed)
+            try:
+                graph = original(tracer, root, *args, **kwargs)
+            finally:
+                end()
+            if followed.name is not None:
+                self._roots[graph] = followed.name
+            return graph
+
+        return trace
+
+    def _create_node(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def create_node(
+            tracer: Any, kind: str, target: Any, *args: Any, **kwargs: Any
+        ) -> Any:
+            node = original(tracer, kind, target, *args, **kwargs)
+            followed = self._trails.by_tracer.get(id(tracer))
+            if followed is not None:
+                origin = followed.origin(kind, target)
+                if origin is not None:
+                    self._origins[node] = origin
+            return node
+
+        return create_node
+
+    def _node_copy(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def node_copy(graph: Any, node: Any, *args: Any, **kwargs: Any) -> Any:
+            made = original(graph, node, *args, **kwargs)
+            origin = self._origins.get(node)
+            if origin is not None:
+                self._origins[made] = origin
+            return made
+
+        return node_copy
+
+    def _deepcopy(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def deepcopy(graph: Any, memo: Any = None) -> Any:
+            made = original(graph, memo)
+            self.made_of(graph, made)
+            # The output alone is made and not copied.
+            for old, new in zip(
+                reversed(graph.nodes), reversed(made.nodes), strict=False
+            ):
+                if old in self._origins and new not in self._origins:
+                    self._origins[new] = self._origins[old]
+                break
+            return made
+
+        return deepcopy
+
+
+def _is_of_make_fx(tracer: Any) -> bool:
+    return type(tracer).__module__ == "torch.fx.experimental.proxy_tensor"
+
+
+def _is_torchs(tracer: Any) -> bool:
+    """Whether a tracer works for torch.compile or torch.export, or notes stack traces."""
+    return _is_of_make_fx(tracer) and (
+        tracer.record_stack_traces or is_compiling() or is_hushed()
+    )
+
+
+class Followed(Protocol):
+    """Something that makes nodes."""
+
+    def origin(self, kind: str, target: Any) -> RawOrigin | None:
+        """The origin of the node that is being made two frames further out."""
+        ...
+
+
+class _Trails(threading.local):
+    """The traces that are under way in this thread, by identity of the tracer."""
+
+    def __init__(self) -> None:
+        self.by_tracer: dict[int, Followed] = {}
+
+
+class _Followed:
+    """One trace under way."""
+
+    def __init__(self, tracer: Any, root: Any, boundary: CodeType) -> None:
+        self.name: tuple[str, str] | None = None
+        self._code: CodeType | None = None
+        of_make_fx = _is_of_make_fx(tracer)
+        overrides = [
+            id(member.__code__)
+            for kind in type(tracer).__mro__
+            for member in vars(kind).values()
+            if isinstance(member, FunctionType)
+        ]
+        if isinstance(root, torch.nn.Module):
+            kind = type(root)
+            self.name = (kind.__module__, kind.__qualname__)
+            traced = getattr(kind, getattr(tracer, "traced_func_name", "forward"), None)
+        else:
+            traced = root
+            code = getattr(inspect.unwrap(root), "__code__", None)
+            # Others are wrappers of torch's; make_fx evaluates the text of one.
+            if code and is_source(code) and code.co_filename != "<string>":
+                self.name = (root.__module__ or "", root.__qualname__)
+        if callable(traced):
+            code = getattr(inspect.unwrap(traced), "__code__", None)
+            of_text = code is not None and code.co_filename == "<string>"
+            if of_text:
+                overrides.append(id(code))
+            if of_make_fx and (of_text or not (code and is_source(code))):
+                code = None  # a function of torch's around what is traced
+            self._code = code
+        self._limits = ((boundary,), frozenset(overrides))
+        self._trail = Trail(*self._limits)
+        self._holds_frames = not of_make_fx
+
+    def origin(self, kind: str, target: Any) -> RawOrigin | None:
+        """The origin of the node that is being made two frames further out."""
+        if kind == "placeholder":
+            code, name = self._code, str(target).lstrip("*")
+            if code is None:
+                return None
+            plain = name.rpartition("_")[0]  # make_fx numbers its placeholders
+            if name not in code.co_varnames and plain in code.co_varnames:
+                name = plain
+            return (code, name, None)
+        if kind == "output":
+            return self._trail.returned()
+        trail = self._trail
+        if not self._holds_frames:
+            # With the frame of a function that ended its tensors would live on, and
+            # autograd copies a gradient that somebody else holds.
+            trail = Trail(*self._limits)
+        origin = trail.here(sys._getframe(2))  # pyright: ignore[reportPrivateUsage]  # the cheap way to it
+        if kind == "get_attr" and origin is not None and len(origin) == 3:
+            # torch makes the node of a buffer when an expression uses it.
+            return (*origin, str(target).rpartition(".")[2])
+        return origin

@@ -1,0 +1,55 @@
+"""The listing of a module that the program itself asks for."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from fxls.engine.graph_module import GraphModule
+from fxls.listing import Listing
+from fxls.runtime.install import store_of_program, torch_fx
+from fxls.runtime.listings.listing_text import listing_of
+from fxls.runtime.producers.torch_export import note_program
+from fxls.runtime.producers.torch_fx import TorchFx
+from fxls.runtime.torch_private import fx
+from fxls.store import Store, StoreError
+from fxls.store.shown import ask_to_show
+
+__all__ = ["listing_of_module", "show"]
+
+
+def listing_of_module(module: Any) -> Listing:
+    """The listing of a graph module of any producer, or of an exported program.
+
+    Its graph as it is now; nothing is written.
+    """
+    if isinstance(module, GraphModule):
+        return listing_of(module)
+    if hasattr(module, "graph_signature"):
+        module = note_program(module)
+    if not isinstance(module, fx.GraphModule):
+        raise TypeError(
+            f"{type(module).__qualname__} has no graph: give a GraphModule of torch.fx"
+            " or fxls.engine, or a program of torch.export"
+        )
+    return (torch_fx() or _unwritten()).listing(module)
+
+
+def show(module: Any) -> Path:
+    """Write the listing of a module, print where it is, and return that.
+
+    An editor that has the store open shows it.
+    """
+    listing = listing_of_module(module)
+    path = store_of_program().materialize(listing)
+    with contextlib.suppress(StoreError):  # it is printed below
+        ask_to_show(path, listing.definition)
+    # In this form a terminal of an editor makes a link of it.
+    sys.stdout.write(f"{path}:{listing.definition + 1}\n")
+    return path
+
+
+def _unwritten() -> TorchFx:
+    return TorchFx(Store(Path()), {}, lambda: None, lambda _: None)

@@ -1,0 +1,284 @@
+"""The connection to one client: what it has open, and what it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import FeatureRequestError
+from pygls.lsp.server import LanguageServer
+
+from fxls import __version__
+from fxls.entry import Entry
+from fxls.ide.diagnostics import Diagnostic
+from fxls.lsp import custom
+from fxls.lsp.client import Client
+from fxls.lsp.uris import path_of, uri_of
+from fxls.serving.library import virtual_uri
+from fxls.serving.published import Reports
+from fxls.serving.session import Session
+from fxls.serving.settings import Settings
+from fxls.serving.tracing import Health, Traces
+from fxls.serving.transport.protocol import ListingProtocol
+
+__all__ = ["Server"]
+
+_POLL = 1.0
+"""Seconds between two looks at the logs of the stores, which programs write too."""
+
+
+_PAUSE = 0.3
+"""Seconds without a key before what is being written is checked."""
+
+
+class Server(LanguageServer):
+    """The connection to one client."""
+
+    def __init__(self, settings: Settings) -> None:
+        # Whole texts, because a model file is small, and pygls and the protocol do
+        # not agree on what ends a line.
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls: **kwargs
+            "fxls",
+            __version__,
+            lsp.TextDocumentSyncKind.Full,
+            protocol_cls=ListingProtocol,
+        )
+        assert isinstance(self.protocol, ListingProtocol)
+        self.protocol.on_cancel = self.cancel
+        traces = Traces(self._on_printed, self._on_health)
+        self.session = Session(settings, self._open_text, traces)
+        self.client = Client()
+        self.tasks: set[asyncio.Task[object]] = set()
+        self._requests: dict[str | int, set[asyncio.Task[Any]]] = {}
+        self._uris: dict[str, str] = {}
+        self.reports = Reports()
+        self._waiting: asyncio.Future[bool] | None = None
+        self._pulls_workspace = False
+        self._health = Health()
+        self._poll: asyncio.TimerHandle | None = None
+        self._checks: dict[str, asyncio.TimerHandle] = {}
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """Log what pygls could not handle; a pop-up would help nobody."""
+        # A request gets its error as the answer.
+        if source is not FeatureRequestError:
+            self.log(lsp.MessageType.Error, str(error))
+
+    def opened(self, uri: str) -> str | None:
+        """Note how the client spells a path; None when it is no file."""
+        path = path_of(uri)
+        if path is not None:
+            pushed = self.reports.said(path) and not self._is_pulled(path)
+            if pushed and self.client.abilities.pulls_diagnostics:
+                self._push(path, ())
+            self._uris[path] = uri
+            self.watch()
+        return path
+
+    def closed(self, uri: str) -> str | None:
+        path = path_of(uri)
+        if path is not None:
+            self._uris.pop(path, None)
+            if self.client.abilities.pulls_diagnostics:
+                # What it was told of an open file it shows no more.
+                self.reports.forget(path)
+        return path
+
+    @property
+    def open_paths(self) -> tuple[str, ...]:
+        return tuple(self._uris)
+
+    def publish(self, *paths: str) -> None:
+        """Send what there is to say about files, where that is not what was sent.
+
+        A client that pulls diagnostics is told to ask for those of open files.
+        """
+        pulled: set[str] = set()
+        for path in paths:
+            said = self.session.diagnostics(path)
+            if not self.reports.note(path, said):
+                # A client moves what it shows along with edits; leave that be.
+                continue
+            if self._is_pulled(path):
+                pulled.add(path)
+            else:
+                self._push(path, said)
+        if pulled:
+            self.wake(changed=True)
+        if not pulled.isdisjoint(self._uris):
+            self.workspace_diagnostic_refresh(None)
+
+    def diagnostics(self, path: str) -> list[lsp.Diagnostic]:
+        """What was noted about a file."""
+        said = self.reports.said(path)
+        return [self.client.diagnostic(d, self.session.lines_of) for d in said]
+
+    def pulls_workspace(self) -> None:
+        """Note that the client asks for the diagnostics of all files, open or not."""
+        if not self._pulls_workspace:
+            self._pulls_workspace = True
+            for path in self.reports.changed(()):
+                if path not in self._uris:
+                    self._push(path, ())
+
+    async def something_to_say(self) -> bool:
+        """Wait until there are other diagnostics; False when somebody else waits."""
+        self.wake(changed=False)
+        self._waiting = asyncio.get_running_loop().create_future()
+        return await self._waiting
+
+    def wake(self, *, changed: bool) -> None:
+        """End the wait for other diagnostics."""
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(changed)
+
+    def uri_of(self, path: str) -> str:
+        """A path as the client spells it."""
+        return self._uris.get(path) or uri_of(path)
+
+    def _is_pulled(self, path: str) -> bool:
+        pulls = self.client.abilities.pulls_diagnostics
+        return pulls and (self._pulls_workspace or path in self._uris)
+
+    def _push(self, path: str, said: Iterable[Diagnostic]) -> None:
+        items = [self.client.diagnostic(d, self.session.lines_of) for d in said]
+        params = lsp.PublishDiagnosticsParams(self.uri_of(path), items)
+        self.text_document_publish_diagnostics(params)
+
+    def log(self, kind: lsp.MessageType, message: str) -> None:
+        """Write to the log that the user can open."""
+        self.window_log_message(lsp.LogMessageParams(kind, message))
+
+    def start(self, task: asyncio.Task[Any]) -> None:
+        """Keep a task until it is done, or the server ends."""
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def cancel(self, request: str | int) -> None:
+        """Stop what a request started."""
+        for task in self._requests.pop(request, ()):
+            task.cancel()
+
+    def started_by(self, request: str | int | None, task: asyncio.Task[Any]) -> None:
+        """Note what has to stop when a request is cancelled."""
+        if request is not None:
+            self._requests.setdefault(request, set()).add(task)
+            task.add_done_callback(lambda _: self._requests.pop(request, None))
+
+    def watch(self) -> None:
+        """Look at the stores from time to time, while somebody wants to know."""
+        if self._poll is None:
+            loop = asyncio.get_running_loop()
+            self._poll = loop.call_later(_POLL, self._look)
+
+    def unwatch(self) -> None:
+        if self._poll is not None:
+            self._poll.cancel()
+        for check in self._checks.values():
+            check.cancel()
+
+    def check_soon(self, path: str) -> None:
+        """Check the entry comments of a source when nobody is typing any more."""
+        if not path.endswith(".py") or self.session.is_listing(path):
+            return
+        if path in self._checks:
+            self._checks[path].cancel()
+        loop = asyncio.get_running_loop()
+        self._checks[path] = loop.call_later(_PAUSE, self._check, path)
+
+    def tell_news(self) -> None:
+        """Tell the client of what is new in the stores."""
+        news = self.session.library.news()
+        if not news:
+            return
+        self.publish(*self.open_paths)
+        self.tell_changed(virtual_uri(one.identity) for one in news)
+        for one in news:
+            if one.old != one.new and self.client.abilities.takes_revisions:
+                lines = self.session.library.lines_moved(one.old, one.new)
+                revised = custom.Revised(uri_of(one.old), uri_of(one.new), lines)
+                self.protocol.notify(custom.REVISED, custom.plainly(revised))
+        self.refresh()
+
+    def tell_changed(self, forwards: Iterable[str]) -> None:
+        """Tell the client that identities have other revisions, or are gone.
+
+        `forwards` are their virtual documents.
+        """
+        changed = [*dict.fromkeys(forwards)]
+        if changed and self.client.abilities.takes_changes:
+            item = custom.plainly(custom.Changed(changed))
+            self.protocol.notify(custom.CHANGED, item)
+        if self.client.abilities.reads_content:
+            heads = tuple(uri.removesuffix("forward.py") for uri in changed)
+            for uri in [*self.workspace.text_documents]:
+                if uri.startswith(heads):
+                    self.workspace_text_document_content_refresh(
+                        lsp.TextDocumentContentRefreshParams(uri)
+                    )
+
+    def refresh(self) -> None:
+        """Let the client ask again for what it was told before."""
+        kinds = self.client.abilities.refreshes
+        if "inlayHint" in kinds:
+            self.workspace_inlay_hint_refresh(None)
+        if "codeLens" in kinds:
+            self.workspace_code_lens_refresh(None)
+        if "semanticTokens" in kinds:
+            self.workspace_semantic_tokens_refresh(None)
+
+    def _check(self, path: str) -> None:
+        del self._checks[path]
+        if path in self._uris:
+            self.publish(*self.session.check_comments(path))
+
+    def _look(self) -> None:
+        self._poll = None
+        if self._uris or self.client.abilities.takes_changes:
+            self.watch()
+            self.tell_news()
+            self._show_asked()
+
+    def _show_asked(self) -> None:
+        """Let the client show what programs ask to be shown."""
+        asked = self.session.library.asked()
+        if self.client.abilities.shows_documents:
+            for path, line in asked:
+                place = lsp.Position(line, 0)
+                self.window_show_document(
+                    lsp.ShowDocumentParams(
+                        uri_of(str(path)),
+                        # The program may run where somebody types.
+                        take_focus=False,
+                        selection=lsp.Range(place, place),
+                    )
+                )
+
+    def _open_text(self, path: str) -> str | None:
+        uri = self._uris.get(path)
+        return self.workspace.get_text_document(uri).source if uri else None
+
+    def _on_printed(self, entry: Entry | None, text: str) -> None:
+        name = entry.name if entry else "worker"
+        for line in text.splitlines():
+            if line.strip():
+                self.log(lsp.MessageType.Log, f"{name}: {line}")
+
+    def _on_health(self, health: Health) -> None:
+        before, self._health = self._health, health
+        broken = health.broken
+        if broken is not None and broken != before.broken:
+            self.log(lsp.MessageType.Error, f"{broken.message}. {broken.advice or ''}")
+        item, said = _status(health), _status(before)
+        if self.client.abilities.takes_status and item != said:
+            self.protocol.notify(custom.STATUS, custom.plainly(item))
+
+
+def _status(health: Health) -> custom.StatusItem:
+    quiescent = health.running == 0
+    if health.broken is not None:
+        message = f"{health.broken.message}. {health.broken.advice or ''}".strip()
+        return custom.StatusItem("error", quiescent, message)
+    return custom.StatusItem("ok", quiescent)

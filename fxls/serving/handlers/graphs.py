@@ -1,0 +1,101 @@
+"""What an extension shows of graphs: lists, pictures, tables, comparisons."""
+
+from __future__ import annotations
+
+from fxls.ide.listing.comparable_text import normalized
+from fxls.lsp import custom, params
+from fxls.lsp import graph_view as picture
+from fxls.lsp.uris import SCHEME, path_of, uri_of
+from fxls.serving.connection import Server
+from fxls.serving.handlers.asked import document_of
+from fxls.serving.handlers.documents import content
+from fxls.serving.library import virtual_uri
+
+__all__ = [
+    "on_content",
+    "on_delete",
+    "on_graph",
+    "on_identities",
+    "on_listings",
+    "on_normalized",
+    "on_revisions",
+    "on_rows",
+]
+
+
+def on_content(ls: Server, asked: params.About) -> custom.ContentItem:
+    return custom.ContentItem(content(ls, asked.uri))
+
+
+def on_listings(ls: Server, asked: params.OfDocument) -> list[custom.ListingItem]:
+    path = path_of(asked.text_document.uri)
+    if path is None:
+        return []
+    return [
+        custom.listing_item(document, virtual_uri(document.listing.identity))
+        for document in ls.session.source(path).documents
+    ]
+
+
+def on_identities(ls: Server, asked: params.Nothing) -> list[custom.IdentityItem]:
+    library = ls.session.library
+    return [
+        custom.identity_item(
+            shelf, virtual_uri(shelf.identity), stale=library.is_stale(shelf.newest)
+        )
+        for shelf in library.shelves()
+    ]
+
+
+def on_revisions(ls: Server, asked: params.About) -> list[custom.RevisionItem]:
+    path = _named(asked.uri)
+    shelf = ls.session.library.shelf(path) if path else None
+    if shelf is None:
+        return []
+    identity = shelf.identity
+    return custom.revision_items(shelf, lambda name: virtual_uri(identity, name))
+
+
+def on_graph(ls: Server, asked: params.About) -> picture.GraphItem | None:
+    document = document_of(ls, asked.uri)
+    if document is None:
+        return None
+    return picture.graph_item(
+        ls.client,
+        document,
+        virtual_uri(document.listing.identity),
+        ls.session.lines_of,
+        stale=bool(ls.session.standing(document).changed),
+    )
+
+
+def on_rows(ls: Server, asked: params.Rows) -> picture.TableItem | None:
+    document = document_of(ls, asked.uri)
+    if document is None:
+        return None
+    return picture.table_item(ls.client, document, asked, ls.session.lines_of)
+
+
+def on_normalized(ls: Server, asked: params.Normalized) -> custom.ContentItem | None:
+    document = document_of(ls, asked.uri)
+    like = document_of(ls, asked.like) if asked.like else None
+    if document is None or (asked.like and like is None):
+        return None
+    return custom.ContentItem(normalized(document, like))
+
+
+def on_delete(ls: Server, asked: params.About) -> custom.DeletedItem:
+    path = _named(asked.uri)
+    shelf = ls.session.library.shelf(path) if path else None
+    deleted, error = ls.session.library.delete(path) if path else ((), None)
+    if deleted:
+        ls.publish(*ls.open_paths)
+        ls.tell_changed([virtual_uri(shelf.identity)] if shelf else [])
+        ls.refresh()
+    problem = None if error is None else f"{error.problem}. {error.advice}"
+    return custom.DeletedItem([uri_of(path) for path in deleted], problem)
+
+
+def _named(uri: str) -> str | None:
+    """The path of a file; a virtual document stands for itself."""
+    return uri if uri.startswith(f"{SCHEME}:") else path_of(uri)

@@ -1,0 +1,185 @@
+"""The life of the server: what a client can do, its settings, commands, the end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import cast
+
+from lsprotocol import types as lsp
+
+from fxls.entry import Entry, Kind
+from fxls.ide.entries.write_entry import written_entry
+from fxls.ide.virtual_documents import table_sheet
+from fxls.lsp import custom
+from fxls.lsp.abilities import abilities_of
+from fxls.lsp.actions import changes
+from fxls.lsp.client import Client
+from fxls.lsp.encoding import Encoding
+from fxls.lsp.uris import path_of, uri_of
+from fxls.serving.connection import Server
+from fxls.serving.faults import guarded_task
+from fxls.serving.handlers.asked import document_of
+from fxls.serving.handlers.tracing import look_at, traced
+from fxls.serving.library import virtual_uri
+from fxls.serving.settings import SettingsError
+from fxls.serving.settings import read as read_settings
+from fxls.text import LineTable
+
+__all__ = [
+    "on_did_change_configuration",
+    "on_did_change_folders",
+    "on_initialize",
+    "on_initialized",
+    "on_open",
+    "on_shutdown",
+    "on_table",
+    "on_trace",
+    "on_write_entry",
+]
+
+
+def on_initialize(ls: Server, params: lsp.InitializeParams) -> None:
+    encoding = Encoding(ls.workspace.position_encoding or Encoding.UTF16.value)
+    ls.client = Client(abilities_of(params.capabilities, encoding))
+    _set(ls, "initializationOptions", params.initialization_options)
+    _set_folders(ls)
+
+
+async def on_initialized(ls: Server, params: object) -> None:
+    if ls.client.abilities.takes_changes:
+        ls.watch()
+    if ls.client.abilities.watches_files:
+        globs = ("**/*.py", "**/pyproject.toml")
+        watchers = [lsp.FileSystemWatcher(glob) for glob in globs]
+        options = lsp.DidChangeWatchedFilesRegistrationOptions(watchers)
+        method = lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        registration = lsp.Registration("fxls-files", method, options)
+        await ls.client_register_capability_async(
+            lsp.RegistrationParams([registration])
+        )
+
+
+async def on_did_change_configuration(
+    ls: Server, params: lsp.DidChangeConfigurationParams
+) -> None:
+    if ls.client.abilities.tells_settings:
+        items = [lsp.ConfigurationItem(section="fxls")]
+        (said,) = await ls.workspace_configuration_async(lsp.ConfigurationParams(items))
+    else:
+        whole = cast("dict[str, object] | None", params.settings)
+        said = (whole or {}).get("fxls")
+    before = ls.session.settings
+    if said is None or not _set(ls, "settings", said) or ls.session.settings == before:
+        return
+    if ls.session.settings.python != before.python:
+        await ls.session.traces.close()
+    _set_folders(ls)  # their stores may be others
+    ls.refresh()
+    for path in ls.open_paths:
+        look_at(ls, path)
+
+
+def on_did_change_folders(
+    ls: Server, params: lsp.DidChangeWorkspaceFoldersParams
+) -> None:
+    _set_folders(ls)
+
+
+async def on_shutdown(ls: Server, params: object) -> None:
+    ls.unwatch()
+    ls.wake(changed=False)
+    for task in ls.tasks:
+        task.cancel()
+    await asyncio.gather(*ls.tasks, return_exceptions=True)
+    # Nobody is there any more to be told how the workers are.
+    ls.client = Client()
+    ls.session.library.close()
+    await ls.session.traces.close()
+
+
+# Commands
+
+
+async def on_trace(ls: Server, uri: str = "", *expressions: str) -> list[object]:
+    path = path_of(uri)
+    if path is None:
+        return []
+    found = ls.session.entries(path)
+    if expressions:
+        known = {entry.name: entry for entry in found}
+        asked = (Entry(path, text, Kind.COMMAND) for text in expressions)
+        found = tuple(known.get(entry.name, entry) for entry in asked)
+    return [custom.plainly(item) for item in await traced(ls, found)]
+
+
+async def on_open(ls: Server, uri: str, line: int, character: int) -> bool:
+    """Whether the client showed it."""
+    place = lsp.Position(line, character)
+    shown = await ls.window_show_document_async(
+        lsp.ShowDocumentParams(uri, take_focus=True, selection=lsp.Range(place, place))
+    )
+    return shown.success
+
+
+async def on_table(ls: Server, uri: str) -> str | None:
+    """The URI of the table of a listing, which the client also shows, if it can."""
+    document = document_of(ls, uri)
+    if document is None:
+        return None
+    identity = document.listing.identity
+    abilities = ls.client.abilities
+    if abilities.reads_content:
+        there = virtual_uri(identity, "table.txt")
+    else:
+        there = uri_of(str(_written(Path(document.path), table_sheet(document).text)))
+    if abilities.shows_documents:
+        await guarded_task(on_open)(ls, there, 0, 0)
+    return there
+
+
+async def on_write_entry(ls: Server, uri: str, name: str) -> bool:
+    """Whether an entry comment for a class was written; the cursor goes there."""
+    path = path_of(uri)
+    text = None if path is None else ls.session.text_of(path)
+    written = written_entry(text, path, name) if path and text is not None else None
+    if path is None or text is None or written is None:
+        return False
+    there = ls.uri_of(path)
+    edit = changes(ls.client, written.fix, LineTable(text), there)
+    answer = await ls.workspace_apply_edit_async(
+        lsp.ApplyWorkspaceEditParams(edit, label=written.fix.title)
+    )
+    if answer.applied and ls.client.abilities.shows_documents:
+        focus = ls.client.range(written.focus, LineTable(written.text))
+        await ls.window_show_document_async(
+            lsp.ShowDocumentParams(there, take_focus=True, selection=focus)
+        )
+    return answer.applied
+
+
+def _written(listing: Path, text: str) -> Path:
+    """A file beside the listing, for a client that reads files alone."""
+    path = listing.parent / "tables" / f"{listing.stem}.txt"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def _set(ls: Server, name: str, said: object) -> bool:
+    """Take settings for those of the session; False when they are no settings."""
+    try:
+        ls.session.settings = read_settings(said, ls.session.settings, name)
+    except SettingsError as error:
+        ls.log(lsp.MessageType.Error, f"{error}; they stay as they were")
+        return False
+    return True
+
+
+def _set_folders(ls: Server) -> None:
+    folders = (path_of(folder.uri) for folder in ls.workspace.folders.values())
+    known = tuple(folder for folder in folders if folder is not None)
+    root = ls.workspace.root_path
+    ls.session.folders = known or ((root,) if root else ())
+    for folder in ls.session.folders:
+        ls.session.library.store_of(str(Path(folder, "any.py")))

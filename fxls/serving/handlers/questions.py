@@ -1,0 +1,108 @@
+"""What is this, and where does it come from: hover and every way to go somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lsprotocol import types as lsp
+
+from fxls.ide import from_listing as navigation
+from fxls.ide import from_source as source
+from fxls.ide import hover
+from fxls.ide.listing.document import Document, Jump
+from fxls.ide.listing.parent import parent_of
+from fxls.serving.connection import Server
+from fxls.serving.handlers.asked import Asked, Positioned, asked
+from fxls.text import Point
+
+__all__ = [
+    "on_declaration",
+    "on_definition",
+    "on_document_highlight",
+    "on_hover",
+    "on_implementation",
+    "on_references",
+    "on_type_definition",
+]
+
+Links = list[lsp.LocationLink] | list[lsp.Location]
+
+
+def on_hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
+    place = asked(ls, params)
+    if place is None:
+        return None
+    if place.document is not None:
+        texts = ls.session.text_as_traced(place.document)
+        above = parent_of(place.document)
+        parent = ls.session.document(above) if above else None
+        found = hover.hover(place.document, place.point, texts, parent)
+    else:
+        found = source.hover(ls.session.source(place.path), place.point)
+    return ls.client.hover(found, place.lines) if found else None
+
+
+def on_definition(ls: Server, params: lsp.DefinitionParams) -> Links | None:
+    return _jump(ls, params, navigation.definition, source.definition)
+
+
+def on_implementation(ls: Server, params: lsp.ImplementationParams) -> Links | None:
+    return _jump(ls, params, navigation.implementation, source.implementation)
+
+
+def on_declaration(ls: Server, params: lsp.DeclarationParams) -> Links | None:
+    place = asked(ls, params)
+    if place is None or place.document is None:
+        return None
+    texts = ls.session.text_of
+    return _links(ls, place, navigation.declaration(place.document, place.point, texts))
+
+
+def on_type_definition(ls: Server, params: lsp.TypeDefinitionParams) -> Links | None:
+    place = asked(ls, params)
+    if place is None or place.document is None:
+        return None
+    found = navigation.type_definition(place.document, place.point, ls.session.text_of)
+    return _links(ls, place, found)
+
+
+def on_references(ls: Server, params: lsp.ReferenceParams) -> list[lsp.Location] | None:
+    place = asked(ls, params)
+    if place is None or place.document is None:
+        return None
+    if params.context.include_declaration:
+        marks = navigation.references(place.document, place.point)
+    else:
+        marks = navigation.uses(place.document, place.point)
+    return ls.client.references(marks, place.document)
+
+
+def on_document_highlight(
+    ls: Server, params: lsp.DocumentHighlightParams
+) -> list[lsp.DocumentHighlight] | None:
+    place = asked(ls, params)
+    if place is None or place.document is None:
+        return None
+    marks = navigation.highlights(place.document, place.point)
+    return ls.client.highlights(marks, place.document)
+
+
+def _jump(
+    ls: Server,
+    params: Positioned,
+    from_listing: Callable[[Document, Point], Jump | None],
+    from_source: Callable[[source.SourceFile, Point], Jump | None],
+) -> Links | None:
+    place = asked(ls, params)
+    if place is None:
+        return None
+    if place.document is not None:
+        found = from_listing(place.document, place.point)
+        found = ls.session.moved(place.document, found) if found else None
+    else:
+        found = from_source(ls.session.source(place.path), place.point)
+    return _links(ls, place, found)
+
+
+def _links(ls: Server, place: Asked, found: Jump | None) -> Links | None:
+    return ls.client.jump(found, place.lines, ls.session.lines_of) if found else None

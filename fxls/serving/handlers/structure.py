@@ -1,0 +1,155 @@
+"""How a listing is built: outline, folds, colours, selections, hierarchy, search."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from lsprotocol import types as lsp
+
+from fxls.ide import call_hierarchy as hierarchy
+from fxls.ide import inline_values as inline
+from fxls.ide import outline as symbols
+from fxls.ide import workspace_symbols as search
+from fxls.ide.selection_ranges import selections
+from fxls.ide.semantic_tokens import tokens
+from fxls.lsp import from_lsp, structure
+from fxls.lsp.outline import SymbolItem, symbol_item
+from fxls.lsp.uris import path_of, uri_of
+from fxls.serving.connection import Server
+from fxls.serving.handlers.asked import asked, document_of
+from fxls.serving.transport.protocol import content_modified
+
+__all__ = [
+    "on_document_symbol",
+    "on_folding_range",
+    "on_incoming_calls",
+    "on_inline_value",
+    "on_outgoing_calls",
+    "on_prepare_call_hierarchy",
+    "on_resolve_symbol",
+    "on_selection_range",
+    "on_semantic_tokens",
+    "on_semantic_tokens_range",
+    "on_workspace_symbol",
+]
+
+_GONE = "the listing is gone, or was edited"
+
+
+def on_document_symbol(
+    ls: Server, params: lsp.DocumentSymbolParams
+) -> list[SymbolItem] | None:
+    document = document_of(ls, params.text_document.uri)
+    if document is None:
+        return None
+    outline = symbols.outline(document)
+    return [symbol_item(ls.client, outline, document.lines)]
+
+
+def on_folding_range(
+    ls: Server, params: lsp.FoldingRangeParams
+) -> list[lsp.FoldingRange] | None:
+    document = document_of(ls, params.text_document.uri)
+    return structure.folds(symbols.folds(document)) if document else None
+
+
+def on_semantic_tokens(
+    ls: Server, params: lsp.SemanticTokensParams
+) -> lsp.SemanticTokens | None:
+    document = document_of(ls, params.text_document.uri)
+    if document is None:
+        return None
+    found = tokens(document, 0, len(document.lines))
+    return structure.token_data(ls.client, found, document.lines)
+
+
+def on_semantic_tokens_range(
+    ls: Server, params: lsp.SemanticTokensRangeParams
+) -> lsp.SemanticTokens | None:
+    document = document_of(ls, params.text_document.uri)
+    if document is None:
+        return None
+    found = tokens(document, params.range.start.line, params.range.end.line)
+    return structure.token_data(ls.client, found, document.lines)
+
+
+def on_selection_range(
+    ls: Server, params: lsp.SelectionRangeParams
+) -> list[lsp.SelectionRange] | None:
+    document = document_of(ls, params.text_document.uri)
+    if document is None:
+        return None
+    lines, encoding = document.lines, ls.client.encoding
+    points = [from_lsp.point(at, lines, encoding) for at in params.positions]
+    found = [
+        structure.selection(ls.client, selections(document, point), lines)
+        for point in points
+    ]
+    # One for each position, or none at all.
+    return [one for one in found if one is not None]
+
+
+def on_inline_value(
+    ls: Server, params: lsp.InlineValueParams
+) -> list[lsp.InlineValue] | None:
+    document = document_of(ls, params.text_document.uri)
+    if document is None:
+        return None
+    stopped = params.context.stopped_location.start.line
+    first, last = params.range.start.line, params.range.end.line
+    found = inline.lookups(document, first, last, stopped)
+    return structure.inline_values(ls.client, found, document)
+
+
+def on_prepare_call_hierarchy(
+    ls: Server, params: lsp.CallHierarchyPrepareParams
+) -> list[lsp.CallHierarchyItem] | None:
+    place = asked(ls, params)
+    if place is None or place.document is None:
+        return None
+    found = hierarchy.item_at(place.document, place.point)
+    return [structure.item(ls.client, found, place.lines)] if found else None
+
+
+def on_incoming_calls(
+    ls: Server, params: lsp.CallHierarchyIncomingCallsParams
+) -> list[lsp.CallHierarchyIncomingCall] | lsp.ResponseError | None:
+    noted = structure.data_of(params.item)
+    if noted is None:
+        return None
+    document = document_of(ls, params.item.uri)
+    found = hierarchy.item_of(document, *noted) if document else None
+    if document is None or found is None:
+        return content_modified(_GONE)
+    calls = hierarchy.callers(document, found)
+    return structure.calls_to(ls.client, calls, document.lines)
+
+
+def on_outgoing_calls(
+    ls: Server, params: lsp.CallHierarchyOutgoingCallsParams
+) -> list[lsp.CallHierarchyOutgoingCall] | lsp.ResponseError | None:
+    noted = structure.data_of(params.item)
+    if noted is None:
+        return None
+    document = document_of(ls, params.item.uri)
+    found = hierarchy.item_of(document, *noted) if document else None
+    if document is None or found is None:
+        return content_modified(_GONE)
+    calls = hierarchy.callees(document, found)
+    return structure.calls_from(ls.client, calls, document.lines)
+
+
+def on_workspace_symbol(
+    ls: Server, params: lsp.WorkspaceSymbolParams
+) -> list[lsp.WorkspaceSymbol]:
+    found = islice(ls.session.library.found(params.query), search.MOST)
+    return structure.found_symbols(ls.client, found, ls.session.lines_of)
+
+
+def on_resolve_symbol(ls: Server, symbol: lsp.WorkspaceSymbol) -> lsp.WorkspaceSymbol:
+    path = path_of(symbol.location.uri)
+    document = ls.session.document(path) if path else None
+    if document is not None:
+        span = ls.client.range(document.start.focus, document.lines)
+        symbol.location = lsp.Location(uri_of(document.path), span)
+    return symbol

@@ -1,0 +1,62 @@
+"""How long the nodes of a graph take: measured by the worker when somebody asks."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fxls.entry import Entry, Kind, Producer
+from fxls.ide.listing.definitions import class_of_graph
+from fxls.ide.listing.document import Document
+from fxls.lsp import custom, params
+from fxls.serving.connection import Server
+from fxls.serving.handlers.asked import document_of
+from fxls.serving.handlers.tracing import watched
+from fxls.wire import Failed
+
+__all__ = ["on_times"]
+
+
+async def on_times(ls: Server, asked: params.About) -> custom.TimesItem | None:
+    document = document_of(ls, asked.uri)
+    if document is None:
+        return None
+    entry = _entry_of(ls, document)
+    if entry is None:
+        return custom.TimesItem(
+            problem="Times are measured by running the entry of a listing, "
+            "and this one was not made from one by the engine."
+        )
+    task = asyncio.ensure_future(ls.session.trace(entry, timed=True))
+    ls.started_by(ls.protocol.msg_id, task)
+    outcome = await watched(ls, "Measuring", entry, task)
+    if outcome is None:
+        return custom.TimesItem(problem=f"{entry.name}: it was cancelled.")
+    ls.publish(*ls.session.settle(entry, outcome))
+    ls.tell_news()
+    if isinstance(outcome, Failed):
+        return custom.TimesItem(problem=f"{entry.name}: {outcome.failure.message}.")
+    if outcome.trouble is not None:
+        return custom.TimesItem(problem=f"{entry.name}: {outcome.trouble.message}.")
+    if not outcome.times:
+        problem = f"{entry.name} gives no example inputs: call the model with them."
+        return custom.TimesItem(problem=problem)
+    traced = ls.session.document(outcome.path)
+    if traced is None or traced.listing.text != document.listing.text:
+        return custom.TimesItem(problem="The model has changed since then.")
+    return custom.TimesItem(outcome.times)
+
+
+def _entry_of(ls: Server, document: Document) -> Entry | None:
+    """The entry that a listing was made from; None when the engine traced none."""
+    expression = document.listing.entry
+    source = class_of_graph(document, ls.session.text_of)
+    if expression is None or source is None:
+        return None
+    if document.listing.identity.producer != "engine":
+        return None
+    path = source.path
+    known = (*ls.session.entries(path), *ls.session.traces.made_of(path))
+    for entry in known:
+        if entry.expression == expression and entry.producer is Producer.ENGINE:
+            return entry
+    return Entry(path, expression, Kind.COMMAND)

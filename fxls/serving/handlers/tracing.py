@@ -1,0 +1,91 @@
+"""Tracing for a client: when, with what progress, and what it is told of the end."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any, cast
+
+from lsprotocol import types as lsp
+
+from fxls.entry import Entry
+from fxls.listing import Failure, Reason
+from fxls.lsp import custom
+from fxls.serving.connection import Server
+from fxls.serving.faults import guarded_task
+from fxls.wire import Failed, Traced
+
+__all__ = ["look_at", "trace_again", "traced", "watched"]
+
+
+def look_at(ls: Server, path: str) -> None:
+    """Check the entries of a source; trace those, and what imports it, when allowed."""
+    if not path.endswith(".py") or ls.session.is_listing(path):
+        return
+    ls.publish(*ls.session.check(path))
+    trace_again(ls, (*ls.session.entries(path), *ls.session.traces.made_of(path)))
+
+
+def trace_again(ls: Server, found: Sequence[Entry]) -> None:
+    """Trace entries that nobody asked for, where that is allowed."""
+    allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
+    if allowed:
+        ls.start(asyncio.ensure_future(guarded_task(traced)(ls, allowed)))
+
+
+async def traced(ls: Server, found: Sequence[Entry]) -> list[custom.TracedItem]:
+    """Trace entries, and tell the client what became of each."""
+    request = ls.protocol.msg_id
+    tasks = [asyncio.ensure_future(_trace(ls, entry)) for entry in found]
+    for task in tasks:
+        ls.started_by(request, task)
+    return list(await asyncio.gather(*tasks))
+
+
+async def _trace(ls: Server, entry: Entry) -> custom.TracedItem:
+    task = asyncio.ensure_future(ls.session.trace(entry))
+    outcome = await watched(ls, "Tracing", entry, task)
+    if outcome is None:
+        stopped = Failure(Reason.STOPPED, "it was cancelled")
+        return custom.TracedItem.failed(entry.name, stopped)
+    ls.publish(*ls.session.settle(entry, outcome))
+    ls.tell_news()
+    if isinstance(outcome, Failed):
+        return custom.TracedItem.failed(entry.name, outcome.failure)
+    message = f"{entry.name}: {outcome.path} ({outcome.seconds:.2f} s)"
+    ls.log(lsp.MessageType.Info, message)
+    return custom.TracedItem.traced(entry.name, outcome.path, outcome.trouble)
+
+
+async def watched(
+    ls: Server, title: str, entry: Entry, task: asyncio.Task[Traced | Failed]
+) -> Traced | Failed | None:
+    """What becomes of an entry, with progress meanwhile; None when its button stops it."""
+    if ls.client.abilities.shows_progress:
+        ls.start(asyncio.ensure_future(guarded_task(_show)(ls, title, entry, task)))
+    try:
+        return await task
+    except asyncio.CancelledError:
+        current = asyncio.current_task()
+        if current is None or current.cancelling():
+            raise
+        # Somebody pressed the button.
+        return None
+
+
+async def _show(ls: Server, title: str, entry: Entry, task: asyncio.Task[Any]) -> None:
+    token = str(uuid.uuid4())
+    progress = cast("Any", ls.work_done_progress)  # pygls leaves half of it untyped
+    await progress.create_async(token)
+    if task.done():
+        del progress.tokens[token]
+        return
+    begin = lsp.WorkDoneProgressBegin(title, cancellable=True, message=entry.name)
+    progress.begin(token, begin)
+    stop: Future[object] = progress.tokens[token]
+    stop.add_done_callback(lambda _: task.cancel())
+    await asyncio.wait({task})
+    progress.end(token, lsp.WorkDoneProgressEnd())
+    del progress.tokens[token]

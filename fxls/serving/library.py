@@ -1,0 +1,390 @@
+"""The listings of every store that a client has to do with, as documents."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fxls.ide.listing.catalogue import Shelf, shelves
+from fxls.ide.listing.document import Document
+from fxls.ide.listing.freshness import Standing
+from fxls.ide.listing.node_matching import aligned
+from fxls.ide.virtual_documents import RevisionRow, Sheet, revisions_sheet, table_sheet
+from fxls.ide.workspace_symbols import Found, found_listings, found_nodes
+from fxls.listing import Identity
+from fxls.serving.document_cache import Kept
+from fxls.serving.file_digests import Digests, modified
+from fxls.store import (
+    Revision,
+    Store,
+    StoreError,
+    Token,
+    class_name_of,
+    is_url,
+    locate,
+    prune_seldom,
+    uri_of,
+)
+from fxls.store.shown import Asked, Shown
+
+if TYPE_CHECKING:
+    from fxls.store.following import Follower
+
+__all__ = ["Library", "News", "virtual_uri"]
+
+_VIRTUAL = "fxls:/"
+_FORWARD, _TABLE, _REVISIONS = "forward.py", "table.txt", "revisions.txt"
+
+_LATEST = 200
+"""So many revisions of an identity are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """That there is another revision than the one that was the newest."""
+
+    identity: Identity
+    old: str
+    new: str
+    """The paths of the listings."""
+
+
+def virtual_uri(identity: Identity, name: str = _FORWARD) -> str:
+    """A virtual document about an identity: its newest listing, unless named."""
+    return uri_of(identity).removesuffix(_FORWARD) + name
+
+
+class Library:
+    """Stores by their folders, and the listings that were read from them.
+
+    - `root` is the folder that holds all listings; None where each source has a store.
+    - `folders` are those of the workspace, in which files of another machine are found.
+    - A store is known from when it is first asked for.
+    """
+
+    def __init__(
+        self,
+        root: Callable[[], str | None],
+        folders: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
+        self._root = root
+        self._folders = folders
+        self._stores: dict[Path, Store] = {}
+        self._kept = Kept()
+        self._tokens: dict[Path, Token] = {}
+        self._digests = Digests()
+        self._were_files: dict[Path, frozenset[str]] = {}
+        """Of revisions whose sources are gone: those that were files."""
+        self._shown_in: dict[Path, Shown] = {}
+        self._followers: dict[str, Follower] = {}
+        """By URL, what keeps the copies of stores on other machines."""
+
+    def store_of(self, source: str) -> Store:
+        """The store of a source."""
+        root = self._root()
+        if root is not None and is_url(root):
+            self._follow(root)
+            root = None  # what is made here lies here
+        return self.store_at(Path(root) if root is not None else locate(Path(source)))
+
+    def asked(self) -> tuple[Asked, ...]:
+        """What programs asked to be shown since this was last asked."""
+        found: list[Asked] = []
+        for root in self._stores:
+            try:
+                found += self._shown_in[root].asked()
+            except StoreError as trouble:
+                _warn(trouble)
+        return tuple(found)
+
+    def close(self) -> None:
+        """Follow no store on another machine any more, and leave the others small."""
+        for follower in self._followers.values():
+            follower.close()
+        for root in self._stores.keys() - self._copies():
+            with contextlib.suppress(StoreError):
+                prune_seldom(root)
+
+    def store_at(self, root: Path) -> Store:
+        if root not in self._stores:
+            self._open(root, Store(root))
+        return self._stores[root]
+
+    def _open(self, root: Path, store: Store) -> None:
+        self._stores[root] = store
+        self._tokens[root] = store.changes_since(None).token
+        self._shown_in[root] = Shown(root)
+
+    def _here(self, project: str, path: str) -> str:
+        """A file of a project on another machine, in a folder of the workspace."""
+        if path.startswith(project):
+            rest = path.removeprefix(project).split("/")
+            for folder in self._folders():
+                here = os.path.join(folder, *rest)  # noqa: PTH118 - for each of many
+                if os.path.exists(here):  # noqa: PTH110 - quicker
+                    return here
+        return path
+
+    def read(self, path: str) -> tuple[Document | None, StoreError | None]:
+        """The listing at a path, or why there is none; two None for other files."""
+        if class_name_of(Path(path)) is None:
+            return None, None
+        store = self.store_at(Path(path).parent)
+        try:
+            return self._kept.keep(path, store.read(Path(path))), None
+        except StoreError as error:
+            return None, error
+
+    def about(self, source: str, expressions: set[str]) -> tuple[Document, ...]:
+        """The newest listing of each identity with origins in a source, and of each of
+        the expressions that made another one of the same identity.
+        """
+        found: dict[str, Document] = {}
+        for store in (self.store_of(source), *map(self.store_at, self._copies())):
+            self._find_about(source, expressions, store, found)
+        return tuple(found.values())
+
+    def _follow(self, url: str) -> None:
+        """Keep a copy of the store at a URL."""
+        if url not in self._followers:
+            from fxls.store.following import Follower  # noqa: PLC0415 - few have one
+            from fxls.store.remote import Mirror, copies, project_of  # noqa: PLC0415
+
+            mirror = Mirror(url, copies())
+            project = project_of(url)
+            here = partial(self._here, f"{project}/") if project else None
+            # First, so that all that comes is news.
+            self._open(mirror.root, Store(mirror.root, here=here))
+            self._followers[url] = Follower(mirror, _warn)
+
+    def _copies(self) -> tuple[Path, ...]:
+        """The roots of the stores that are copies."""
+        return tuple(follower.root for follower in self._followers.values())
+
+    def _find_about(
+        self,
+        source: str,
+        expressions: set[str],
+        store: Store,
+        found: dict[str, Document],
+    ) -> None:
+        for listing in store.about(Path(source)):
+            path = str(store.path_of(listing.identity.class_name, listing.text))
+            found[path] = self._kept.keep(path, listing)
+            for entry in expressions - {listing.entry}:
+                revision = _newest_of(store, listing.identity, entry)
+                other = self._revision(store, revision) if revision else None
+                if other is not None:
+                    found.setdefault(other.path, other)
+
+    def standing(self, document: Document) -> Standing:
+        """What became of a listing: a newer one of the same entry, changed sources."""
+        listing = document.listing
+        if document.path.startswith(_VIRTUAL):
+            return Standing()
+        store = self.store_at(Path(document.path).parent)
+        revision = _newest_of(store, listing.identity, listing.entry)
+        if revision is not None and str(revision.path) != document.path:
+            newest = self._revision(store, revision)
+            if newest is not None and newest.listing.text != listing.text:
+                return Standing(newest)
+        return Standing(changed=self._changed(document))
+
+    def virtual(self, uri: str) -> Document | Sheet | None:
+        """What a virtual document shows; None when nothing is known of its identity."""
+        store, identity, _ = self._named(uri)
+        if store is None or identity is None:
+            return None
+        return self._shown(store, identity, uri.rpartition("/")[2], uri)
+
+    def shelves(self) -> Iterator[Shelf]:
+        """What all stores hold."""
+        for store in self._stores.values():
+            yield from shelves(store)
+
+    def shelf(self, path: str) -> Shelf | None:
+        """What there is of the identity of a listing, or of a virtual document."""
+        store, identity, _ = self._named(path)
+        if store is None or identity is None:
+            return None
+        return next((s for s in shelves(store) if s.identity == identity), None)
+
+    def is_stale(self, revision: Revision) -> bool:
+        """Whether a source of a revision changed since, or is gone."""
+        written = {source: modified(source) for source in revision.sources}
+        gone = {source for source, time in written.items() if time is None}
+        if revision.path.parent in self._copies():
+            gone.clear()
+        if gone and not gone.isdisjoint(self._digested(revision)):
+            return True
+        # A listing is opened only where the date of a file says that it may be so.
+        if all(time is None or time <= revision.time for time in written.values()):
+            return False
+        document = self._revision(self.store_at(revision.path.parent), revision)
+        return document is not None and bool(self._changed(document))
+
+    def delete(self, path: str) -> tuple[tuple[str, ...], StoreError | None]:
+        """Delete a listing, or an identity by its virtual document.
+
+        Returns the paths of what is gone, and why not all of it is.
+        """
+        store, identity, listing = self._named(path)
+        try:
+            if store is not None and listing is not None:
+                store.delete(listing)
+                return (str(listing),), None
+            if store is not None and identity is not None and _is_whole(path):
+                return tuple(map(str, store.forget(identity))), None
+        except StoreError as error:
+            return (), error
+        return (), None
+
+    def found(self, query: str) -> Iterator[Found]:
+        """Listings by their names; nodes of those that were read."""
+        for store in self._stores.values():
+            # One look at the folder; asking for each identity is one at each log.
+            lines = store.changes_since(None).revisions
+            newest = {line.identity: str(line.path) for line in lines}
+            for found in found_listings(query, newest.items()):
+                if os.path.exists(found.path):  # noqa: PTH110 - quicker
+                    yield found
+        yield from found_nodes(query, [*self._kept])
+
+    def news(self) -> tuple[News, ...]:
+        """What was written to the stores since this was last asked, by whomever."""
+        found: dict[tuple[Identity, str], News] = {}
+        for root, store in self._stores.items():
+            changes = store.changes_since(self._tokens[root])
+            self._tokens[root] = changes.token
+            for revision in changes.revisions:
+                before = _before(store, revision)
+                if before is not None:
+                    old, new = str(before.path), str(revision.path)
+                    found[revision.identity, old] = News(revision.identity, old, new)
+                else:
+                    path = str(revision.path)
+                    news = News(revision.identity, path, path)
+                    found.setdefault((revision.identity, path), news)
+        return tuple(found.values())
+
+    def lines_moved(self, old: str, new: str) -> list[tuple[int, int]]:
+        """The line of each node that two listings both have."""
+        before, after = self.read(old)[0], self.read(new)[0]
+        if before is None or after is None:
+            return []
+        old_nodes, new_nodes = before.listing.nodes, after.listing.nodes
+        pairs = {(before.listing.definition, after.listing.definition)}
+        pairs |= {
+            (old_nodes[there].line, new_nodes[node].line)
+            for node, there in aligned(before.listing, after.listing).items()
+        }
+        return sorted(pairs)
+
+    def _shown(
+        self, store: Store, identity: Identity, name: str, uri: str
+    ) -> Document | Sheet | None:
+        if name == _REVISIONS:
+            return revisions_sheet(identity, self._rows(store, identity))
+        revisions = store.revisions(identity)
+        if name not in (_FORWARD, _TABLE):
+            revisions = tuple(r for r in revisions if r.path.name == name)
+        document = self._revision(store, revisions[-1]) if revisions else None
+        if document is None or name == _TABLE:
+            return table_sheet(document) if document else None
+        return self._kept.keep(uri, document.listing)
+
+    def _named(self, path: str) -> tuple[Store | None, Identity | None, Path | None]:
+        """The store, identity and file of a listing; no file for a whole identity."""
+        if not path.startswith(_VIRTUAL):
+            document = self.read(path)[0]
+            if class_name_of(Path(path)) is None:
+                return None, None, None
+            identity = document.listing.identity if document else None
+            return self.store_at(Path(path).parent), identity, Path(path)
+        head, _, name = path.rpartition("/")
+        for store in list(self._stores.values()):
+            identity = store.identity_of(f"{head}/{_FORWARD}")
+            if identity is not None:
+                listing = store.root / name
+                return store, identity, listing if store.owns(listing) else None
+        return None, None, None
+
+    def _rows(self, store: Store, identity: Identity) -> Iterator[RevisionRow]:
+        for revision in reversed(store.revisions(identity)[-_LATEST:]):
+            nodes = revision.nodes
+            if nodes is None:
+                document = self._revision(store, revision)
+                nodes = len(document.listing.nodes) if document else None
+            path = str(revision.path)
+            yield RevisionRow(path, revision.time, revision.entry, nodes)
+
+    def _revision(self, store: Store, revision: Revision) -> Document | None:
+        try:
+            return self._kept.keep(str(revision.path), store.read_revision(revision))
+        except StoreError:
+            return None
+
+    def _digested(self, revision: Revision) -> frozenset[str]:
+        """The sources of a revision that were files; others were never there."""
+        found = self._were_files.get(revision.path)
+        if found is None:
+            store = self.store_at(revision.path.parent)
+            document = self._revision(store, revision)
+            sources = document.listing.sources if document else ()
+            found = frozenset(source.path for source in sources if source.digest)
+            self._were_files[revision.path] = found
+        return found
+
+    def _changed(self, document: Document) -> tuple[str, ...]:
+        """The sources of a listing that are not as they were."""
+        found = {
+            source.path: self._digests.of(source.path)
+            for source in document.listing.sources
+            if source.digest
+        }
+        if Path(document.path).parent in self._copies():
+            # A source that is not on this machine says nothing of that on the other.
+            found = {path: digest for path, digest in found.items() if digest}
+        return tuple(
+            source.path
+            for source in document.listing.sources
+            if found.get(source.path, source.digest) != source.digest
+        )
+
+
+def _warn(trouble: Exception) -> None:
+    _log.warning("%s", trouble)
+
+
+_log = logging.getLogger(__name__)
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a virtual document stands for all of its identity."""
+    return path.startswith(_VIRTUAL) and path.endswith(f"/{_FORWARD}")
+
+
+def _newest_of(store: Store, identity: Identity, entry: str | None) -> Revision | None:
+    """The newest revision that the same entry made.
+
+    Entries with other arguments make other listings of one identity, which are no
+    revisions of each other.
+    """
+    revisions = reversed(store.revisions(identity))
+    return next((revision for revision in revisions if revision.entry == entry), None)
+
+
+def _before(store: Store, revision: Revision) -> Revision | None:
+    """The revision of the same entry that this one took the place of."""
+    found = [r for r in store.revisions(revision.identity) if r.entry == revision.entry]
+    paths = [r.path for r in found]
+    if revision.path not in paths:
+        return None
+    at = len(paths) - 1 - paths[::-1].index(revision.path)
+    return found[at - 1] if at and found[at - 1].path != revision.path else None

@@ -1,0 +1,339 @@
+"""What the server knows between requests: texts, documents, and what failed.
+
+Knows files and the traces; knows no connection.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from fxls.entry import Entry, Kind
+from fxls.ide.completion import doubts
+from fxls.ide.diagnostics import (
+    Diagnostic,
+    Severity,
+    diagnostics,
+    listing_diagnostics,
+)
+from fxls.ide.entries import entries as ide_entries
+from fxls.ide.from_source import SourceFile
+from fxls.ide.listing.document import Destination, Document, Jump
+from fxls.ide.listing.freshness import Standing
+from fxls.listing import Failure, Reason
+from fxls.serving.library import Library
+from fxls.serving.ownership import is_installed
+from fxls.serving.settings import Settings
+from fxls.serving.traced_texts import Texts, decoded
+from fxls.serving.tracing import Traces
+from fxls.store import NotAListing, StoreError, locate
+from fxls.text import LineTable, Span
+from fxls.wire import Failed, Traced
+
+__all__ = ["Session"]
+
+_rules = lru_cache(maxsize=8)(listing_diagnostics)
+"""Remembered, because an editor asks anew with each key that is pressed."""
+
+
+class Session:
+    """The state of one client.
+
+    - Questions are answered from the store and from open documents, at once; only
+      `trace` waits, and only there does code of the user's run.
+    - `open_text` gives the text of a document that the client has open.
+    """
+
+    def __init__(
+        self, settings: Settings, open_text: Callable[[str], str | None], traces: Traces
+    ) -> None:
+        self.settings = settings
+        self.folders: tuple[str, ...] = ()
+        """The folders of the workspace."""
+        self.library = Library(lambda: self.settings.store, lambda: self.folders)
+        self.traces = traces
+        self._open_text = open_text
+        self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
+        self._texts = Texts()
+        self._lines: tuple[str, LineTable] | None = None
+        self._compared: dict[str, tuple[str, str, bool]] = {}
+        """Of open listings: what is shown, what was written, whether that is the same."""
+
+    def lines_of(self, path: str) -> LineTable | None:
+        """The lines of a file as the user sees it; None when it cannot be read."""
+        text = self.text_of(path)
+        if text is None:
+            return None
+        if self._lines is None or self._lines[0] != text:
+            # A file may have thousands of diagnostics, each of which asks.
+            self._lines = (text, LineTable(text))
+        return self._lines[1]
+
+    def text_of(self, path: str) -> str | None:
+        """The text that is open in the editor, else that on the disk."""
+        text = self._open_text(path)
+        if text is not None:
+            return text
+        content = _content(path)
+        return None if content is None else decoded(content)
+
+    def document(self, path: str) -> Document | None:
+        """The listing at a path; None when it is none, or not as it was written."""
+        return self._read(path)[0]
+
+    def is_listing(self, path: str) -> bool:
+        """Whether a file is one of a store, also a damaged one."""
+        document, error = self._read(path)
+        return document is not None or not isinstance(error, NotAListing | None)
+
+    def trouble(self, path: str) -> tuple[Diagnostic, ...]:
+        """What keeps a file of the store from being shown as a listing."""
+        error = self._read(path)[1]
+        if error is None or isinstance(error, NotAListing):
+            return ()
+        message = f"{error.problem[:1].upper()}{error.problem[1:]}.\n{error.advice}"
+        nowhere = Span.of(0, 0, 0, 0)
+        return (Diagnostic(path, nowhere, Severity.WARNING, Reason.STORE, message),)
+
+    def source(self, path: str) -> SourceFile:
+        """A file of the user's with the newest listings about it."""
+        expressions = {entry.expression for entry in self.entries(path)}
+        found = self.library.about(path, expressions)
+        real = os.path.realpath(path)
+        spellings = frozenset(
+            source.path
+            for document in found
+            for source in document.listing.sources
+            if os.path.realpath(source.path) == real
+        )
+        text = self.text_of(path) or ""
+        moves = {
+            document.path: moved
+            for document in found
+            for source in document.listing.sources
+            if source.path in {path, *spellings}
+            if (moved := self._texts.moves(source.digest, text)) is not None
+        }
+        return SourceFile(path, LineTable(text), found, spellings, moves)
+
+    def text_as_traced(self, document: Document) -> Callable[[str], str | None]:
+        """The texts of sources as they were when a listing was made, if still known."""
+        digests = {source.path: source.digest for source in document.listing.sources}
+
+        def text_of(path: str) -> str | None:
+            known = self._texts.get(digests.get(path, ""))
+            return self.text_of(path) if known is None else known
+
+        return text_of
+
+    def moved(self, document: Document, jump: Jump) -> Jump:
+        """A jump from a listing, to where its sources have the places after edits."""
+        digests = {source.path: source.digest for source in document.listing.sources}
+
+        def there(destination: Destination) -> Destination:
+            path, span = destination.path, destination.focus
+            text = self.text_of(path) if path in digests else None
+            moves = self._texts.moves(digests.get(path, ""), text or "")
+            now = moves.after(span) if moves else None
+            return Destination(path, now, now) if now else destination
+
+        return Jump(jump.span, tuple(map(there, jump.destinations)))
+
+    def entries(self, path: str) -> tuple[Entry, ...]:
+        """The entries of a source, as it is in the editor; none of what is installed."""
+        if is_installed(path):
+            return ()
+        text = self.text_of(path) or ""
+        return ide_entries.entries(text, path, self._project(path).entries)
+
+    def check(self, path: str) -> tuple[str, ...]:
+        """Look at the entries of a source without running it.
+
+        Returns the paths whose diagnostics are others than before.
+        """
+        if is_installed(path):
+            return self.forget(path)
+        self._remember(path)
+        kept = {"", *(entry.name for entry in self.entries(path))}
+        return (*self.check_comments(path), *self.forget(path, kept))
+
+    def check_comments(self, path: str) -> tuple[str, ...]:
+        """Look at what is written as entries of a source; returns as `check`.
+
+        What is known of traces stays, because the file is being edited; but what was
+        said of an entry that is not written any more stands on nothing.
+        """
+        if is_installed(path):
+            return ()
+        text = self.text_of(path) or ""
+        failures = ide_entries.problems(text, path)
+        said = [
+            *_standing(failures, Kind.COMMENT),
+            *_standing(self._project(path).problems, Kind.PROJECT),
+        ]
+        if not self.may_trace(path):
+            # A trace says it better.
+            said += _doubtful(doubts(text, path))
+        return (*self._say((path, ""), said), *self._unwritten(path))
+
+    def may_trace(self, path: str) -> bool:
+        """Whether the entries of a source may be run though nobody asked for it.
+
+        Trust is given to a folder: what lies elsewhere is only read.
+        """
+        if not self.settings.trusted or is_installed(path):
+            return False
+        return not self.folders or any(
+            Path(path).is_relative_to(folder) for folder in self.folders
+        )
+
+    async def trace(self, entry: Entry, *, timed: bool = False) -> Traced | Failed:
+        """Run an entry of the user's code and materialize its listing."""
+        return await self.traces.trace(
+            entry,
+            python=self.settings.python,
+            folder=self._folder_of(entry.path),
+            store=str(self.library.store_of(entry.path).root),
+            time_limit=self.settings.time_limit,
+            timed=timed,
+        )
+
+    def settle(self, entry: Entry, outcome: Traced | Failed) -> tuple[str, ...]:
+        """Take what became of an entry for what is known of it; returns as `check`."""
+        for path in filter(self._is_own(entry.path), outcome.sources):
+            self._remember(path)
+        failed = isinstance(outcome, Failed)
+        failure = outcome.failure if failed else outcome.trouble
+        if failure is not None and failure.reason is Reason.STOPPED:
+            return ()
+        said = diagnostics(failure, entry, self._is_own(entry.path)) if failure else ()
+        return self._say((entry.path, entry.name), said)
+
+    def forget(self, path: str, kept: Iterable[str] = ()) -> tuple[str, ...]:
+        """Drop what was said about the entries of a source, except those kept.
+
+        Returns as `check`.
+        """
+        about = [key for key in self._said if key[0] == path and key[1] not in kept]
+        self._compared.pop(path, None)
+        self.traces.forget(path, kept)
+        return tuple(changed for key in about for changed in self._say(key, ()))
+
+    def diagnostics(self, path: str) -> tuple[Diagnostic, ...]:
+        """All there is to say about a file, each thing once."""
+        found = (d for said in self._said.values() for d in said if d.path == path)
+        return (*self._of_listing(path), *dict.fromkeys(found))
+
+    def failures(self, path: str) -> tuple[Diagnostic, ...]:
+        """The diagnostics of a file that are failures, which fixes are made for."""
+        return tuple(d for d in self.diagnostics(path) if d.failure is not None)
+
+    def standing(self, document: Document) -> Standing:
+        """What became of a listing since it was made."""
+        return self.library.standing(document)
+
+    def _unwritten(self, path: str) -> tuple[str, ...]:
+        """Drop what was said about entry comments that are gone; returns as `check`."""
+        written = {entry.name for entry in self.entries(path)}
+        gone = [
+            about
+            for about, (first, *_) in self._said.items()
+            if about[0] == path and about[1] not in written
+            if first.entry is not None and first.entry.kind is Kind.COMMENT and about[1]
+        ]
+        return tuple(changed for about in gone for changed in self._say(about, ()))
+
+    def _of_listing(self, path: str) -> tuple[Diagnostic, ...]:
+        """What an open listing says of itself."""
+        if self._open_text(path) is None:
+            return ()
+        document = self.document(path)
+        if document is None:
+            return self.trouble(path)
+        return _rules(document, self.standing(document))
+
+    def _remember(self, path: str) -> None:
+        content = _content(path)
+        if content is not None:
+            self._texts.remember(content)
+
+    def _read(self, path: str) -> tuple[Document | None, StoreError | None]:
+        document, error = self.library.read(path)
+        if document is None:
+            return None, error
+        if not self._is_as_written(path, document.listing.text):
+            problem = "this is not the text that was generated"
+            advice = "The file is never read back: close it without saving."
+            return None, StoreError(Path(path), problem, advice)
+        return document, None
+
+    def _is_as_written(self, path: str, text: str) -> bool:
+        """Whether the editor shows a listing as it was generated."""
+        shown = self._open_text(path)
+        if shown is None:
+            return True
+        known = self._compared.get(path)
+        if known is None or known[0] is not shown or known[1] is not text:
+            # Millions of characters, and asked for with every request.
+            same = shown.replace("\r\n", "\n") == text
+            known = self._compared[path] = (shown, text, same)
+        return known[2]
+
+    def _folder_of(self, path: str) -> str | None:
+        """The folder that the code of a file runs in."""
+        around = [f for f in self.folders if Path(path).is_relative_to(f)]
+        if around:
+            return max(around, key=len)
+        return str(locate(Path(path)).parent) if self.folders else None
+
+    def _project(self, path: str) -> ide_entries.Project:
+        for folder in Path(path).parents:
+            toml = folder / "pyproject.toml"
+            text = self.text_of(str(toml))
+            if text is not None:
+                return ide_entries.project(text, str(folder), str(toml))
+        return ide_entries.Project()
+
+    def _is_own(self, source: str) -> Callable[[str], bool]:
+        """Whether a file is of the project of a source, and not installed in it."""
+        project = locate(Path(source)).parent
+
+        def is_own(path: str) -> bool:
+            return Path(path).is_relative_to(project) and not is_installed(path)
+
+        return is_own
+
+    def _say(
+        self, about: tuple[str, str], said: Iterable[Diagnostic]
+    ) -> tuple[str, ...]:
+        before = self._said.pop(about, ())
+        after = tuple(said)
+        if after:
+            self._said[about] = after
+        if before == after:
+            return ()
+        return tuple(dict.fromkeys(d.path for d in (*before, *after)))
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return None
+
+
+def _standing(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
+    """Failures that say themselves where they stand."""
+    for failure in failures:
+        entry = Entry(failure.places[0].path, "", kind)
+        yield from diagnostics(failure, entry, lambda path: True)
+
+
+def _doubtful(found: Iterable[tuple[Failure, Entry]]) -> Iterable[Diagnostic]:
+    """Failures that nobody has seen yet."""
+    for failure, entry in found:
+        for diagnostic in _standing((failure,), Kind.COMMENT):
+            yield replace(diagnostic, severity=Severity.WARNING, entry=entry)

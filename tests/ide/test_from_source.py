@@ -1,0 +1,263 @@
+"""From the source to the nodes that it made."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from msgspec.structs import replace
+
+from fxls.ide.from_source import SourceFile, definition, hover, implementation
+from fxls.ide.listing.document import Document
+from fxls.text import LineTable, Point
+from tests.ide.nets import BLOCK, BLOCK_PATH, EXPORTED, NET, SOURCE, SOURCE_PATH
+from tests.support.cards import card_text, jump_text
+from tests.support.drawing import cursor, drawn
+from tests.support.listings import listing_of
+
+NET_FILE = SourceFile(SOURCE_PATH, LineTable(SOURCE), (NET,))
+BLOCK_FILE = SourceFile(BLOCK_PATH, LineTable(BLOCK), (NET,))
+
+
+def at(source: SourceFile, marked: str) -> Point:
+    line, point = cursor(marked)
+    return Point(source.lines.text.split("\n").index(line), point.column)
+
+
+def check(source: SourceFile, marked: str, expected: str) -> None:
+    """The hover at the ``$0`` of a line of the source, and where it leads."""
+    point = at(source, marked)
+    found = hover(source, point)
+    jump = implementation(source, point)
+    assert found is not None
+    assert jump is not None
+    assert jump.span == found.span
+    drawing = drawn(source.lines.text, [(found.span, "")])
+    said = "\n".join([drawing, card_text(found.card), *jump_text(jump)])
+    assert said == dedent(expected).strip("\n")
+
+
+def test_an_expression_shows_the_node_that_it_made() -> None:
+    check(
+        NET_FILE,
+        "        y = torch.relu(self.co$0nv(x))",
+        """
+        y = torch.relu(self.conv(x))
+                       ^^^^^^^^^^^^
+1 node of Net
+- : [conv Net_0123456789ab.py:3:4]: call_module `conv` → `f32[1, 4, 8, 8]`
+Net_0123456789ab.py:3:4-3:8
+""",
+    )
+
+
+def test_the_innermost_expression_counts() -> None:
+    check(
+        NET_FILE,
+        "        y = torch.re$0lu(self.conv(x))",
+        """
+        y = torch.relu(self.conv(x))
+            ^^^^^^^^^^^^^^^^^^^^^^^^
+1 node of Net
+- : [relu Net_0123456789ab.py:4:4]: call_function `torch.relu` → `f32[1, 4, 8, 8]`
+Net_0123456789ab.py:4:4-4:8
+""",
+    )
+
+
+def test_a_call_of_a_submodule_shows_all_that_was_made_below_it() -> None:
+    check(
+        NET_FILE,
+        "        return self.bl$0ock(y) + y.view(",
+        """
+        return self.block(y) + y.view(
+               ^^^^^^^^^^^^^
+2 nodes of Net
+- : [block_fc Net_0123456789ab.py:5:4]: call_module `block.fc`
+- : [mul Net_0123456789ab.py:6:4]: call_function `operator.mul`
+Net_0123456789ab.py:5:4-5:12
+Net_0123456789ab.py:6:4-6:7
+""",
+    )
+
+
+def test_an_operator_shows_its_own_node() -> None:
+    check(
+        NET_FILE,
+        "        return self.block(y) $0+ y.view(",
+        """
+        return self.block(y) + y.view(
+               ^^^^^^^^^^^^^^^^^^^^^^^ to 10:
+1 node of Net
+- : [add Net_0123456789ab.py:8:4]: call_function `operator.add`
+Net_0123456789ab.py:8:4-8:7
+""",
+    )
+
+
+def test_a_line_inside_a_long_expression_belongs_to_it() -> None:
+    check(
+        NET_FILE,
+        "            -$01,",
+        """
+        return self.block(y) + y.view(
+                               ^^^^^^^ to 10:
+1 node of Net
+- : [view Net_0123456789ab.py:7:4]: call_method `view`
+Net_0123456789ab.py:7:4-7:8
+""",
+    )
+
+
+def test_a_function_that_was_called_has_the_nodes_of_its_calls() -> None:
+    check(
+        BLOCK_FILE,
+        "    return $0x * 2",
+        """
+    return x * 2
+           ^^^^^
+1 node of Net
+- : [mul Net_0123456789ab.py:6:4]: call_function `operator.mul`
+Net_0123456789ab.py:6:4-6:7
+""",
+    )
+
+
+def test_every_listing_about_the_source_answers() -> None:
+    check(
+        SourceFile(SOURCE_PATH, LineTable(SOURCE), (NET, EXPORTED)),
+        "        y = torch.relu(self.conv$0(x))",
+        """
+        y = torch.relu(self.conv(x))
+                       ^^^^^^^^^^^^
+1 node of Net
+- : [conv Net_0123456789ab.py:3:4]: call_module `conv` → `f32[1, 4, 8, 8]`
+1 node of Net, export, decomposed
+- : [conv2d Net_ba9876543210.py:1:4]: call_function `torch.conv2d`
+Net_0123456789ab.py:3:4-3:8
+Net_ba9876543210.py:1:4-1:10
+""",
+    )
+
+
+def test_an_entry_comment_shows_its_listing() -> None:
+    check(
+        NET_FILE,
+        "# fxls: Net()(to$0rch.randn(1, 3, 8, 8))",
+        """
+# fxls: Net()(torch.randn(1, 3, 8, 8))
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+generated [forward Net_0123456789ab.py:2:0] of Net: 8 nodes
+Net_0123456789ab.py:2:0-2:21
+""",
+    )
+
+
+def test_the_name_of_a_class_shows_its_listings() -> None:
+    check(
+        SourceFile(SOURCE_PATH, LineTable(SOURCE), (NET, EXPORTED)),
+        "class Ne$0t(torch.nn.Module):",
+        """
+class Net(torch.nn.Module):
+      ^^^
+generated [forward Net_0123456789ab.py:2:0] of Net: 8 nodes
+generated [forward Net_ba9876543210.py:0:0] of Net, export, decomposed: 3 nodes
+Net_0123456789ab.py:2:0-2:21
+Net_ba9876543210.py:0:0-0:21
+""",
+    )
+
+
+@pytest.mark.parametrize(
+    "marked",
+    ["im$0port torch", "class Net(torch.nn.Mod$0ule):", "    def forw$0ard(self, x):"],
+)
+def test_code_that_made_nothing_shows_nothing(marked: str) -> None:
+    assert hover(NET_FILE, at(NET_FILE, marked)) is None
+    assert implementation(NET_FILE, at(NET_FILE, marked)) is None
+
+
+def test_a_file_that_no_listing_is_about_shows_nothing() -> None:
+    other = SourceFile("/work/other.py", LineTable(SOURCE), (NET,))
+
+    assert hover(other, at(NET_FILE, "        y = torch.re$0lu(self.conv(x))")) is None
+
+
+@pytest.mark.parametrize(
+    ("marked", "expected"),
+    [
+        ("        return self.block(y) $0+ y.view(", ["Net_0123456789ab.py:8:4-8:7"]),
+        ("# fxls: Net()(to$0rch.randn(1, 3, 8, 8))", ["Net_0123456789ab.py:2:0-2:21"]),
+        ("        y = torch.re$0lu(self.conv(x))", []),
+        ("        y = torch.relu$0(self.conv(x))", []),
+        ("class Ne$0t(torch.nn.Module):", []),
+    ],
+)
+def test_definition_leaves_names_to_the_python_server(
+    marked: str, expected: list[str]
+) -> None:
+    assert jump_text(definition(NET_FILE, at(NET_FILE, marked))) == expected
+
+
+def test_a_call_that_made_very_many_nodes_is_cut_short() -> None:
+    source = "def f(x):\n    return g(x)\n"
+    lines = "".join(f"    y{i} = torch.f(x)\n" for i in range(2000))
+    many = Document(
+        "/work/.fxls/f.py",
+        listing_of(
+            f"def forward(self, x):\n{lines}    return x\n",
+            sources={"/work/f.py": source},
+            origins={f"y{i}": [("/work/f.py", "g(x)")] for i in range(2000)},
+        ),
+    )
+    file = SourceFile("/work/f.py", LineTable(source), (many,))
+
+    found = hover(file, Point(1, 11))
+
+    assert found is not None
+    said = card_text(found.card).split("\n")
+    assert (said[0], len(said), said[-1]) == (
+        "2,000 nodes of Net",
+        26,
+        "… and 1,976 more",
+    )
+
+
+def test_an_expression_of_a_loop_leads_to_as_many_places_as_can_be_shown() -> None:
+    lines = ["def forward(self, x):"]
+    lines += [f"    r{n} = torch.relu(x)" for n in range(1200)]
+    path, call = "/work/loop.py", "torch.relu(x)"
+    listing = listing_of(
+        "\n".join([*lines, "    return r0", ""]),
+        sources={path: f"{call}\n"},
+        origins={f"r{n}": [(path, call)] for n in range(1200)},
+    )
+    source = SourceFile(path, LineTable(call), (Document("/work/.fxls/L.py", listing),))
+
+    jump = implementation(source, Point(0, 3))
+
+    assert jump is not None
+    assert [there.focus.start.line for there in jump.destinations] == [*range(1, 1001)]
+
+
+def test_a_class_shows_its_calls_in_what_was_traced() -> None:
+    scopes = tuple(
+        replace(scope, file=BLOCK_PATH) if scope.type == "block.Block" else scope
+        for scope in NET.listing.scopes
+    )
+    document = Document(NET.path, replace(NET.listing, scopes=scopes))
+
+    check(
+        SourceFile(
+            "/link/block.py", LineTable(BLOCK), (document,), frozenset({BLOCK_PATH})
+        ),
+        "class Bl$0ock(torch.nn.Module):",
+        """
+class Block(torch.nn.Module):
+      ^^^^^
+1 call in Net
+- : [block Net_0123456789ab.py:5:4]
+Net_0123456789ab.py:5:4-5:12
+""",
+    )
+    assert hover(BLOCK_FILE, at(BLOCK_FILE, "class Bl$0ock(torch.nn.Module):")) is None
