@@ -58,7 +58,7 @@ def test_classes_are_the_same_whether_their_code_was_kept_or_not(cache: Path) ->
     expected = plain()
 
     first = said(cache)
-    (kept,) = cache.rglob("start.*.attrs")
+    (kept,) = cache.rglob("quick_start.*.attrs")
     written = kept.stat().st_mtime_ns
     second = said(cache)
 
@@ -71,7 +71,7 @@ def test_kept_code_that_cannot_be_read_is_made_again(
     cache: Path, content: bytes
 ) -> None:
     expected = said(cache)
-    (kept,) = cache.rglob("start.*.attrs")
+    (kept,) = cache.rglob("quick_start.*.attrs")
     good = kept.read_bytes()
     kept.write_bytes(content)
 
