@@ -96,6 +96,7 @@ def test_what_is_unpickled_runs_from_a_file_of_the_store(store: Store) -> None:
 def test_a_trace_of_a_graph_module_knows_the_source_of_that(store: Store) -> None:
     module = fx.symbolic_trace(Net())
     again = fx.symbolic_trace(module)
+    assert path_of(again).read_text("utf-8") == path_of(module).read_text("utf-8")
     assert path_of(again) == path_of(module)
     listing = listing_in(store, again)
     assert {source.path for source in listing.sources} == {inspect.getfile(Net)}
