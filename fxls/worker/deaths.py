@@ -15,6 +15,9 @@ __all__ = ["death", "lost", "out_of_time", "stuck"]
 _FRAME = re.compile(
     r'^  File "(?P<path>.+)", line (?P<line>\d+) in (?P<name>.+)$', re.M
 )
+_ESCAPED = re.compile(
+    r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U(000[0-9a-f]{5}|0010[0-9a-f]{4}))"
+)
 
 
 def death(path: str, status: int, note: bytes) -> Failure:
@@ -74,9 +77,21 @@ def _places(path: str, note: bytes) -> tuple[Place, ...]:
     territory = Territory(Path(path))
     found: list[Place] = []
     for frame in _FRAME.finditer(note.decode(errors="replace")):
-        if territory.holds(frame["path"]):
-            found.append(_place(frame["path"], int(frame["line"]) - 1, frame["name"]))
+        path, name = _unescaped(frame["path"]), _unescaped(frame["name"])
+        if territory.holds(path):
+            found.append(_place(path, int(frame["line"]) - 1, name))
     return tuple(found)
+
+
+def _unescaped(text: str) -> str:
+    """What `faulthandler` means, which writes letters beyond ASCII as escapes."""
+    return _ESCAPED.sub(_character, text)
+
+
+def _character(escaped: re.Match[str]) -> str:
+    character = chr(int(escaped[escaped.lastindex or 0], 16))
+    # A backslash is written as it is, so an escape of what needs none is the text.
+    return escaped[0] if " " <= character <= "~" else character
 
 
 def _place(path: str, line: int, function: str) -> Place:

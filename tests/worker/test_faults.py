@@ -119,7 +119,9 @@ def test_os_exit_at_import(worker: Asking) -> None:
         """)
 
 
-def test_a_crash_in_c(worker: Asking) -> None:
+@pytest.mark.parametrize("folder", [".", "a größe 🙂.d", "a\\x41"])
+def test_a_crash_in_c(worker: Asking, folder: str) -> None:
+    worker.folder /= folder
     text = "import ctypes\n\ndef crash():\n    ctypes.string_at(0)\n\ncrash()\n"
     assert worker.said(text, "Net()") == dedent("""\
         [exited]
