@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -50,6 +51,8 @@ class Command:
 
     def alike(self, text: str) -> str:
         """Without the folder, hashes, and what is said when a thing takes long."""
-        text = text.replace(str(self.folder), "FOLDER")
+        folder = str(self.folder)
+        for spelling in (folder, json.dumps(folder)[1:-1]):
+            text = text.replace(spelling, "FOLDER")
         text = re.sub(r"(?<=\w_)[0-9a-f]{12}(?=\.py)", "<hash>", text)
         return re.sub(r"^fxls: .* \.\.\.\n", "", text, flags=re.M)

@@ -70,7 +70,9 @@ def installed_and_uninstalled():
     fxls.install()
     fxls.uninstall()
     traced()
-    assert "fxls" not in "".join(hook.__code__.co_filename for hook in hooks())
+    ours = os.path.join(os.path.dirname(fxls.__file__), "")
+    files = [hook.__code__.co_filename for hook in hooks()]
+    assert [file for file in files if file.startswith(ours)] == []
 
 def debugged():
     import debugpy._vendored.force_pydevd, pydevd

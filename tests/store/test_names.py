@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +20,18 @@ IDENTITIES = st.builds(
 )
 
 
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No parent of the folder of the test has anything in it."""
+    exists = os.path.exists
+
+    def below(path: Path) -> bool:
+        return path.is_relative_to(tmp_path) and exists(path)
+
+    monkeypatch.setattr("os.path.exists", below)
+
+
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize(
     ("there", "start", "expected"),
     [
