@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.debug.project import Project
-
-ROOT = Path(__file__).parents[2]
+from tests.support.installed import built, unpacked
 
 NET = """\
     import torch
@@ -177,15 +173,5 @@ def project(tmp_path: Path) -> Project:
 @pytest.fixture(scope="session")
 def site_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which fxls is installed as users have it: from its wheel, not editable."""
-    source = tmp_path_factory.mktemp("source")
-    for name in ("fxls", "pydevd_plugins"):
-        if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, source / name, ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    target = tmp_path_factory.mktemp("installed") / "site-packages"
-    pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-deps"]
-    pip += ["--disable-pip-version-check", "--no-build-isolation", "--no-index"]
-    subprocess.run([*pip, "--target", target, source], check=True)
-    return target
+    wheel = built(tmp_path_factory.mktemp("wheel"))
+    return unpacked(wheel, tmp_path_factory.mktemp("installed") / "site-packages")
