@@ -1,7 +1,11 @@
-"""How random cases are drawn, for all tests: the same in every run, at any speed."""
+"""For all tests: how random cases are drawn, and which tests lack the mark `slow`."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Generator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A case that is drawn for the first time must not fail somebody else's change, and a
@@ -18,3 +22,32 @@ settings.register_profile(
     "hunt", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("same")
+
+LONGEST = 2.0
+"""Seconds that a test without the mark may take; fixtures are shared, and not counted."""
+
+_WORKED = "processor seconds"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Note how long a test and the processes that it ended worked."""
+    before = sum(os.times()[:4])
+    try:
+        yield
+    finally:
+        item.user_properties.append((_WORKED, sum(os.times()[:4]) - before))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that lack the mark: what waited for a busy machine is none."""
+    took: dict[str, float] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport) and "slow" not in report.keywords:
+                worked = dict(report.user_properties).get(_WORKED)
+                if report.when == "call" and isinstance(worked, float):
+                    took[report.nodeid] = min(report.duration, worked)
+    for test, seconds in sorted(took.items(), key=lambda one: -one[1]):
+        if seconds > LONGEST:
+            terminalreporter.write_line(f"not marked slow: {seconds:.1f} s {test}")

@@ -60,15 +60,14 @@ net.py:12: return torch.relu(self.linear(x)) + 1
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
-        pytest.param((), PATH + SUMMARY + LISTING + TABLE, marks=pytest.mark.slow),
-        pytest.param(("--show", "table"), PATH + SUMMARY + TABLE),
-        pytest.param(
-            ("--show", "listing"), PATH + SUMMARY + LISTING, marks=pytest.mark.slow
-        ),
-        pytest.param(("--show", "path"), PATH, marks=pytest.mark.slow),
+        ((), PATH + SUMMARY + LISTING + TABLE),
+        (("--show", "table"), PATH + SUMMARY + TABLE),
+        (("--show", "listing"), PATH + SUMMARY + LISTING),
+        (("--show", "path"), PATH),
     ],
 )
 def test_the_entries_of_a_file(

@@ -15,6 +15,7 @@ from tests.worker.asking import Asking
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
     """One worker for all tests that leave it as it was."""
     asking = Asking(tmp_path_factory.mktemp("shared"), Settings(memory_limit=1 << 29))
+    asking.outcome("", "None")  # starts it, for which no test has to wait
     yield asking
     asking.close()
 

@@ -157,7 +157,7 @@ def test_a_process_that_closes_every_file(worker: Asking) -> None:
         """)
 
 
-SHORT = 2.0
+SHORT = 1.0
 """A time limit that is waited for, and far more than it takes to get to the wait."""
 
 ENDLESS = """\
@@ -181,7 +181,7 @@ def test_a_constructor_that_never_ends(worker: Asking) -> None:
     text = ENDLESS.format(wait="while True: pass")
     outcome = worker.outcome(text, "Net()", SHORT)
     assert isinstance(outcome, Failed)
-    assert outcome.failure.message == "it took longer than the time limit of 2 s"
+    assert outcome.failure.message == "it took longer than the time limit of 1 s"
     assert [(p.function, p.span.start.line + 1) for p in outcome.failure.places] == [
         ("Net.wait", 13),
         ("Net.__init__", 8),
@@ -192,7 +192,7 @@ def test_a_sleep_is_interrupted_at_the_time_limit(worker: Asking) -> None:
     text = ENDLESS.format(wait="import time; time.sleep(1000)")
     assert worker.said(text, "Net()", SHORT) == dedent("""\
         [time]
-        net.py:13:22: error: it took longer than the time limit of 2 s
+        net.py:13:22: error: it took longer than the time limit of 1 s
          13 |         import time; time.sleep(1000)
             |                      ^^^^^^^^^^^^^^^^
         net.py:8:17: note: called here, in Net.__init__
@@ -204,6 +204,7 @@ limit.
         """)
 
 
+@pytest.mark.slow
 def test_code_that_is_stuck_in_c_is_killed(worker: Asking) -> None:
     # A lock that libc holds: no Python runs, so no handler of a signal does.
     text = ENDLESS.format(
@@ -211,7 +212,7 @@ def test_code_that_is_stuck_in_c_is_killed(worker: Asking) -> None:
     ).replace("import nn", "import nn\nimport signal\nsignal.pthread_sigmask(0, [14])")
     assert worker.said(text, "Net()", SHORT) == dedent("""\
         [time]
-        net.py:15:9: error: it took longer than the time limit of 2 s
+        net.py:15:9: error: it took longer than the time limit of 1 s
          15 |         import ctypes; ctypes.PyDLL(None).pause() or self.wait()
             |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
         net.py:10:17: note: called here, in __init__

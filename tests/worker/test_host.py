@@ -143,6 +143,7 @@ def test_a_cancelled_call_stops_the_trace(worker: Asking) -> None:
     worker.run(asyncio.to_thread(wait_for_end, pid))
 
 
+@pytest.mark.slow
 def test_a_lost_worker_is_started_again_and_asked_again(start: Start) -> None:
     worker = start(Settings())
     text = """\
@@ -207,6 +208,7 @@ print(os.getppid(), os.getpid(), group.pid, session.pid, fork, flush=True)
 """
 
 
+@pytest.mark.slow
 def test_a_closed_host_leaves_no_process(start: Start) -> None:
     worker = start(Settings())
 
@@ -250,6 +252,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_killed_host_leaves_no_process(tmp_path: Path) -> None:
     net = tmp_path / "net.py"
     net.write_text(STRAYS + FOREVER)
@@ -299,6 +302,7 @@ def test_an_interpreter_that_says_nothing(start: Start, tmp_path: Path) -> None:
         """)
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_prints_while_it_starts(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

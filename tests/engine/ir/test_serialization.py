@@ -197,6 +197,7 @@ def test_an_erased_node_is_refused() -> None:
         pickle.dumps(node)
 
 
+@pytest.mark.slow
 def test_another_process_reads_it_and_knows_the_source(tmp_path: Path) -> None:
     module = fx.symbolic_trace(Sum())
     (tmp_path / "module.pkl").write_bytes(pickle.dumps(module))

@@ -498,6 +498,7 @@ def test_a_module_in_a_zip_file_is_read_from_there(tmp_path: Path) -> None:
     assert LineTable(text).slice(place.span) == "x\n      .relu()"
 
 
+@pytest.mark.slow
 def test_without_columns_an_origin_is_the_line(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

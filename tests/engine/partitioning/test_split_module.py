@@ -232,6 +232,7 @@ def test_a_simple_split_calls_the_parts_in_the_order_of_their_first_nodes() -> N
     alike(case)
 
 
+@pytest.mark.slow
 def test_symbolic_sizes_go_along_with_the_tensors_that_have_them() -> None:
     def case(system: System) -> Any:
         captured: list[Any] = []
