@@ -13,11 +13,11 @@ PYTEST := $(BIN)/python -m pytest -q -rs
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint format clean
+.PHONY: help demo test quick formatted lint types vscode tests format clean
 
 help:
 	@echo 'make demo    from a model file to a breakpoint in its generated code'
-	@echo 'make test    every check: format, lint, types, import contract, all tests, VS Code'
+	@echo 'make test    every check, of which each can be made alone: $(PARTS)'
 	@echo 'make quick   lint and the fast tests'
 	@echo 'make format  rewrites the files the way the checks want them'
 	@echo 'make clean   removes .venv and the caches'
@@ -25,20 +25,33 @@ help:
 demo: $(STAMP)
 	@$(BIN)/python -m tools.demo
 
-test: lint types
-	$(PYTEST) $(PARALLEL)
-	@vscode-extension/check.sh
+# Each part runs, whatever became of those before it. The tests are the last, so that
+# pytest's count is at the end of what is printed.
+PARTS := formatted lint types vscode tests
 
-quick: lint
+test: $(STAMP)
+	@failed=; for part in $(PARTS); do \
+	    $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	done; \
+	test -z "$$failed" || { echo "make test: failed:$$failed" >&2; exit 1; }
+
+quick: formatted lint
 	$(PYTEST) $(PARALLEL) -m 'not slow'
 
-lint: $(STAMP)
+formatted: $(STAMP)
 	$(BIN)/ruff format --check --quiet
+
+lint: $(STAMP)
 	$(BIN)/ruff check --quiet
 
-.PHONY: types
 types: $(STAMP)
-	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/python -m pyright
+
+vscode: $(STAMP)
+	@vscode-extension/check.sh
+
+tests: $(STAMP)
+	$(PYTEST) $(PARALLEL)
 
 format: $(STAMP)
 	$(BIN)/ruff check --quiet --fix

@@ -19,5 +19,7 @@ has chromium || { [ "$(id -u)" = 0 ] && has apt-get; } ||
   missing 'there is no Chromium: apt-get install chromium, as root'
 
 [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --ignore-scripts
-npm run --silent check
-exec ./test.sh
+failed=0
+for part in format:check lint typecheck; do npm run --silent "$part" || failed=1; done
+./test.sh || failed=1
+exit $failed
