@@ -59,6 +59,7 @@ def drained(client: LspClient, requests: list[int]) -> list[Json]:
     return [client.answer(request) for request in requests]
 
 
+@pytest.mark.slow
 def test_every_place_of_every_document_is_answered(
     project: Path, listing: Path
 ) -> None:

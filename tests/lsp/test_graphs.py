@@ -302,6 +302,7 @@ def test_two_listings_are_compared_without_what_is_of_no_matter(
     assert nothing is None
 
 
+@pytest.mark.slow
 def test_a_listing_is_deleted_and_who_shows_it_is_told(
     client: LspClient, project: Path, store: Store, listing: Path
 ) -> None:
