@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.support.programs import program
@@ -66,12 +67,13 @@ def emacs(home: Path, folder: Path) -> Generator[Emacs]:
     """Emacs in a folder, with the configuration in `home` and nothing of this user's."""
     advice = "apt-get install emacs-nox elpa-eglot"
     server, client = program("emacs", advice), program("emacsclient", advice)
-    socket = home / "run"
-    socket.mkdir(mode=0o700)
+    # Emacs waits forever where the path of its socket is longer than the system allows.
+    short = TemporaryDirectory(prefix="fxls-")
+    socket = f"{short.name}/emacs"
     process = subprocess.Popen(
         [
             *("env", f"HOME={home}", "TERM=dumb", str(server)),
-            *(f"--fg-daemon={socket}/emacs", "--eval", _SAY_READY),
+            *(f"--fg-daemon={socket}", "--eval", _SAY_READY),
         ],
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -79,7 +81,7 @@ def emacs(home: Path, folder: Path) -> Generator[Emacs]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    asked = [str(client), f"--socket-name={socket}/emacs"]
+    asked = [str(client), f"--socket-name={socket}"]
     said: list[str] = []
     try:
         assert process.stderr is not None
@@ -99,3 +101,4 @@ def emacs(home: Path, folder: Path) -> Generator[Emacs]:
         process.wait()
         assert process.stderr is not None
         process.stderr.close()
+        short.cleanup()
