@@ -235,7 +235,8 @@ def _opened(url: str) -> tuple[Any, str]:
         found, path = library.core.url_to_fs(url, **options)
     except ImportError as error:
         raise Unreachable(url, str(error).rstrip("."), _INSTALL) from error
-    return found, path.rstrip("/")
+    # What fsspec asks over http stays a URL.
+    return found, (path if scheme.startswith("http") else unquote(path)).rstrip("/")
 
 
 _OF_SSH: Mapping[str, object] = {

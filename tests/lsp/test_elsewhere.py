@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_a_store_on_another_machine_is_one_of_the_servers(
         client.reply("workspace/codeLens/refresh")
         client.reply("workspace/inlayHint/refresh")
         (found,) = client.ask("implementation", net, 6, 20)
-        copy = Path(found["targetUri"].removeprefix("file://"))
+        copy = Path(unquote(found["targetUri"].removeprefix("file://")))
         client.open(copy)
         hover = client.ask("hover", copy, 3, 6)
         client.unread()
@@ -91,6 +92,6 @@ def test_a_store_on_another_machine_is_one_of_the_servers(
     assert copy.read_text("utf-8") == listing.read_text("utf-8")
     assert "(2,)" in hover["contents"]["value"]
     assert origin["targetUri"] == net.as_uri()
-    newer = Path(shown["uri"].removeprefix("file://"))
+    newer = Path(unquote(shown["uri"].removeprefix("file://")))
     assert (newer.parent, newer.read_text("utf-8")) == (copy.parent, second)
     assert not (project / ".fxls").exists()

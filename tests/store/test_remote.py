@@ -24,7 +24,7 @@ OTHER = Identity("net", "Other")
 
 @pytest.fixture
 def there(tmp_path: Path) -> Store:
-    return Store(tmp_path / "there" / ".fxls")
+    return Store(tmp_path / "there über %" / ".fxls")
 
 
 @pytest.fixture(params=["file", "memory", "ssh"])
