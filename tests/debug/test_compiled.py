@@ -9,6 +9,7 @@ import pytest
 from fxls.listing import Identity
 from tests.debug.debugged import Debugged
 from tests.debug.project import Project
+from tests.support.programs import needs_inductor
 
 pytestmark = pytest.mark.slow
 
@@ -149,6 +150,7 @@ def test_a_breakpoint_stops_in_a_graph_that_a_backend_would_compile_away(
         )
 
 
+@needs_inductor
 def test_a_breakpoint_in_a_graph_that_was_compiled_says_what_to_do(
     project: Project,
 ) -> None:

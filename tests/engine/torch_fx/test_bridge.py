@@ -17,6 +17,7 @@ from fxls.engine.passes.dialect.common.cse_pass import CSEPass
 from fxls.engine.torch_fx.bridge import from_torch_fx, to_torch_fx
 from tests.engine.same import assert_same
 from tests.engine.zoo import Example, examples
+from tests.support.programs import needs_inductor
 
 zoo = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 
@@ -343,7 +344,9 @@ def twice(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch uses torch.jit
-@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize(
+    "backend", ["aot_eager", pytest.param("inductor", marks=needs_inductor)]
+)
 def test_a_graph_of_torch_compile_is_changed_and_compiled_on(backend: str) -> None:
     from torch._dynamo import lookup_backend  # noqa: PLC0415 - takes a second
 

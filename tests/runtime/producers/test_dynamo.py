@@ -24,6 +24,7 @@ from tests.runtime.producers.looking import (
     sources,
 )
 from tests.runtime.producers.torch_nets import Broken, Net
+from tests.support.programs import needs_inductor
 
 torch_compile: Any = cast("Any", torch).compile
 dynamo: Any = dynamo_
@@ -139,7 +140,7 @@ def test_what_a_users_backend_makes_is_a_listing_of_its_own(store: Store) -> Non
     ("backend", "stages"),
     [
         ("aot_eager", {"graph 0", "graph 0, forward", "graph 0, backward"}),
-        (
+        pytest.param(
             "inductor",
             {
                 "graph 0",
@@ -150,6 +151,7 @@ def test_what_a_users_backend_makes_is_a_listing_of_its_own(store: Store) -> Non
                 "graph 0, backward",
                 "graph 0, backward, post-grad",
             },
+            marks=needs_inductor,
         ),
     ],
 )
@@ -178,6 +180,7 @@ def test_later_graphs_name_the_one_they_were_made_from(
     assert "self.linear(x)" in sources(backward).values()
 
 
+@needs_inductor
 def test_graphs_that_torch_has_in_its_cache_are_found_in_the_store(
     store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -14,6 +14,7 @@ from torch import nn
 import fxls
 from fxls.store import Store
 from tests.runtime import broken_nets as nets
+from tests.support.programs import needs_inductor
 
 pytestmark = [
     pytest.mark.slow,
@@ -100,6 +101,7 @@ def test_a_gradient_of_a_parameter_names_who_uses_it_and_not_its_other_name(
     ]
 
 
+@needs_inductor
 def test_what_was_compiled_before_is_compiled_again(
     store: Store, capfd: pytest.CaptureFixture[str]
 ) -> None:
