@@ -136,7 +136,10 @@ LISTS = [
     "__imul__",
     "__setitem__",
 ]
-DICTS = ["__delitem__", "__ior__", "__setitem__", "clear", "pop", "popitem", "update"]
+DICTS = [
+    *("__delitem__", "__ior__", "__setitem__", "clear", "pop", "popitem"),
+    *("setdefault", "update"),
+]
 
 
 @pytest.mark.parametrize("method", LISTS)

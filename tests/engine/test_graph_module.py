@@ -20,7 +20,7 @@ from torch import func, nn
 
 from fxls import engine as fx
 from tests.engine.zoo.containers import InModuleList, UnusedModules
-from tests.engine.zoo.documented import MyModule, Sum
+from tests.engine.zoo.opcodes import Pricing, Sum
 
 
 def traced(root: nn.Module) -> Any:
@@ -188,7 +188,7 @@ class TestCode:
 
 class TestAsModule:
     def test_functional_call_uses_the_parameters_that_it_is_given(self) -> None:
-        module = traced(MyModule())
+        module = traced(Pricing())
         x = torch.rand(3, 4)
         zeros = {name: torch.zeros_like(p) for name, p in module.named_parameters()}
 
@@ -207,7 +207,7 @@ class TestAsModule:
 
     @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
     def test_torch_script_takes_it(self) -> None:
-        module = traced(MyModule())
+        module = traced(Pricing())
         x = torch.rand(3, 4)
 
         scripted = torch.jit.script(module)
@@ -216,7 +216,7 @@ class TestAsModule:
 
     @pytest.mark.slow
     def test_torch_compile_takes_it(self) -> None:
-        module = traced(MyModule())
+        module = traced(Pricing())
         x = torch.rand(3, 4)
 
         compiled = torch.compile(module, backend="eager", fullgraph=True)
@@ -239,7 +239,7 @@ class TestAsModule:
         assert module() == Plain()()
 
     def test_a_data_parallel_replica_is_of_a_class_of_its_own(self) -> None:
-        module = traced(MyModule())
+        module = traced(Pricing())
 
         replica = module._replicate_for_data_parallel()
 
@@ -256,19 +256,19 @@ class TestSubmodules:
         assert module.get_submodule("a.b.c") is child
 
     def test_adding_below_what_is_no_module_changes_nothing(self) -> None:
-        module = traced(MyModule())
+        module = traced(Pricing())
         before = list(dict(module.named_modules()))
 
-        assert not module.add_submodule("linear.weight.c", nn.ReLU())
-        assert not module.add_submodule("param.c", nn.ReLU())
+        assert not module.add_submodule("till.weight.c", nn.ReLU())
+        assert not module.add_submodule("discount.c", nn.ReLU())
         assert list(dict(module.named_modules())) == before
 
     def test_deleting_says_whether_there_was_one(self) -> None:
-        module = traced(MyModule())
+        module = traced(Pricing())
 
-        assert not module.delete_submodule("linear.weight")
+        assert not module.delete_submodule("till.weight")
         assert not module.delete_submodule("nothing.there")
-        assert module.delete_submodule("linear")
+        assert module.delete_submodule("till")
         assert list(module.children()) == []
 
     def test_what_the_graph_does_not_use_is_deleted(self) -> None:
@@ -392,16 +392,16 @@ class TestFolder:
     def test_the_package_computes_the_same_wherever_it_lies(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        class Net(MyModule):
+        class Net(Pricing):
             def __init__(self) -> None:
                 super().__init__()
                 self.tail = nn.Sequential(nn.ReLU(), nn.Dropout())
                 self.offset = torch.full((5,), 3.0)
                 self.register_buffer("scale", torch.rand(5), persistent=False)
 
-            def forward(self, x: Any) -> Any:
+            def forward(self, prices: Any) -> Any:
                 return (
-                    self.tail(cast("Any", super()).forward(x) + self.offset)
+                    self.tail(cast("Any", super()).forward(prices) + self.offset)
                     * self.scale
                 )
 

@@ -20,21 +20,13 @@ from torch.fx.passes.shape_prop import ShapeProp as TorchShapeProp
 from fxls import engine as fx
 from fxls.engine.passes.shape_prop import ShapeProp, TensorMetadata
 from tests.engine.zoo.containers import InModuleList
-from tests.engine.zoo.documented import MyModule, Sum
 from tests.engine.zoo.models import TransformerBlock
-from tests.engine.zoo.opcodes import Identity
+from tests.engine.zoo.opcodes import Identity, Pricing, Sum
 
 STEPS = (
-    "run_node",
-    "placeholder",
-    "get_attr",
-    "call_function",
-    "call_method",
-    "call_module",
+    *("run_node", "fetch_args_kwargs_from_env", "map_nodes_to_values", "fetch_attr"),
+    *("placeholder", "call_function", "call_method", "call_module", "get_attr"),
     "output",
-    "fetch_attr",
-    "fetch_args_kwargs_from_env",
-    "map_nodes_to_values",
 )
 
 
@@ -150,14 +142,14 @@ class TestRun:
         assert seen == [7, 12, 40, -40, 40]
 
     def test_another_graph_runs_on_the_attributes_of_the_module(self) -> None:
-        module = MyModule()
+        module = Pricing()
         graph = fx.Graph()
-        graph.output(graph.get_attr("linear.bias"))
+        graph.output(graph.get_attr("till.bias"))
 
-        assert fx.Interpreter(module, graph=graph).run() is module.linear.bias
+        assert fx.Interpreter(module, graph=graph).run() is module.till.bias
 
     def test_the_codegen_says_what_goes_in_and_comes_out(self) -> None:
-        class ListCodeGen(fx.CodeGen):
+        class OneArgument(fx.CodeGen):
             def process_inputs(self, *args: Any) -> Any:
                 return args[0]
 
@@ -165,26 +157,26 @@ class TestRun:
                 return [outputs]
 
         module = fx.symbolic_trace(Sum())
-        module.graph.set_codegen(ListCodeGen())
+        module.graph.set_codegen(OneArgument())
         interpreter = fx.Interpreter(module)
 
         assert interpreter.run([1, 2]) == [3]
         assert interpreter.run(1, 2, enable_io_processing=False) == 3
 
     def test_errors_name_the_node_and_the_source(self) -> None:
-        module = fx.symbolic_trace(Sum())
-        source = Sum.forward.__code__
+        module = fx.symbolic_trace(lower_sums)
+        source = lower_sums.__code__
 
         for interpreter in (fx.Interpreter(module), overriding("run_node")(module)):
             with pytest.raises(TypeError) as raised:
-                interpreter.run(1, "2")
+                interpreter.run(1)
             assert str(raised.value) == (
-                "unsupported operand type(s) for +: 'int' and 'str'\n\n"
-                "While executing %add : [num_users=1] = call_function"
-                "[target=operator.add](args = (%x, %y), kwargs = {})\n"
+                "tril(): argument 'input' (position 1) must be Tensor, not int\n\n"
+                "While executing %tril : [num_users=1] = call_function"
+                "[target=torch.tril](args = (%x,), kwargs = {diagonal: 1})\n"
                 "Original traceback:\n"
                 f'File "{source.co_filename}", line {source.co_firstlineno + 1},'
-                " in forward\n    return x + y"
+                " in lower_sums\n    return torch.tril(x, diagonal=1).cumsum(dim=0)"
             )
 
     def test_a_key_error_can_be_read(self) -> None:
@@ -206,10 +198,14 @@ class TestRun:
 
     def test_an_attribute_that_is_not_there_is_named(self) -> None:
         graph = fx.Graph()
-        graph.output(graph.get_attr("linear.nothing"))
+        graph.output(graph.get_attr("till.nothing"))
 
-        with pytest.raises(RuntimeError, match=r"nonexistent target linear\.nothing"):
-            fx.Interpreter(MyModule(), graph=graph).run()
+        with pytest.raises(RuntimeError, match=r"nonexistent target till\.nothing"):
+            fx.Interpreter(Pricing(), graph=graph).run()
+
+
+def lower_sums(x: Any) -> Any:
+    return torch.tril(x, diagonal=1).cumsum(dim=0)
 
 
 def overriding(step: str) -> Any:
@@ -241,22 +237,21 @@ class TestOverrides:
         }
         assert len(kind.counted) == expected.get(step, ops.count(step) or len(ops))
 
-    def test_the_documented_example_swaps_functions_and_methods(self) -> None:
-        class NegSigmSwap(fx.Interpreter):
+    def test_functions_and_methods_are_computed_as_the_steps_say(self) -> None:
+        class UpperProducts(fx.Interpreter):
             def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
-                if target is torch.sigmoid:
-                    return torch.neg(*args, **kwargs)
-                return super().call_function(target, args, kwargs)
+                assert target is torch.tril
+                return torch.triu(*args, **kwargs)
 
             def call_method(self, target: Any, args: Any, kwargs: Any) -> Any:
-                if target == "neg":
-                    return args[0].sigmoid()
-                return super().call_method(target, args, kwargs)
+                return super().call_method("cumprod", args, kwargs)
 
-        module = fx.symbolic_trace(lambda x: torch.sigmoid(x).neg())
-        x = torch.randn(3, 4)
+        module = fx.symbolic_trace(lower_sums)
+        x = torch.randn(3, 3)
 
-        assert torch.equal(NegSigmSwap(module).run(x), torch.neg(x).sigmoid())
+        result = UpperProducts(module).run(x)
+
+        assert torch.equal(result, torch.triu(x, diagonal=1).cumprod(dim=0))
 
     def test_a_step_can_be_overridden_in_one_interpreter(self) -> None:
         interpreter: Any = fx.Interpreter(fx.symbolic_trace(Sum()))
@@ -266,34 +261,31 @@ class TestOverrides:
 
 
 class TestTransformer:
-    def test_the_documented_example_makes_a_module(self) -> None:
-        class NegSigmSwap(fx.Transformer):
+    def test_what_the_steps_call_is_the_new_graph(self) -> None:
+        class UpperProducts(fx.Transformer):
             def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
-                if target is torch.sigmoid:
-                    return torch.neg(*args, **kwargs)
-                return super().call_function(target, args, kwargs)
+                # A function may become a method, and a method a function.
+                return args[0].triu(**kwargs)
 
             def call_method(self, target: Any, args: Any, kwargs: Any) -> Any:
-                if target == "neg":
-                    return args[0].sigmoid()
-                return super().call_method(target, args, kwargs)
+                return torch.cumprod(*args, **kwargs)
 
-        module = fx.symbolic_trace(lambda x: torch.sigmoid(x).neg())
+        module = fx.symbolic_trace(lower_sums)
 
-        transformed = NegSigmSwap(module).transform()
+        transformed = UpperProducts(module).transform()
 
-        assert [node.target for node in transformed.graph.nodes] == [
-            "x",
-            torch.neg,
-            "sigmoid",
-            "output",
+        assert [(node.op, node.target) for node in transformed.graph.nodes] == [
+            ("placeholder", "x"),
+            ("call_method", "triu"),
+            ("call_function", torch.cumprod),
+            ("output", "output"),
         ]
         new = {node.name: node.origin for node in transformed.graph.nodes}
         old = {node.name: node.origin for node in module.graph.nodes}
         assert new == {
             "x": old["x"],
-            "neg": old["sigmoid"],
-            "sigmoid": old["neg"],
+            "triu": old["tril"],
+            "cumprod": old["cumsum"],
             "output": old["output"],
         }
 
@@ -320,7 +312,7 @@ class TestTransformer:
         assert kept[0] == kept[1]
 
     def test_a_codegen_is_kept(self) -> None:
-        class ListCodeGen(fx.CodeGen):
+        class OneArgument(fx.CodeGen):
             def gen_fn_def(
                 self,
                 free_vars: list[str],
@@ -334,7 +326,7 @@ class TestTransformer:
                 return args[0]
 
         module = fx.symbolic_trace(Sum())
-        module.graph.set_codegen(ListCodeGen())
+        module.graph.set_codegen(OneArgument())
         module.recompile()
         assert module([1, 2]) == 3
 
@@ -392,14 +384,14 @@ class TestShapeProp:
 
     @pytest.mark.slow
     def test_with_a_fake_mode_nothing_is_computed(self) -> None:
-        module = fx.symbolic_trace(MyModule())
+        module = fx.symbolic_trace(Pricing())
         mode = FakeTensorMode()
 
         result = ShapeProp(module, mode).propagate(torch.ones(3, 4))
 
         assert type(result).__name__ == "FakeTensor"
         assert result.shape == (3, 5)
-        assert type(module.get_parameter("linear.weight")) is nn.Parameter
+        assert type(module.get_parameter("till.weight")) is nn.Parameter
         assert module.graph.output_node().meta["tensor_meta"].shape == (3, 5)
 
     def test_an_error_names_the_node(self, capsys: pytest.CaptureFixture[str]) -> None:

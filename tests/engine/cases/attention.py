@@ -6,9 +6,9 @@ from torch.nn import functional as F
 
 
 class Attention(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.qkv = nn.Linear(4, 12)
+        self.qkv = nn.Linear(width, 3 * width)
 
     def forward(self, x):
         b, t, c = x.shape

@@ -7,11 +7,11 @@ from torch import nn
 
 
 class Detector(nn.Module):
-    def __init__(self):
+    def __init__(self, width=2):
         super().__init__()
         self.heads = nn.ModuleDict({"class": nn.ReLU(), "in": nn.Tanh()})
-        self.register_parameter("is", nn.Parameter(torch.ones(2)))
-        self.register_buffer("def", torch.ones(2))
+        self.register_parameter("is", nn.Parameter(torch.ones(width)))
+        self.register_buffer("def", torch.ones(width))
 
     def forward(self, x):
         x = x * getattr(self, "is") + getattr(self, "def")  # noqa: B009

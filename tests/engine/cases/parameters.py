@@ -5,11 +5,11 @@ from torch import nn
 
 
 class Scaled(nn.Module):
-    def __init__(self):
+    def __init__(self, width=3):
         super().__init__()
-        self.scale = nn.Parameter(torch.full((3,), 2.0))
-        self.linear = nn.Linear(3, 3)
-        self.register_buffer("offset", torch.ones(3))
+        self.scale = nn.Parameter(torch.full((width,), 2.0))
+        self.linear = nn.Linear(width, width)
+        self.register_buffer("offset", torch.ones(width))
 
     def forward(self, x):
         x = x * self.scale + self.offset

@@ -5,9 +5,11 @@ from torch import nn
 
 
 class Block(nn.Module):
-    def __init__(self):
+    def __init__(self, channels=2):
         super().__init__()
-        self.layers = nn.Sequential(nn.Conv2d(2, 2, 1), nn.BatchNorm2d(2), nn.ReLU())
+        self.layers = nn.Sequential(
+            nn.Conv2d(channels, channels, 1), nn.BatchNorm2d(channels), nn.ReLU()
+        )
 
     def forward(self, x):
         out = self.layers(x)

@@ -14,7 +14,7 @@ import torch.fx
 
 from fxls import engine as fx
 from tests.engine.zoo import Example, examples
-from tests.engine.zoo.documented import Sum
+from tests.engine.zoo.opcodes import Sum
 
 zoo = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 

@@ -20,9 +20,9 @@ from torch import nn
 
 from fxls import engine as fx
 from fxls.engine.passes.shape_prop import ShapeProp
-from tests.engine.zoo.documented import MyModule, Sum
 from tests.engine.zoo.literals import Mode, take
 from tests.engine.zoo.models import LanguageModel, Residual
+from tests.engine.zoo.opcodes import Pricing, Sum
 
 
 def returned(value: Any, protocol: int = pickle.DEFAULT_PROTOCOL) -> Any:
@@ -111,7 +111,7 @@ def test_numbers_that_two_modules_share_stay_shared() -> None:
 
 
 def test_nodes_may_stand_anywhere() -> None:
-    module = fx.symbolic_trace(MyModule())
+    module = fx.symbolic_trace(Pricing())
     nodes = list(module.graph.nodes)
     nodes[2].meta["partner"] = {"of": [nodes[4]]}
     module.meta["first"] = nodes[0]
@@ -126,7 +126,7 @@ def test_nodes_may_stand_anywhere() -> None:
 
 
 def test_plain_meta_comes_back_and_the_rest_stays_behind() -> None:
-    module = fx.symbolic_trace(MyModule())
+    module = fx.symbolic_trace(Pricing())
     ShapeProp(module).propagate(torch.rand(3, 4))
     for node in module.graph.nodes:
         node.meta["val"] = torch.rand(1)

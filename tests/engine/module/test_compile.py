@@ -28,7 +28,7 @@ from fxls.engine.module.compile import (
     run_definition,
     set_compiler,
 )
-from tests.engine.zoo.documented import Sum
+from tests.engine.zoo.opcodes import Sum
 
 
 def adding() -> fx.GraphModule:

@@ -183,18 +183,18 @@ def test_an_attribute_is_where_it_was_written(load: Load) -> None:
 def test_parameters_buffers_and_constants_are_where_they_are_read(load: Load) -> None:
     root = load("""
         class Net(nn.Module):
-            def __init__(self):
+            def __init__(self, size):
                 super().__init__()
-                self.weight = nn.Parameter(torch.ones(1))
-                self.register_buffer("mean", torch.ones(1))
-                self.plain = torch.ones(1)
+                self.weight = nn.Parameter(torch.ones(size))
+                self.register_buffer("mean", torch.ones(size))
+                self.plain = torch.ones(size)
 
             def forward(self, x):
                 w = self.weight
                 x = (x - self.mean) * self.plain
                 return torch.add(x, torch.ones(1)) + w
 
-        root = Net()
+        root = Net(1)
         """)
 
     check(
@@ -222,16 +222,16 @@ def test_a_submodule_is_reached_through_its_callers(load: Load) -> None:
                 return helper(x).tanh()
 
         class Net(nn.Module):
-            def __init__(self):
+            def __init__(self, inner):
                 super().__init__()
-                self.inner = Inner()
-                self.seq = nn.Sequential(nn.ReLU(), Inner())
+                self.inner = inner
+                self.seq = nn.Sequential(nn.ReLU(), inner)
 
             def forward(self, x):
                 x = self.inner(x)
                 return self.seq(x)
 
-        root = Net()
+        root = Net(Inner())
         """)
 
     check(
@@ -400,15 +400,15 @@ def test_the_overrides_of_a_tracer_are_not_the_source(load: Load) -> None:
                 return x.relu()
 
         class Net(nn.Module):
-            def __init__(self):
+            def __init__(self, inner):
                 super().__init__()
-                self.inner = Inner()
+                self.inner = inner
                 self.leaf = nn.ReLU()
 
             def forward(self, x):
                 return self.leaf(self.inner(x))
 
-        root = Net()
+        root = Net(Inner())
         """)
 
     check(
@@ -428,14 +428,14 @@ def test_nodes_of_one_call_share_the_frames_outside(load: Load) -> None:
                 return x.relu().tanh()
 
         class Net(nn.Module):
-            def __init__(self):
+            def __init__(self, inner):
                 super().__init__()
-                self.inner = Inner()
+                self.inner = inner
 
             def forward(self, x):
                 return self.inner(x)
 
-        root = Net()
+        root = Net(Inner())
         """)
 
     graph = Tracer().trace(root)
@@ -529,14 +529,14 @@ def test_an_error_says_where_and_what_to_do(load: Load) -> None:
                 return -x
 
         class Net(nn.Module):
-            def __init__(self):
+            def __init__(self, inner):
                 super().__init__()
-                self.inner = Inner()
+                self.inner = inner
 
             def forward(self, x):
                 return self.inner(x)
 
-        root = Net()
+        root = Net(Inner())
         """)
 
     with pytest.raises(TraceError) as caught:

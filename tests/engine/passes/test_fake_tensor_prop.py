@@ -65,8 +65,8 @@ def test_values_are_those_that_torch_fx_notes(example: Example) -> None:
 class Layers(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.linear = torch.nn.Linear(3, 4)
-        self.norm = torch.nn.BatchNorm1d(4)
+        self.norm = torch.nn.BatchNorm1d(7)
+        self.linear = torch.nn.Linear(3, 7)
 
     def forward(self, x: Any) -> Any:
         return torch.nn.functional.linear(

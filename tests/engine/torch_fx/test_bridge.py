@@ -204,27 +204,27 @@ add_nested: Untyped = lambda x, nested: {"sum": x + nested["y"][0]}  # noqa: E73
 add: Untyped = lambda a, b: a + b  # noqa: E731
 
 
-class ListCodeGen:
-    """Takes the inputs as one list: written once, for the class of either engine."""
+class Packed:
+    """Takes the inputs as one value: written once, for the class of either engine."""
 
     def gen_fn_def(
         self, free_vars: list[str], maybe_return_annotation: str, **_form: Any
     ) -> str:
-        head = f"def forward(self, args_list: List[int]){maybe_return_annotation}:"
-        return f"{head}\n    {', '.join(free_vars)} = args_list"
+        head = f"def forward(self, *packs: Pack){maybe_return_annotation}:"
+        return f"{head}\n    ({', '.join(free_vars)}), = packs"
 
     def additional_globals(self) -> list[tuple[str, Any]]:
-        return [("List", list)]
+        return [("Pack", list)]
 
     def process_inputs(self, *inputs: Any) -> Any:
         return inputs[0]
 
 
 def test_rules_of_code_generation_cross_both_ways() -> None:
-    class Theirs(ListCodeGen, _fx.graph.CodeGen):
+    class Theirs(Packed, _fx.graph.CodeGen):
         pass
 
-    class Ours(ListCodeGen, CodeGen):
+    class Ours(Packed, CodeGen):
         pass
 
     theirs = _fx.symbolic_trace(add)

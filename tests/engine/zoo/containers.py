@@ -19,9 +19,9 @@ class Block(nn.Module):
 
 @example((2, 4))
 class InSequential(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), Block())
+        self.layers = nn.Sequential(nn.Linear(width, width), nn.ReLU(), Block(width))
 
     def forward(self, x):
         return self.layers(x)
@@ -29,17 +29,17 @@ class InSequential(nn.Module):
 
 @example((2, 4))
 class InNamedSequential(nn.Sequential):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.add_module("first", nn.Linear(4, 4))
+        self.add_module("first", nn.Linear(width, width))
         self.add_module("2nd", nn.Tanh())
 
 
 @example((2, 4))
 class InModuleList(nn.Module):
-    def __init__(self):
+    def __init__(self, depth=3):
         super().__init__()
-        self.blocks = nn.ModuleList([Block() for _ in range(3)])
+        self.blocks = nn.ModuleList([Block() for _ in range(depth)])
 
     def forward(self, x):
         for block in self.blocks:
@@ -49,9 +49,11 @@ class InModuleList(nn.Module):
 
 @example((2, 4))
 class InModuleDict(nn.Module):
-    def __init__(self):
+    def __init__(self, left=2, right=3):
         super().__init__()
-        self.heads = nn.ModuleDict({"left": nn.Linear(4, 2), "right": nn.Linear(4, 3)})
+        self.heads = nn.ModuleDict(
+            {"left": nn.Linear(4, left), "right": nn.Linear(4, right)}
+        )
 
     def forward(self, x):
         return {name: head(x) for name, head in self.heads.items()}
@@ -59,9 +61,11 @@ class InModuleDict(nn.Module):
 
 @example((2, 4))
 class InParameterList(nn.Module):
-    def __init__(self):
+    def __init__(self, count=2):
         super().__init__()
-        self.weights = nn.ParameterList([nn.Parameter(torch.ones(4)) for _ in range(2)])
+        self.weights = nn.ParameterList(
+            [nn.Parameter(torch.ones(4)) for _ in range(count)]
+        )
 
     def forward(self, x):
         for weight in self.weights:
@@ -71,9 +75,9 @@ class InParameterList(nn.Module):
 
 @example((2, 4))
 class InParameterDict(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.weights = nn.ParameterDict({"up": nn.Parameter(torch.ones(4))})
+        self.weights = nn.ParameterDict({"up": nn.Parameter(torch.ones(width))})
 
     def forward(self, x):
         return x * self.weights["up"]
@@ -81,9 +85,11 @@ class InParameterDict(nn.Module):
 
 @example((2, 4))
 class Nested(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.outer = nn.Sequential(nn.Sequential(Block(), nn.Sequential(Block())))
+        self.outer = nn.Sequential(
+            nn.Sequential(Block(width), nn.Sequential(Block(width)))
+        )
 
     def forward(self, x):
         return self.outer(x)
@@ -91,10 +97,10 @@ class Nested(nn.Module):
 
 @example((2, 4))
 class CalledTwice(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.block = Block()
-        self.linear = nn.Linear(4, 4)
+        self.block = Block(width)
+        self.linear = nn.Linear(width, width)
 
     def forward(self, x):
         return self.block(self.linear(self.block(self.linear(x))))
@@ -102,9 +108,9 @@ class CalledTwice(nn.Module):
 
 @example((2, 4))
 class TwoNames(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.encoder = nn.Linear(4, 4)
+        self.encoder = nn.Linear(width, width)
         self.decoder = self.encoder
 
     def forward(self, x):
@@ -113,10 +119,10 @@ class TwoNames(nn.Module):
 
 @example((2, 4))
 class TiedWeights(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.first = nn.Linear(4, 4)
-        self.second = nn.Linear(4, 4)
+        self.first = nn.Linear(width, width)
+        self.second = nn.Linear(width, width)
         self.second.weight = self.first.weight
 
     def forward(self, x):
@@ -125,10 +131,10 @@ class TiedWeights(nn.Module):
 
 @example((2, 4))
 class DottedParameters(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.block = Block()
-        self.layers = nn.ModuleList([nn.Linear(4, 4)])
+        self.block = Block(width)
+        self.layers = nn.ModuleList([nn.Linear(width, width)])
 
     def forward(self, x):
         return x @ self.layers[0].weight + self.block.linear.bias * self.block.scale
@@ -136,10 +142,10 @@ class DottedParameters(nn.Module):
 
 @example((2, 4))
 class UnusedModules(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.used = nn.Linear(4, 4)
-        self.unused = Block()
+        self.used = nn.Linear(width, width)
+        self.unused = Block(width)
         self.register_buffer("idle", torch.zeros(2))
 
     def forward(self, x):
@@ -153,9 +159,9 @@ class InheritedForward(InModuleList):
 
 @example((2, 4))
 class CallsOwnMethod(nn.Module):
-    def __init__(self):
+    def __init__(self, width=4):
         super().__init__()
-        self.linear = nn.Linear(4, 4)
+        self.linear = nn.Linear(width, width)
 
     def forward(self, x):
         return self.head(self.body(x))

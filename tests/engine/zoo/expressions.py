@@ -159,9 +159,9 @@ class Lambdas(nn.Module):
 
 @example((2, 3))
 class StaticControlFlow(nn.Module):
-    def __init__(self):
+    def __init__(self, deep=True):
         super().__init__()
-        self.deep = True
+        self.deep = deep
 
     def forward(self, x):
         if self.deep:
@@ -187,9 +187,9 @@ class NamesThatClash(nn.Module):
 
 @example((2, 3))
 class CamelCase(nn.Module):
-    def __init__(self):
+    def __init__(self, width=3):
         super().__init__()
-        self.LinearLayer = nn.Linear(3, 3)
+        self.LinearLayer = nn.Linear(width, width)
         self.HTTPHead = nn.ReLU()
 
     def forward(self, x):

@@ -35,10 +35,10 @@ class Functionals(nn.Module):
 
 @example((2, 3))
 class FunctionalLinear(nn.Module):
-    def __init__(self):
+    def __init__(self, rows=4, columns=3):
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(4, 3))
-        self.bias = nn.Parameter(torch.zeros(4))
+        self.weight = nn.Parameter(torch.ones(rows, columns))
+        self.bias = nn.Parameter(torch.zeros(rows))
 
     def forward(self, x):
         return F.linear(x, self.weight, self.bias)
@@ -46,9 +46,9 @@ class FunctionalLinear(nn.Module):
 
 @example((1, 3, 8, 8))
 class FunctionalConvolution(nn.Module):
-    def __init__(self):
+    def __init__(self, channels=3, size=3):
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(2, 3, 3, 3))
+        self.weight = nn.Parameter(torch.ones(2, channels, size, size))
 
     def forward(self, x):
         x = F.conv2d(x, self.weight, stride=(2, 2), padding=[1, 1])
@@ -112,9 +112,9 @@ class DecoratedForward(nn.Module):
 
 @example((2, 3))
 class Properties(nn.Module):
-    def __init__(self):
+    def __init__(self, width=3):
         super().__init__()
-        self.gain = nn.Parameter(torch.ones(3))
+        self.gain = nn.Parameter(torch.ones(width))
 
     @property
     def doubled(self):

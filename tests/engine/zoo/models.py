@@ -22,10 +22,10 @@ class ConvNormAct(nn.Sequential):
 
 @example((1, 4, 8, 8))
 class Residual(nn.Module):
-    def __init__(self):
+    def __init__(self, channels=4):
         super().__init__()
-        self.first = ConvNormAct(4)
-        self.second = ConvNormAct(4)
+        self.first = ConvNormAct(channels)
+        self.second = ConvNormAct(channels)
         self.downsample = nn.Identity()
 
     def forward(self, x):
@@ -37,11 +37,13 @@ class Residual(nn.Module):
 
 @example((1, 4, 8, 8))
 class Classifier(nn.Module):
-    def __init__(self):
+    def __init__(self, channels=4, classes=10):
         super().__init__()
-        self.stages = nn.ModuleList([ConvNormAct(4, stride=2), Residual()])
+        self.stages = nn.ModuleList(
+            [ConvNormAct(channels, stride=2), Residual(channels)]
+        )
         self.pool = nn.AdaptiveAvgPool2d(1)
-        self.head = nn.Linear(4, 10)
+        self.head = nn.Linear(channels, classes)
 
     def forward(self, x):
         for stage in self.stages:
@@ -51,81 +53,88 @@ class Classifier(nn.Module):
 
 @example((2, 5, 8))
 class Attention(nn.Module):
-    def __init__(self, width=8, heads=2):
+    """No step looks at those behind it."""
+
+    def __init__(self, width=8, heads=2, longest=5):
         super().__init__()
         self.heads = heads
-        self.qkv = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
-        self.register_buffer("mask", torch.tril(torch.ones(1, 1, 5, 5)))
+        self.mix = nn.Linear(width, 3 * width)
+        self.join = nn.Linear(width, width)
+        behind = torch.ones(longest, longest).triu(diagonal=1)
+        self.register_buffer("behind", behind > 0)
 
     def forward(self, x):
-        b, t, c = x.size()
-        q, k, v = self.qkv(x).split(8, dim=2)
-        q = q.view(b, t, self.heads, c // self.heads).transpose(1, 2)
-        k = k.view(b, t, self.heads, c // self.heads).transpose(1, 2)
-        v = v.view(b, t, self.heads, c // self.heads).transpose(1, 2)
-        weights = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
-        weights = weights.masked_fill(self.mask == 0, float("-inf"))
-        weights = F.softmax(weights, dim=-1)
-        return self.out((weights @ v).transpose(1, 2).contiguous().view(b, t, c))
+        batch, steps, width = x.size()
+        apart = (batch, steps, self.heads, width // self.heads)
+        asks, answers, values = self.mix(x).split(8, dim=2)
+        asks, answers, values = [
+            part.view(apart).transpose(1, 2) for part in (asks, answers, values)
+        ]
+        likeness = asks @ answers.mT / math.sqrt(width // self.heads)
+        likeness = likeness.masked_fill(self.behind, -math.inf)
+        found = F.softmax(likeness, dim=-1) @ values
+        return self.join(found.transpose(1, 2).contiguous().flatten(2))
 
 
 @example((2, 5, 8))
 class FusedAttention(nn.Module):
-    def __init__(self):
+    def __init__(self, width=8):
         super().__init__()
-        self.qkv = nn.Linear(8, 24)
+        self.qkv = nn.Linear(width, 3 * width)
 
     def forward(self, x):
         q, k, v = self.qkv(x).chunk(3, -1)
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
-class Mlp(nn.Module):
-    def __init__(self, width):
+class Widened(nn.Module):
+    def __init__(self, width, by=4):
         super().__init__()
-        self.up = nn.Linear(width, 4 * width)
-        self.down = nn.Linear(4 * width, width)
-        self.drop = nn.Dropout(0.1)
+        self.widen = nn.Linear(width, by * width)
+        self.narrow = nn.Linear(by * width, width)
+        self.forget = nn.Dropout(p=0.2)
 
     def forward(self, x):
-        return self.drop(self.down(F.gelu(self.up(x))))
+        inside = F.gelu(self.widen(x), approximate="tanh")
+        return self.forget(self.narrow(inside))
 
 
 @example((2, 5, 8))
 class TransformerBlock(nn.Module):
-    def __init__(self):
+    def __init__(self, width=8):
         super().__init__()
-        self.ln_1 = nn.LayerNorm(8)
-        self.attn = Attention()
-        self.ln_2 = nn.LayerNorm(8)
-        self.mlp = Mlp(8)
+        self.steps = nn.ModuleList([Attention(width), Widened(width)])
+        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
 
     def forward(self, x):
-        x = x + self.attn(self.ln_1(x))
-        return x + self.mlp(self.ln_2(x))
+        for norm, step in zip(self.norms, self.steps, strict=True):
+            x = x + step(norm(x))
+        return x
 
 
 @example(lambda: torch.randint(0, 20, (2, 5)))
 class LanguageModel(nn.Module):
-    def __init__(self):
+    """Its head reads the words with the weight that wrote them."""
+
+    def __init__(self, words=20, width=8, depth=2):
         super().__init__()
-        self.tokens = nn.Embedding(20, 8)
-        self.positions = nn.Parameter(torch.zeros(1, 5, 8))
-        self.blocks = nn.Sequential(*[TransformerBlock() for _ in range(2)])
-        self.head = nn.Linear(8, 20, bias=False)
+        self.tokens = nn.Embedding(words, width)
+        self.places = nn.Parameter(torch.zeros(1, 5, width))
+        self.blocks = nn.Sequential(*[TransformerBlock(width) for _ in range(depth)])
+        self.head = nn.Linear(width, words, bias=False)
         self.head.weight = self.tokens.weight
 
     def forward(self, ids):
-        x = self.tokens(ids) + self.positions[:, : ids.size(1)]
-        return self.head(self.blocks(x))
+        known = self.tokens(ids)
+        known += self.places[:, : ids.size(1)]
+        return self.head(self.blocks(known))
 
 
 @example((2, 8), (2, 8), (2, 8))
 class RecurrentCell(nn.Module):
-    def __init__(self):
+    def __init__(self, width=8):
         super().__init__()
-        self.gates = nn.Linear(16, 32)
+        self.gates = nn.Linear(2 * width, 4 * width)
 
     def forward(self, x, h, c):
         i, f, g, o = self.gates(torch.cat((x, h), dim=-1)).chunk(4, dim=-1)
@@ -136,9 +145,9 @@ class RecurrentCell(nn.Module):
 
 @example((2, 5, 8))
 class Recurrent(nn.Module):
-    def __init__(self):
+    def __init__(self, width=8, hidden=4):
         super().__init__()
-        self.lstm = nn.LSTM(8, 4, batch_first=True)
+        self.lstm = nn.LSTM(width, hidden, batch_first=True)
 
     def forward(self, x):
         out, (h, _) = self.lstm(x)
@@ -147,12 +156,12 @@ class Recurrent(nn.Module):
 
 @example((1, 4, 8, 8))
 class UNet(nn.Module):
-    def __init__(self):
+    def __init__(self, channels=4):
         super().__init__()
-        self.down = ConvNormAct(4, stride=2)
-        self.middle = ConvNormAct(4)
-        self.up = nn.ConvTranspose2d(4, 4, 2, stride=2)
-        self.merge = nn.Conv2d(8, 2, 1)
+        self.down = ConvNormAct(channels, stride=2)
+        self.middle = ConvNormAct(channels)
+        self.up = nn.ConvTranspose2d(channels, channels, 2, stride=2)
+        self.merge = nn.Conv2d(2 * channels, 2, 1)
 
     def forward(self, x):
         y = self.up(self.middle(self.down(x)))
@@ -161,10 +170,10 @@ class UNet(nn.Module):
 
 @example((2, 8))
 class MixtureOfExperts(nn.Module):
-    def __init__(self):
+    def __init__(self, width=8, experts=3):
         super().__init__()
-        self.gate = nn.Linear(8, 3)
-        self.experts = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+        self.gate = nn.Linear(width, experts)
+        self.experts = nn.ModuleList(nn.Linear(width, width) for _ in range(experts))
 
     def forward(self, x):
         weights = self.gate(x).softmax(-1)
@@ -174,9 +183,11 @@ class MixtureOfExperts(nn.Module):
 
 @example((2, 5, 8))
 class StockTransformer(nn.Module):
-    def __init__(self):
+    def __init__(self, width=8, heads=2):
         super().__init__()
-        self.layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.layer = nn.TransformerEncoderLayer(
+            width, heads, 2 * width, batch_first=True
+        )
 
     def forward(self, x):
         return self.layer(x)

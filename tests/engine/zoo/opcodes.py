@@ -22,30 +22,30 @@ class FirstOfTwo(nn.Module):
 @example((2, 3))
 class CallsFunction(nn.Module):
     def forward(self, x):
-        return torch.relu(x)
+        return torch.atan2(x, x)
 
 
 @example((2, 3))
 class CallsMethod(nn.Module):
     def forward(self, x):
-        return x.relu()
+        return x.frac()
 
 
 @example((2, 3))
 class CallsModule(nn.Module):
-    def __init__(self):
+    def __init__(self, columns=3):
         super().__init__()
-        self.linear = nn.Linear(3, 4)
+        self.centre = nn.LayerNorm(columns)
 
-    def forward(self, x):
-        return self.linear(x)
+    def forward(self, rows):
+        return self.centre(rows)
 
 
 @example((2, 3))
 class ReadsParameter(nn.Module):
-    def __init__(self):
+    def __init__(self, width=3):
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(3))
+        self.weight = nn.Parameter(torch.ones(width))
 
     def forward(self, x):
         return x * self.weight
@@ -53,9 +53,9 @@ class ReadsParameter(nn.Module):
 
 @example((2, 3))
 class ReadsBuffer(nn.Module):
-    def __init__(self):
+    def __init__(self, width=3, by=2.0):
         super().__init__()
-        self.register_buffer("scale", torch.full((3,), 2.0))
+        self.register_buffer("scale", torch.full((width,), by))
 
     def forward(self, x):
         return x * self.scale
@@ -63,9 +63,9 @@ class ReadsBuffer(nn.Module):
 
 @example((2, 3))
 class ReadsConstant(nn.Module):
-    def __init__(self):
+    def __init__(self, constant=(1.0, 2.0, 3.0)):
         super().__init__()
-        self.constant = torch.tensor([1.0, 2.0, 3.0])
+        self.constant = torch.tensor(constant)
 
     def forward(self, x):
         return x + self.constant
@@ -78,30 +78,36 @@ class MakesConstants(nn.Module):
         return x + once + once - torch.ones(3)
 
 
-@example((3, 4))
-class Documented(nn.Module):
-    """The module of FX's own documentation."""
-
-    def __init__(self):
-        super().__init__()
-        self.param = nn.Parameter(torch.rand(3, 4))
-        self.linear = nn.Linear(4, 5)
-
-    def forward(self, x):
-        return self.linear(x + self.param).clamp(min=0.0, max=1.0)
+@example((2, 3), (2, 3))
+class Sum(nn.Module):
+    def forward(self, x, y):
+        return x + y
 
 
 @example((3, 4))
-class TopK(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.param = nn.Parameter(torch.rand(3, 4))
-        self.linear = nn.Linear(4, 5)
+class Pricing(nn.Module):
+    """A node of every opcode, each once."""
 
-    def forward(self, x):
-        return torch.topk(
-            torch.sum(self.linear(x + self.linear.weight[0]).relu(), dim=-1), 3
-        )
+    def __init__(self, goods=4, shops=5):
+        super().__init__()
+        self.discount = nn.Parameter(torch.linspace(0.1, 0.4, goods))
+        self.till = nn.Linear(goods, shops)
+
+    def forward(self, prices):
+        return self.till(prices * self.discount).round(decimals=2)
+
+
+@example((3, 6))
+class Ranking(nn.Module):
+    """A parameter of a part is read in passing, and the result is several values."""
+
+    def __init__(self, criteria=6, judges=4):
+        super().__init__()
+        self.judges = nn.Linear(criteria, judges)
+
+    def forward(self, entries):
+        votes = self.judges(entries - self.judges.weight[1]).sigmoid()
+        return torch.topk(torch.mean(votes, dim=0), k=2)
 
 
 @example((2, 3))
@@ -120,9 +126,9 @@ class ReturnsNone(nn.Module):
 
 @example()
 class NoInputs(nn.Module):
-    def __init__(self):
+    def __init__(self, size=2):
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(2))
+        self.weight = nn.Parameter(torch.ones(size))
 
     def forward(self):
         return self.weight + 1
