@@ -92,10 +92,11 @@ class CodeGen:
     """The rules by which a graph becomes Python, with five points to change them.
 
     Override `gen_fn_def`, `generate_output`, `process_inputs`, `process_outputs` and
-    `additional_globals` in a subclass and give an instance to `Graph.set_codegen`. The
-    invariant: ``f.process_outputs(f.graph(*f.process_inputs(*inputs))) == f(*inputs)``.
-    A subclass with a `generate_prologue`, as the first extension point was called, works
-    as well.
+    `additional_globals` in a subclass and give an instance to `Graph.set_codegen`. Who
+    runs the nodes one by one, as an `Interpreter` does, hands them what `process_inputs`
+    makes of the arguments, and hands on what `process_outputs` makes of their result:
+    that has to be what the generated function returns. A subclass with a
+    `generate_prologue`, as the first extension point was called, works as well.
     """
 
     def __init__(self) -> None:
