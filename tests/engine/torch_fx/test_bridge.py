@@ -281,6 +281,7 @@ def test_errors_in_torch_name_the_line_of_the_source() -> None:
     assert add.stack_trace.endswith("return torch.add(x, 1)  # the line")
 
 
+@pytest.mark.slow
 def test_branches_of_a_condition_cross_with_the_graph() -> None:
     def positive(x: Any) -> Any:
         return x * 2
