@@ -23,7 +23,7 @@ MAY_CATCH_EVERYTHING = {
 the debugger, and what the runtime does while a program runs."""
 
 MAY_READ_THE_ENVIRONMENT = {
-    "fxls/adapter.py",
+    "fxls/adapter/__main__.py",
     "fxls/cli/command.py",
     "fxls/cli/debug_command.py",
     "fxls/cli/run_command.py",

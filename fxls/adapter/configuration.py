@@ -1,24 +1,16 @@
-"""The debug adapter as editors start it by a command: ``python -m fxls.adapter``.
-
-It is debugpy's adapter, to which launch configurations may say what they mean: `entry`
-and `node`, `breakOn`, `keepValues`, `store`. What the editor sends is passed on, its
-launch request translated; what debugpy's adapter answers goes to the editor by itself.
-"""
+"""What a launch configuration of the type `fxls` means, in the words of debugpy."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
-from fxls.launching.listening import missing
+import fxls
 from fxls.rules import rules_of
 
-__all__ = ["RULES", "Unclear", "main", "translated"]
+__all__ = ["RULES", "Unclear", "translated"]
 
 RULES = (
     {"path": "**/torch/nn/modules/module.py", "include": False},
@@ -29,25 +21,6 @@ RULES = (
 
 class Unclear(ValueError):
     """A launch configuration that says nothing, or two things; the message says what."""
-
-
-def main() -> int:
-    """Be the adapter until the editor hangs up; returns what to end with."""
-    problem = missing()
-    if problem is not None:
-        print(f"fxls: error: {problem}", file=sys.stderr)  # noqa: T201  # a command line
-        return 1
-    received = sys.stdin.buffer
-    with subprocess.Popen(
-        [sys.executable, "-m", "debugpy.adapter"], stdin=subprocess.PIPE
-    ) as adapter:
-        sent = cast("IO[bytes]", adapter.stdin)
-        while (message := _read(received)) is not None:
-            refusal = _pass_on(message, sent)
-            if refusal is not None:
-                _write(sys.stdout.buffer, refusal)
-        sent.close()
-        return adapter.wait()
 
 
 def translated(
@@ -72,7 +45,7 @@ def translated(
         told["module"] = "fxls.debug_entry"
         told["args"] = ["--stop", *_node(own["node"]), str(own["entry"])]
     else:
-        folder = str(Path(__file__).parent / "startup")
+        folder = str(Path(fxls.__file__).parent / "startup")
         path = env.get("PYTHONPATH") or environment.get("PYTHONPATH")
         env["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, path)))
     told["env"] = env
@@ -116,52 +89,3 @@ def _strings(value: object, name: str) -> dict[str, str]:
         raise Unclear(f"`{name}` is an object of names and values")
     table = cast("dict[Any, Any]", value)
     return {str(key): str(one) for key, one in table.items() if one is not None}
-
-
-def _pass_on(message: bytes, sent: IO[bytes]) -> Mapping[str, Any] | None:
-    """Pass a message of the editor on; returns the answer to one that is refused."""
-    request: Any = json.loads(message)
-    if request.get("command") == "launch":
-        try:
-            request["arguments"] = translated(
-                request.get("arguments") or {}, os.environ
-            )
-        except Unclear as unclear:
-            return {
-                "seq": 0,
-                "type": "response",
-                "request_seq": request["seq"],
-                "success": False,
-                "command": "launch",
-                "message": f"fxls: {unclear}",
-            }
-        message = json.dumps(request).encode()
-    sent.write(b"Content-Length: %d\r\n\r\n%b" % (len(message), message))
-    sent.flush()
-    return None
-
-
-def _write(to: IO[bytes], message: Mapping[str, Any]) -> None:
-    data = json.dumps(message).encode()
-    # In one piece: debugpy's adapter writes to the same pipe.
-    to.write(b"Content-Length: %d\r\n\r\n%b" % (len(data), data))
-    to.flush()
-
-
-def _read(received: IO[bytes]) -> bytes | None:
-    """The next message; None when the editor hung up."""
-    length = -1
-    while line := received.readline():
-        if not line.strip():
-            break
-        name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length":
-            length = int(value)
-    if length < 0:
-        return None
-    data = received.read(length)
-    return data if len(data) == length else None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

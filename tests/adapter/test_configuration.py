@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from fxls import adapter
-from fxls.adapter import RULES, Unclear, translated
+import fxls
+from fxls.adapter.configuration import RULES, Unclear, translated
 from tests.debug.conftest import NET
 from tests.debug.project import Project
 from tests.support.dap import RequestFailed, Session
 from tests.support.dap_connection import Connection
 
-STARTUP = str(Path(adapter.__file__).parent / "startup")
+STARTUP = str(Path(fxls.__file__).parent / "startup")
 HEAD = {"type": "debugpy", "justMyCode": True, "rules": list(RULES)}
 
 

@@ -1,0 +1,1 @@
+"""The debug adapter: it stands between an editor and debugpy's adapter."""
