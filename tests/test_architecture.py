@@ -137,6 +137,7 @@ def test_torch_fx_is_named_where_its_objects_are_made_or_asked() -> None:
         ("fxls.ide", {"torch", "lsprotocol", "pygls"}),
         ("fxls.server", {"torch"}),
         ("fxls.cli", {"torch", "lsprotocol", "pygls"}),
+        ("fxls.adapter.__main__", {"torch", "debugpy", "lsprotocol", "pygls"}),
         pytest.param(
             "fxls.engine",
             {"lsprotocol", "pygls", "fxls.store", "fxls.ide"},

@@ -1,20 +1,22 @@
-"""An editor that starts an adapter by a command says which entry and node it means."""
+"""What a configuration says beyond debugpy is told to debugpy in its own words."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fxls
-from fxls.adapter.configuration import RULES, Unclear, translated
-from tests.debug.conftest import NET
-from tests.debug.project import Project
-from tests.support.dap import RequestFailed, Session
-from tests.support.dap_connection import Connection
+from fxls.adapter.configuration import (
+    RULES,
+    Configuration,
+    Unclear,
+    attached,
+    launched,
+)
+from fxls.listening import Address
 
 STARTUP = str(Path(fxls.__file__).parent / "startup")
 HEAD = {"type": "debugpy", "justMyCode": True, "rules": list(RULES)}
@@ -22,13 +24,31 @@ HEAD = {"type": "debugpy", "justMyCode": True, "rules": list(RULES)}
 
 def test_an_entry_is_the_program_that_calls_it() -> None:
     given = {"type": "fxls", "entry": "net.py:Net()", "node": "relu", "cwd": "/x"}
-    assert translated(given, {}) == {
+    told: dict[str, Any] = {
         **HEAD,
         "cwd": "/x",
         "module": "fxls.debug_entry",
         "args": ["--stop", "--node", "relu", "net.py:Net()"],
         "env": {},
     }
+    assert launched(given, {}) == Configuration(told)
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "store"),
+    [
+        ({"store": "/s/.fxls"}, {}, "/s/.fxls"),
+        ({"env": {"FXLS_STORE": "/e/.fxls"}}, {}, "/e/.fxls"),
+        ({}, {"FXLS_STORE": "/i/.fxls"}, "/i/.fxls"),
+        ({"store": "/s/.fxls"}, {"FXLS_STORE": "/i/.fxls"}, "/s/.fxls"),
+    ],
+)
+def test_an_entry_has_the_store_that_is_asked_for(
+    given: dict[str, Any], environment: dict[str, str], store: str
+) -> None:
+    told = launched({"entry": "net.py", **given}, environment).arguments
+    assert told["args"] == ["--stop", "--store", store, "net.py"]
+    assert told["env"] == {"FXLS_STORE": store}
 
 
 def test_a_program_has_the_runtime_turned_on() -> None:
@@ -41,7 +61,7 @@ def test_a_program_has_the_runtime_turned_on() -> None:
         "justMyCode": False,
         "env": {"A": 1, "GONE": None},
     }
-    assert translated(given, {"PYTHONPATH": "/p"}) == {
+    told = {
         **HEAD,
         "program": "train.py",
         "justMyCode": False,
@@ -54,6 +74,48 @@ def test_a_program_has_the_runtime_turned_on() -> None:
             "PYTHONPATH": os.pathsep.join((STARTUP, "/p")),
         },
     }
+    rules = ("nan", "grad-nan")
+    assert launched(given, {"PYTHONPATH": "/p"}) == Configuration(told, rules)
+
+
+def test_a_program_inherits_rules_that_the_configuration_does_not_name() -> None:
+    inherited = {"FXLS_BREAK_ON": "shape, nan", "FXLS_ON_BREAK": "raise"}
+    found = launched({"program": "a.py"}, inherited)
+    assert (found.rules, found.on_break) == (("shape", "nan"), "raise")
+    assert found.arguments["env"] == {"PYTHONPATH": STARTUP}
+
+
+def test_a_program_that_runs_is_watched_for_what_the_configuration_names() -> None:
+    given = {
+        "type": "fxls",
+        "connect": {"port": 5678},
+        "breakOn": "inf",
+        "onBreak": "raise",
+        "justMyCode": False,
+    }
+    assert attached(given) == Configuration(
+        {**HEAD, "connect": {"port": 5678}, "justMyCode": False},
+        ("inf",),
+        "raise",
+        runs_already=True,
+        listens=Address("127.0.0.1", 5678),
+    )
+
+
+def test_a_child_process_has_the_rules_of_its_parent_from_its_environment() -> None:
+    announced = {
+        "connect": {"host": "localhost", "port": 1},
+        "subProcessId": 7,
+        "env": {"FXLS_BREAK_ON": "nan", "FXLS_ON_BREAK": "report"},
+    }
+    assert attached(announced) == Configuration(
+        {**HEAD, **announced}, ("nan",), listens=Address("localhost", 1)
+    )
+
+
+def test_a_process_is_attached_to_by_its_number_through_debugpy_alone() -> None:
+    told = {**HEAD, "processId": 7}
+    assert attached({"processId": 7}) == Configuration(told, runs_already=True)
 
 
 @pytest.mark.parametrize(
@@ -72,47 +134,43 @@ def test_a_program_has_the_runtime_turned_on() -> None:
             {"program": "a.py", "env": ["A=1"]},
             "`env` is an object of names and values",
         ),
+        (
+            {"program": "a.py", "breakOn": "nam"},
+            "there is no rule 'nam'; the rules are nan, inf, shape, dtype-change, grad-nan",
+        ),
+        (
+            {"program": "a.py", "onBreak": "stop"},
+            "a broken rule can report or raise, not 'stop'",
+        ),
     ],
 )
-def test_what_is_unclear_is_said(given: dict[str, Any], said: str) -> None:
+def test_what_is_unclear_of_a_launch_is_said(given: dict[str, Any], said: str) -> None:
     with pytest.raises(Unclear) as raised:
-        translated(given, {})
+        launched(given, {})
     assert str(raised.value) == said
 
 
-def test_an_unknown_rule_is_said() -> None:
-    with pytest.raises(Unclear, match="nam"):
-        translated({"program": "a.py", "breakOn": "nam"}, {})
-
-
-@pytest.mark.slow
-def test_an_editor_names_an_entry_and_a_node(tmp_path: Path) -> None:
-    project = Project(tmp_path)
-    project.write({"net.py": NET})
-    with adapted(project) as session:
-        launched(session, {"entry": f"{tmp_path}/net.py", "node": "relu"})
-        session.wait_stopped()
-        path, line = project.line("Net:relu")
-        assert session.where() == f"forward {path.name}:{line}"
-        session.resume()
-        assert session.wait_ended() == 0
-
-
-@pytest.mark.slow
-def test_a_launch_that_is_unclear_is_refused(tmp_path: Path) -> None:
-    with (
-        adapted(Project(tmp_path)) as session,
-        pytest.raises(RequestFailed, match="launch: fxls: say one of program"),
-    ):
-        launched(session, {})
-
-
-def adapted(project: Project) -> Session:
-    """A session with ``python -m fxls.adapter``, as an editor starts it."""
-    command = [sys.executable, "-m", "fxls.adapter"]
-    return Session(Connection.spawn(command, project.folder, None))
-
-
-def launched(session: Session, configuration: dict[str, object]) -> None:
-    # `launch` of the session names a program, which an entry takes the place of.
-    session.launch("", settings={"type": "fxls", **configuration})
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"connect": {"port": 1}, name: value},
+            f"`{name}` goes with a launch: a program that runs has begun",
+        )
+        for name, value in {
+            "entry": "net.py",
+            "node": "relu",
+            "keepValues": True,
+            "store": "/s",
+        }.items()
+    ]
+    + [
+        ({"connect": [1]}, "`connect` is an object of names and values"),
+        ({"port": "x"}, "`port` is a number up to 65535, not 'x'"),
+        ({"connect": {"port": 65536}}, "`port` is a number up to 65535, not 65536"),
+    ],
+)
+def test_what_is_unclear_of_an_attach_is_said(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(Unclear) as raised:
+        attached(given)
+    assert str(raised.value) == said

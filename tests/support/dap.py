@@ -160,10 +160,11 @@ class Session:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         python: str = sys.executable,
+        adapter: str = "debugpy.adapter",
     ) -> Self:
-        """A session with a new adapter; `env` is added to ours."""
+        """A session with a new adapter, a module; `env` is added to ours."""
         told = {**_PATIENT, **(env or {})}
-        return cls(Connection.spawn([python, "-m", "debugpy.adapter"], cwd, told))
+        return cls(Connection.spawn([python, "-m", adapter], cwd, told))
 
     @classmethod
     def connect(cls, host: str, port: int) -> Self:
@@ -236,11 +237,19 @@ class Session:
         return self._start("launch", configuration, breakpoints or {}, exceptions)
 
     def attach(
-        self, breakpoints: Mapping[Path, Sequence[int | Json]] | None = None
+        self,
+        breakpoints: Mapping[Path, Sequence[int | Json]] | None = None,
+        *,
+        exceptions: Sequence[str] = (),
+        settings: Json | None = None,
     ) -> dict[Path, tuple[Breakpoint, ...]]:
-        """Joins the program whose adapter this is connected to; as `launch` else."""
+        """Joins a program; as `launch` else.
+
+        Without `settings` it is the one whose adapter this is connected to.
+        """
         # An editor sends its whole configuration; without any argument debugpy refuses.
-        return self._start("attach", {"request": "attach"}, breakpoints or {}, ())
+        told = {"request": "attach", **(settings or {})}
+        return self._start("attach", told, breakpoints or {}, exceptions)
 
     def next_child(
         self, *, breakpoints: Mapping[Path, Sequence[int | Json]] | None = None
