@@ -11,6 +11,7 @@ import pytest
 
 from fxls.rules import Rule
 from tests.debug.project import Project
+from tests.debug.started import started
 from tests.support.dap import Session
 
 pytestmark = pytest.mark.slow
@@ -35,6 +36,14 @@ TWICE = """\
     print("ran")
     """
 """It does not name fxls, and makes NaN at once."""
+
+LISTENING = """\
+    import debugpy, fxls, sys, torch
+    fxls.install()
+    print("port", debugpy.listen(("127.0.0.1", 0))[1], file=sys.stderr, flush=True)
+    debugpy.wait_for_client()
+    """
+"""The beginning of a program that waits for a debugger, with the runtime started."""
 
 
 def test_they_stand_behind_those_of_debugpy(project: Project) -> None:
@@ -132,6 +141,24 @@ def test_one_that_is_chosen_while_it_runs_is_told_when_it_stops(
         assert stopped(session) == end
         session.resume()
         assert stopped(session) == "log = torch.log(sub)"
+
+
+def test_a_program_that_runs_is_told_when_it_first_stops(project: Project) -> None:
+    begin = "first = gm(torch.ones(2))"
+    text = LISTENING + TWICE.replace("import torch\n", "", 1).lstrip(" ")
+    project.write({"twice.py": text})
+    path, line = project.line(f"twice.py: {begin}")
+    with started(project, "twice.py") as program, adapted(project) as session:
+        connect = {"connect": {"port": int(program.says("port "))}}
+        told = {**connect, "breakOn": ["nan"]}
+        session.attach({path: [line]}, exceptions=["fxls.inf"], settings=told)
+        assert stopped(session) == begin
+        session.resume()
+        assert stopped(session) == "log = torch.log(sub)"
+        choose(session)
+        session.request("fxls/breakOn", {"rules": []})
+        session.resume()
+        assert program.ended() == (0, "ran\n")
 
 
 def test_the_rules_of_the_configuration_can_be_replaced(project: Project) -> None:
