@@ -1,22 +1,12 @@
-// The debug type `fxls`: debugpy of the user's environment, told about generated code.
+// The debug type `fxls`: which Python, which program; the adapter of fxls does the rest.
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { Adapter } from './adapter.ts';
 import { asEnvironment, rulesOf } from './break_on.ts';
 import { CHOOSE } from './complaint.ts';
-import { hasDebugpy } from './python.ts';
+import { lackToDebug } from './python.ts';
 import type { Server } from './server.ts';
 import { offer } from './status.ts';
-
-/**
- * One step leads from the generated code into the `forward` of a module of torch's;
- * torch's machinery for calling modules is stepped over.
- */
-export const RULES: readonly Rule[] = [
-  { path: '**/torch/nn/modules/module.py', include: false },
-  { path: '**/torch/nn/**', include: true },
-];
 
 /** Starts a session that stops on the first line of an entry's generated code. */
 export async function debugEntry(
@@ -33,7 +23,7 @@ export async function debugEntry(
     internalConsoleOptions: 'neverOpen',
     entry: `${file.fsPath}:${expression}`,
     cwd: folder?.uri.fsPath ?? path.dirname(file.fsPath),
-    env: store === undefined ? {} : { FXLS_STORE: store },
+    ...(store === undefined ? {} : { store }),
   });
 }
 
@@ -42,8 +32,8 @@ export function registerDebugging(server: Server): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.debug.registerDebugAdapterDescriptorFactory(TYPE, {
       createDebugAdapterDescriptor: ({ configuration }) => {
-        const python = text(configuration, 'python') ?? 'python';
-        return new vscode.DebugAdapterInlineImplementation(new Adapter(python));
+        const python = text(configuration, ADAPTER_PYTHON) ?? 'python';
+        return new vscode.DebugAdapterExecutable(python, ['-m', 'fxls.adapter']);
       },
     }),
     vscode.debug.registerDebugConfigurationProvider(TYPE, {
@@ -64,18 +54,25 @@ export function registerDebugging(server: Server): vscode.Disposable {
           configuration.request === 'launch'
             ? { env: { ...rules, ...environment(configuration) } }
             : {};
-        return { rules: RULES, ...configuration, ...env };
+        return { rules: STEPPING, ...configuration, ...env };
       },
     }),
   );
 }
 
-interface Rule {
-  readonly path: string;
-  readonly include: boolean;
-}
-
 const TYPE = 'fxls';
+
+/** As the Python extension calls the interpreter that runs the adapter. */
+const ADAPTER_PYTHON = 'debugAdapterPython';
+
+/**
+ * What the adapter of fxls says of itself: one step leads from the generated code into
+ * the `forward` of a module of torch's, and over torch's machinery for calling modules.
+ */
+const STEPPING = [
+  { path: '**/torch/nn/modules/module.py', include: false },
+  { path: '**/torch/nn/**', include: true },
+] as const;
 
 /** Whether it is one of launch.json; F5 without one gives an empty configuration. */
 function isNamed(configuration: vscode.DebugConfiguration): boolean {
@@ -96,41 +93,34 @@ async function resolved(
   folder: vscode.WorkspaceFolder | undefined,
   given: vscode.DebugConfiguration,
 ): Promise<vscode.DebugConfiguration | undefined> {
-  const python = text(given, 'python') ?? server.interpreter?.path;
-  if (python === undefined) {
+  // A child process has what its parent was started with.
+  if (given['subProcessId'] !== undefined) return given;
+  const python: unknown = given['python'] ?? server.interpreter?.path;
+  // The Python that is debugged need not be the one that has fxls.
+  const adapter =
+    text(given, ADAPTER_PYTHON) ?? server.interpreter?.path ?? text(given, 'python');
+  if (adapter === undefined) {
     void offer('There is no Python to debug with.', CHOOSE);
     return undefined;
   }
-  const debugpy = await hasDebugpy(python);
-  if (debugpy !== true) {
-    const problem = debugpy === false ? 'it has no debugpy' : debugpy;
-    void offer(`${python} cannot debug: ${problem}.`, {
-      title: 'Install debugpy',
+  const lack = await lackToDebug(adapter);
+  if (lack !== undefined) {
+    void offer(`${adapter} cannot debug: ${lack.message}.`, {
+      title: `Install ${lack.install ?? 'debugpy'}`,
       command: 'fxls.install',
-      arguments: ['debugpy'],
+      arguments: [lack.install ?? 'debugpy'],
     });
     return undefined;
   }
-  const entry = text(given, 'entry');
-  const settings = vscode.workspace.getConfiguration('fxls', folder);
   const breakOn: unknown = given['breakOn'] ?? rulesOf(folder);
-  const env: Record<string, unknown> = {
-    ...(Array.isArray(breakOn) ? asEnvironment(breakOn.map(String)) : {}),
-    ...environment(given),
-  };
-  const store = env['FXLS_STORE'] ?? settings.get<string>('store', '');
-  const where = store === '' ? {} : { FXLS_STORE: store };
-  const option = store === '' ? [] : ['--store', store];
+  const configuration = { ...given, breakOn, [ADAPTER_PYTHON]: adapter };
+  if (given.request !== 'launch') return configuration;
+  const store = vscode.workspace.getConfiguration('fxls', folder).get<string>('store', '');
+  const isChosen = Object.hasOwn(environment(given), 'FXLS_STORE');
   return {
-    console: 'internalConsole',
-    justMyCode: true,
-    rules: RULES,
     ...(folder === undefined ? {} : { cwd: folder.uri.fsPath }),
-    ...given,
-    ...(entry === undefined
-      ? {}
-      : { module: 'fxls.debug_entry', args: ['--stop', ...option, entry] }),
-    env: { ...env, ...where },
+    ...(store === '' || isChosen ? {} : { store }),
+    ...configuration,
     python,
   };
 }

@@ -54,10 +54,18 @@ export async function findPython(
   return { kind: 'ready', interpreter, fxls };
 }
 
-/** Whether the interpreter has debugpy; a message when it cannot be asked. */
-export async function hasDebugpy(python: string): Promise<boolean | string> {
+/** Why an interpreter cannot run the debug adapter, and what to install for it. */
+export interface Lack {
+  readonly message: string;
+  readonly install?: 'fxls' | 'debugpy';
+}
+
+/** What an interpreter lacks to run the debug adapter; undefined when it can. */
+export async function lackToDebug(python: string): Promise<Lack | undefined> {
   const answer = await ask(python, PROBE, undefined);
-  return typeof answer === 'string' ? answer : answer.debugpy;
+  if (typeof answer === 'string') return { message: answer };
+  const lacks = answer.fxls === null ? 'fxls' : answer.debugpy ? undefined : 'debugpy';
+  return lacks && { message: `it has no ${lacks}`, install: lacks };
 }
 
 /** The command that installs a package into an environment, with or without pip in it. */

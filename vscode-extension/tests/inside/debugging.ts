@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { open, place, type Test } from './editor.ts';
-import { inSession, run, withBreakpoint } from './sessions.ts';
+import { file, open, place, type Test } from './editor.ts';
+import { inSession, launch, run, withBreakpoint } from './sessions.ts';
 
 export const debugging: readonly Test[] = [
   [
@@ -123,6 +123,52 @@ export const debugging: readonly Test[] = [
       } finally {
         await settings.update('breakOn', undefined, target);
       }
+    },
+  ],
+  [
+    'a program that does not name fxls has its generated code debugged, in the store that is named',
+    async () => {
+      const store = file('.elsewhere');
+      await inSession(
+        () => run('plain.py', { breakOn: 'nan', store: store.fsPath, keepValues: true }),
+        async (stopped) => {
+          assert.equal((await stopped.stack())[0], 'forward: log = torch.log(sub)');
+        },
+      );
+      const listings = await vscode.workspace.fs.readDirectory(store);
+      await vscode.workspace.fs.delete(store, { recursive: true });
+      assert.equal(listings.filter(([name]) => /^Plain_\w+\.py$/.test(name)).length, 1);
+    },
+  ],
+  [
+    'an entry stops on the node that is named',
+    async () => {
+      await inSession(
+        () => launch('relu', { entry: file('net.py').fsPath, node: 'relu' }),
+        async (stopped) => {
+          assert.equal(
+            (await stopped.stack())[0],
+            'forward: relu = torch.relu(linear);  linear = None',
+          );
+        },
+      );
+    },
+  ],
+  [
+    'a process that the program starts is debugged in a session of its own',
+    async () => {
+      const child = await open('child.py');
+      const at = new vscode.Location(child.uri, place(child, 'print("child")'));
+      const code = 'import subprocess, sys; subprocess.run([sys.executable, "child.py"])';
+      await withBreakpoint(at, () =>
+        inSession(
+          () => launch('parent', { code }),
+          async (stopped) => {
+            assert.equal(stopped.session.parentSession?.name, 'parent');
+            assert.deepEqual(await stopped.stack(), ['<module>: print("child")']);
+          },
+        ),
+      );
     },
   ],
   [

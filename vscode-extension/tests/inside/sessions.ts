@@ -4,16 +4,24 @@ import * as vscode from 'vscode';
 import { file } from './editor.ts';
 import { next } from './waiting.ts';
 
+/** A thread that stopped, and the session of its process. */
+interface Stop {
+  readonly session: vscode.DebugSession;
+  readonly thread: number;
+}
+
 /** A program that is stopped. */
 export class Stopped {
-  readonly #session: vscode.DebugSession;
-  readonly #stops: vscode.Event<number>;
-  #thread: number;
+  readonly #stops: vscode.Event<Stop>;
+  #stop: Stop;
 
-  constructor(session: vscode.DebugSession, stops: vscode.Event<number>, thread: number) {
-    this.#session = session;
+  constructor(stops: vscode.Event<Stop>, stop: Stop) {
     this.#stops = stops;
-    this.#thread = thread;
+    this.#stop = stop;
+  }
+
+  get session(): vscode.DebugSession {
+    return this.#stop.session;
   }
 
   /** Each frame with the text of its line, innermost first. */
@@ -31,7 +39,7 @@ export class Stopped {
   async evaluate(expression: string): Promise<string> {
     const frameId = (await this.#frames())[0]?.id;
     const request = { expression, frameId, context: 'repl' };
-    const answer = (await this.#session.customRequest('evaluate', request)) as {
+    const answer = (await this.session.customRequest('evaluate', request)) as {
       result: string;
     };
     return answer.result;
@@ -39,18 +47,18 @@ export class Stopped {
 
   /** Chooses exceptions to stop at. */
   async filter(filters: readonly string[]): Promise<void> {
-    await this.#session.customRequest('setExceptionBreakpoints', { filters });
+    await this.session.customRequest('setExceptionBreakpoints', { filters });
   }
 
   async step(how: 'next' | 'stepIn' | 'continue'): Promise<void> {
     const stopped = next(this.#stops);
-    await this.#session.customRequest(how, { threadId: this.#thread });
-    this.#thread = await stopped;
+    await this.session.customRequest(how, { threadId: this.#stop.thread });
+    this.#stop = await stopped;
   }
 
   async #frames(): Promise<readonly Frame[]> {
-    const answer = (await this.#session.customRequest('stackTrace', {
-      threadId: this.#thread,
+    const answer = (await this.session.customRequest('stackTrace', {
+      threadId: this.#stop.thread,
     })) as { stackFrames: Frame[] };
     return answer.stackFrames;
   }
@@ -61,12 +69,12 @@ export async function inSession(
   start: () => Thenable<unknown>,
   act: (stopped: Stopped) => Promise<void>,
 ): Promise<void> {
-  const stops = new vscode.EventEmitter<number>();
+  const stops = new vscode.EventEmitter<Stop>();
   const tracker = vscode.debug.registerDebugAdapterTrackerFactory('fxls', {
-    createDebugAdapterTracker: () => ({
+    createDebugAdapterTracker: (session) => ({
       onDidSendMessage: (message: { event?: string; body?: { threadId: number } }) => {
         if (message.event === 'stopped' && message.body !== undefined) {
-          stops.fire(message.body.threadId);
+          stops.fire({ session, thread: message.body.threadId });
         }
       },
     }),
@@ -78,7 +86,7 @@ export async function inSession(
     const session = await started;
     const ended = next(vscode.debug.onDidTerminateDebugSession, (s) => s === session);
     try {
-      await act(new Stopped(session, stops.event, await first));
+      await act(new Stopped(stops.event, await first));
     } finally {
       await vscode.debug.stopDebugging(session);
       await ended;
@@ -104,12 +112,16 @@ export async function withBreakpoint(
 
 /** Runs a program of the project in a session of the type fxls. */
 export function run(program: string, more: object = {}): Thenable<boolean> {
+  return launch(program, { program: file(program).fsPath, ...more });
+}
+
+/** Starts a session of the type fxls. */
+export function launch(name: string, configuration: object): Thenable<boolean> {
   return vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], {
     type: 'fxls',
     request: 'launch',
-    name: program,
-    program: file(program).fsPath,
-    ...more,
+    name,
+    ...configuration,
   });
 }
 

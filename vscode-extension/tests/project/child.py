@@ -1,0 +1,3 @@
+"""A process that another one starts."""
+
+print("child")
