@@ -108,7 +108,8 @@ async function resolved(
     void offer(`${adapter} cannot debug: ${lack.message}.`, {
       title: `Install ${lack.install ?? 'debugpy'}`,
       command: 'fxls.install',
-      arguments: [lack.install ?? 'debugpy'],
+      // Without an argument it is fxls of the version of the extension, with debugpy.
+      arguments: lack.install === 'fxls' ? [] : ['debugpy'],
     });
     return undefined;
   }
