@@ -6,7 +6,7 @@ import os
 import sys
 
 from fxls.adapter.relay import Relay
-from fxls.listening import missing
+from fxls.launching.listening import missing
 
 __all__ = ["main"]
 

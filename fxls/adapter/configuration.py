@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import fxls
-from fxls.listening import LOCAL, Address
+from fxls.launching.listening import LOCAL, Address
 from fxls.rules import OnBreak, on_break_of, rules_of
 
 __all__ = ["RULES", "Configuration", "Unclear", "attached", "launched"]

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import IO, Self, cast
 
 from fxls.adapter.messages import Message
-from fxls.listening import Address
+from fxls.launching.listening import Address
 
 __all__ = ["DebugpyAdapter"]
 

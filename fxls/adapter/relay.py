@@ -11,7 +11,7 @@ from fxls.adapter.configuration import Unclear, attached, launched
 from fxls.adapter.debugpy_adapter import DebugpyAdapter
 from fxls.adapter.exception_filters import ExceptionFilters
 from fxls.adapter.messages import Malformed, Message, read, response
-from fxls.listening import Address
+from fxls.launching.listening import Address
 from fxls.rules import rules_of
 
 __all__ = ["Relay"]

@@ -16,7 +16,7 @@ from fxls.adapter.configuration import (
     attached,
     launched,
 )
-from fxls.listening import Address
+from fxls.launching.listening import Address
 
 STARTUP = str(Path(fxls.__file__).parent / "startup")
 HEAD = {"type": "debugpy", "justMyCode": True, "rules": list(RULES)}
