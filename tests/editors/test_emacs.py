@@ -20,10 +20,12 @@ PROMPT = (
 )
 
 PATIENT = """\
+(setq native-comp-deferred-compilation nil)
 (require 'eglot)
 (setq eglot-connect-timeout 300 jsonrpc-default-request-timeout 300)
 """
-"""Emacs waits ten seconds for an answer; a machine may have more to do."""
+"""Emacs waits ten seconds for an answer; a machine may have more to do. Nor does it
+compile its own libraries for this home, which takes two processors for minutes."""
 
 REASON = "symbolically traced variables cannot be used as inputs to control flow"
 

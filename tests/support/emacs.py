@@ -65,7 +65,7 @@ class Emacs:
 @contextmanager
 def emacs(home: Path, folder: Path) -> Generator[Emacs]:
     """Emacs in a folder, with the configuration in `home` and nothing of this user's."""
-    advice = "apt-get install emacs-nox elpa-eglot"
+    advice = "apt-get install emacs-nox elpa-eglot elpa-markdown-mode"
     server, client = program("emacs", advice), program("emacsclient", advice)
     # Emacs waits forever where the path of its socket is longer than the system allows.
     short = TemporaryDirectory(prefix="fxls-")
