@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from fxls.engine.node import Node
-
-if TYPE_CHECKING:
-    from fxls.engine.passes.split_module import Partition
+from fxls.engine.passes.split_partition import Partition
 
 __all__ = ["Modes"]
 

@@ -11,6 +11,11 @@ from typing import Any, NoReturn, TypeAlias, cast
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import map_arg
 from fxls.engine.passes import net_min_search
+from fxls.engine.passes.net_min_errors import (
+    FxNetMinimizerBadModuleError,
+    FxNetMinimizerResultMismatchError,
+    FxNetMinimizerRunFuncError,
+)
 from fxls.engine.passes.shape_prop import ShapeProp
 from fxls.engine.passes.split_utils import split_by_tags
 from fxls.engine.passes.tools_common import (
@@ -38,18 +43,6 @@ _Export: TypeAlias = Callable[[Tensors, GraphModule, str], None]
 _Compare: TypeAlias = Callable[
     [TensorOrTensors, TensorOrTensors, Names], tuple[float, bool]
 ]
-
-
-class FxNetMinimizerBadModuleError(Exception):
-    """Raised when some nodes cannot be made a submodule of their own."""
-
-
-class FxNetMinimizerRunFuncError(Exception):
-    """Raised when `run_a` or `run_b` raises."""
-
-
-class FxNetMinimizerResultMismatchError(Exception):
-    """Raised when the comparison says that the results differ."""
 
 
 @dataclass
@@ -167,7 +160,7 @@ class _MinimizerBase:
         print(self.settings)  # noqa: T201 - FX's method prints
         print(self.module.graph)  # noqa: T201 - FX's method prints
         nodes = self._collect_nodes(start, end)
-        search = net_min_search.Search(self)
+        search = net_min_search.Search(self, finds_all=self.settings.find_all)
         method = self.settings.traverse_method
         if method == "sequential":
             return search.one_by_one(nodes)

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
-from fxls.engine.passes.tools_common import NodeList, NodeSet
+from fxls.engine.graph_module import GraphModule
+from fxls.engine.node import Node
+from fxls.engine.passes.net_min_errors import (
+    FxNetMinimizerResultMismatchError,
+    FxNetMinimizerRunFuncError,
+)
+from fxls.engine.passes.tools_common import Names, NodeList, NodeSet
 
-if TYPE_CHECKING:
-    from fxls.engine.passes.net_min_base import _MinimizerBase
+__all__ = ["Minimizer", "Search"]
 
-__all__ = ["Search"]
+
+class Minimizer(Protocol):
+    """What a search asks of a minimizer: to compare one part after the other."""
+
+    @property
+    def fusions(self) -> Mapping[Node, NodeSet]:
+        """The nodes that each node must stay together with."""
+        ...
+
+    @property
+    def exclusion_fn(self) -> Callable[[NodeList, int, int], None] | None:
+        """May take nodes out of a list that is about to be compared."""
+        ...
+
+    @property
+    def reports(self) -> list[list[str]]: ...
+
+    iteration: int
+
+    def print_report(self, report: list[str]) -> None: ...
+
+    def _build_submodule(self, nodes: NodeSet) -> tuple[GraphModule, str]: ...
+
+    def _run_and_compare(
+        self,
+        split_module: GraphModule,
+        submod_name: str,
+        output_names: Names,
+        report_idx: int = -1,
+    ) -> None: ...
 
 
 class Search:
     """One search by a minimizer, whose reports it adds to and prints."""
 
-    def __init__(self, minimizer: _MinimizerBase) -> None:
+    def __init__(self, minimizer: Minimizer, *, finds_all: bool) -> None:
         self._minimizer = minimizer
-        self._finds_all = minimizer.settings.find_all
+        self._finds_all = finds_all
 
     def one_by_one(self, nodes: NodeList) -> NodeSet:
         """Compare each node alone, or with those that it must stay together with."""
@@ -196,11 +230,6 @@ class Search:
 
     def _fault(self, nodes: NodeSet, names: list[str], report: int = -1) -> str | None:
         """Whether a part differs: ``numeric``, or ``run`` when it cannot be run."""
-        from fxls.engine.passes.net_min_base import (  # noqa: PLC0415 - needs this module
-            FxNetMinimizerResultMismatchError,
-            FxNetMinimizerRunFuncError,
-        )
-
         try:
             split, name = self._minimizer._build_submodule(nodes)
             self._minimizer._run_and_compare(split, name, names, report)

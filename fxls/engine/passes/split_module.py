@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import torch
@@ -16,45 +15,15 @@ from fxls.engine.module import attributes
 from fxls.engine.node import Node, map_arg
 from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.modes import Modes
+from fxls.engine.passes.split_partition import Partition
 from fxls.engine.passes.symbols import Symbols
 
 __all__ = ["Partition", "split_module", "split_module_simple"]
-
-_Names: TypeAlias = dict[str, None]
-"""Names in their order."""
 
 _NumberOf: TypeAlias = Callable[[Node], int]
 
 _Switch: TypeAlias = bool | None
 """None is off."""
-
-
-@dataclass(eq=False, repr=False)
-class Partition:
-    """One part of a graph while it is made; nodes are known by their names."""
-
-    name: str
-    graph: Graph = field(init=False, default_factory=Graph)
-    node_names: list[str] = field(init=False, default_factory=list[str])
-    inputs: _Names = field(init=False, default_factory=dict[str, None])
-    outputs: _Names = field(init=False, default_factory=dict[str, None])
-    dependencies: _Names = field(init=False, default_factory=dict[str, None])
-    """The parts that this one uses; emptied while the parts are put in order."""
-    dependents: _Names = field(init=False, default_factory=dict[str, None])
-    environment: dict[Node, Node] = field(init=False, default_factory=dict[Node, Node])
-    """Node of the whole graph to node of this one."""
-    targets: dict[str, Any] = field(init=False, default_factory=dict[str, Any])
-    """What the nodes call and read, by path."""
-
-    def __post_init__(self) -> None:
-        self.submod_name = f"submod_{self.name}"
-
-    def __repr__(self) -> str:
-        return (
-            f"partition {self.name} of {self.node_names}: takes {list(self.inputs)} and"
-            f" gives {list(self.outputs)}, depends on {list(self.dependencies)} and"
-            f" before {list(self.dependents)}"
-        )
 
 
 def split_module(

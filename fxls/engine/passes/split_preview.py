@@ -3,27 +3,66 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import Node
 from fxls.engine.passes.graph_drawer import FxGraphDrawer
 from fxls.engine.passes.graph_manipulation import get_size_of_node
+from fxls.engine.passes.operator_support import OperatorSupportBase
 from fxls.engine.passes.shape_prop import ShapeProp
+from fxls.engine.passes.split_parts import (
+    Subgraph,
+    generate_inputs_for_submodules,
+)
 from fxls.engine.passes.tools_common import (
     CALLABLE_NODE_OPS,
+    Tensors,
     get_node_target,
     is_node_output_tensor,
     submodules_of,
 )
 
-if TYPE_CHECKING:
-    from fxls.engine.passes.splitter_base import Subgraph, _SplitterBase
-
-__all__ = ["node_support", "split"]
+__all__ = ["Splitter", "node_support", "split"]
 
 
-def node_support(splitter: _SplitterBase, *, dump_graph: bool) -> str:
+class Splitter(Protocol):
+    """What a preview asks of a splitter."""
+
+    @property
+    def module(self) -> GraphModule: ...
+
+    @property
+    def operator_support(self) -> OperatorSupportBase: ...
+
+    @property
+    def sample_input(self) -> Sequence[Any]: ...
+
+    @property
+    def non_acc_submodule_name(self) -> str: ...
+
+    @property
+    def PCIe_BW(self) -> int:  # noqa: N802 - FX's name
+        """Bytes that can be handed to the accelerator in a second."""
+        ...
+
+    def put_nodes_into_subgraphs(self) -> list[Subgraph]: ...
+
+    def remove_small_acc_subgraphs(
+        self, subgraphs: list[Subgraph]
+    ) -> list[Subgraph]: ...
+
+    def tag(self, subgraphs: list[Subgraph]) -> None: ...
+
+    def split(self, *, remove_tag: bool) -> GraphModule: ...
+
+    def _lower_model_to_backend(self, mod: GraphModule, inputs: Tensors) -> Any: ...
+
+    def _find_culprit(self, mod: GraphModule, inputs: Tensors) -> str: ...
+
+
+def node_support(splitter: Splitter, *, dump_graph: bool) -> str:
     """Which operations are supported, and the dtypes of their arguments."""
     submodules = submodules_of(splitter.module)
     found: dict[bool, dict[str, dict[str, None]]] = {
@@ -50,7 +89,7 @@ def node_support(splitter: _SplitterBase, *, dump_graph: bool) -> str:
     return report
 
 
-def split(splitter: _SplitterBase, *, dump_graph: bool) -> str:
+def split(splitter: Splitter, *, dump_graph: bool) -> str:
     """What the parts are, what crosses their borders, and whether they run."""
     subgraphs = splitter.put_nodes_into_subgraphs()
     report = f"As found: {_counted(subgraphs)}\n"
@@ -82,12 +121,8 @@ def split(splitter: _SplitterBase, *, dump_graph: bool) -> str:
     return report
 
 
-def _part(splitter: _SplitterBase, module: GraphModule, name: str) -> tuple[str, float]:
+def _part(splitter: Splitter, module: GraphModule, name: str) -> tuple[str, float]:
     """What is to say of one part of the accelerator, and how often it can run."""
-    from fxls.engine.passes.splitter_base import (  # noqa: PLC0415 - needs this module
-        generate_inputs_for_submodules,
-    )
-
     inputs = generate_inputs_for_submodules(module, splitter.sample_input, [name])[name]
     part: GraphModule = getattr(module, name)
     ShapeProp(part).propagate(*inputs)

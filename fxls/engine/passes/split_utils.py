@@ -6,7 +6,7 @@ import copy
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 
@@ -14,15 +14,13 @@ from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import Node, map_arg
 from fxls.engine.origins import resolve as origin
+from fxls.engine.passes.split_parts import Subgraph
 from fxls.engine.passes.tools_common import (
     CALLABLE_NODE_OPS,
     NodeList,
     is_node_output_tensor,
 )
 from fxls.engine.passes.utils.common import HolderModule, lift_subgraph_as_module
-
-if TYPE_CHECKING:
-    from fxls.engine.passes.splitter_base import Subgraph
 
 __all__ = [
     "Component",

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import copy
 import heapq
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
-
-import torch
 
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.node import Node
@@ -21,13 +16,16 @@ from fxls.engine.passes.acc_nodes import FxNetAccNodesFinder
 from fxls.engine.passes.node_events import NodeEvent, NodeEventTracker
 from fxls.engine.passes.operator_support import OperatorSupportBase
 from fxls.engine.passes.shape_prop import ShapeProp
+from fxls.engine.passes.split_parts import (
+    Subgraph,
+    generate_inputs_for_submodules,
+)
 from fxls.engine.passes.tools_common import (
     CALLABLE_NODE_OPS,
     FxNetAccFusionsFinder,
     NodeList,
     NodeSet,
     Tensors,
-    submodules_of,
 )
 
 __all__ = [
@@ -51,16 +49,6 @@ class FxNetSplitterInternalError(Exception):
     """Raised when nodes cannot be put into parts."""
 
 
-@dataclass
-class Subgraph:
-    """The nodes of one part."""
-
-    is_acc: bool
-    """Whether the accelerator runs it."""
-    nodes: NodeList
-    device_ordinal: int | None = None
-
-
 class SplitResult(NamedTuple):
     """A module that was split, and what its parts are called with."""
 
@@ -69,33 +57,6 @@ class SplitResult(NamedTuple):
     """By the name of a submodule."""
     non_acc_submodule_prefix: str
     """What the names of the processor's parts begin with."""
-
-
-def generate_inputs_for_submodules(
-    model: torch.nn.Module,
-    inputs: Sequence[Any],
-    target_submodules: Iterable[str],
-    deepcopy: bool = False,  # noqa: FBT001, FBT002 - FX's signature
-) -> dict[str, Any]:
-    """What some submodules are called with (the last time) when a model is run.
-
-    With `deepcopy` as copies: the run may change them later. A module that has several
-    paths is known by the first.
-    """
-    wanted = set(target_submodules)
-    results: dict[str, Any] = {}
-    with ExitStack() as hooks, torch.no_grad():
-        for name, module in submodules_of(model).items():
-            if name not in wanted or isinstance(module, torch.jit.ScriptModule):
-                continue
-
-            def note(_module: Any, given: Any, name: str = name) -> None:
-                results[name] = copy.deepcopy(given) if deepcopy else given
-
-            handle = cast("Any", module).register_forward_pre_hook(note)
-            hooks.callback(handle.remove)
-        model(*inputs)
-    return results
 
 
 class _SplitterSettingBase:
