@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from types import NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import torch
-import torch.utils._pytree as pytree
-
-import fxls.engine._pytree as fx_pytree
+from fxls.engine.code.python_code import (
+    INDENT,
+    STANDARD_GLOBALS,
+    MarkedCode,
+    PythonCode,
+)
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.lasting import lasting
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.listing import Mark
 
 __all__ = [
     "STANDARD_GLOBALS",
@@ -31,49 +29,6 @@ __all__ = [
 TransformCode: TypeAlias = Callable[[list[str]], list[str]]
 """Gets the lines of the body, each with its end, and returns those to use instead."""
 
-INDENT = "    "
-"""One level of the generated code."""
-
-STANDARD_GLOBALS: tuple[tuple[str, Any], ...] = (
-    ("inf", math.inf),
-    ("nan", math.nan),
-    ("NoneType", NoneType),
-    ("torch", torch),
-    ("device", torch.device),
-    ("fx_pytree", fx_pytree),
-    ("pytree", pytree),
-)
-"""Global names that every generated function has: what `repr` writes and cannot read,
-and what the overridden parts of a `CodeGen` may call."""
-
-
-@dataclass(slots=True)
-class PythonCode:
-    """A generated function: its source, and the values of its global names."""
-
-    src: str
-    globals: dict[str, Any]
-    _lineno_map: dict[int, int | None] = field(default_factory=dict[int, "int | None"])
-    """Line of the function, its ``def`` being line 0, to the place of the node."""
-    _prologue_start: int = 0
-    """The line of ``def``, counted from one."""
-
-
-class MarkedCode(NamedTuple):
-    """A generated function, and where its text names which node.
-
-    - Lines and columns count from zero, as everywhere in fxls.
-    - A node is named by its place in the graph.
-    """
-
-    code: PythonCode
-    marks: tuple[Mark, ...]
-    """In the order of the text."""
-    lines: tuple[int, ...]
-    """Per node: the line whose statement it is; for a placeholder the line of ``def``."""
-    definition: int
-    """The line of ``def``."""
-
 
 def marked_code(
     graph: Graph, root_module: str = "self", main: str = "__main__"
@@ -82,7 +37,7 @@ def marked_code(
 
     `main` is what names of the program's own module begin with.
     """
-    from fxls.engine.code.generation import Generation  # noqa: PLC0415 - needs CodeGen
+    from fxls.engine.code.generation import Generation  # noqa: PLC0415 - code is made later
 
     return Generation(graph._codegen, graph, root_module, main=main).marked_code()
 
@@ -129,6 +84,11 @@ class CodeGen:
         """The return statement, for the argument of the output node."""
         return f"return {(repr_fn or repr)(output_args)}"
 
+    @property
+    def _writes_plain_output(self) -> bool:
+        """Whether nobody overrides `generate_output`."""
+        return type(self).generate_output is CodeGen.generate_output
+
     def additional_globals(self) -> list[tuple[str, Any]]:
         """Names that the code of the overridden methods uses, with their values."""
         return []
@@ -143,7 +103,7 @@ class CodeGen:
 
     def generate(self, graph: Graph, root_module: str, **form: Any) -> PythonCode:
         """The graph as source; `form` is what `Graph.python_code` takes by keyword."""
-        from fxls.engine.code.generation import Generation  # noqa: PLC0415 - needs CodeGen
+        from fxls.engine.code.generation import Generation  # noqa: PLC0415 - code is made later
 
         if form.pop("verbose", False):
             from fxls.engine.code.readable import ReadableGeneration  # noqa: PLC0415 - rare

@@ -13,10 +13,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import fxls
-from fxls.engine.code.codegen import (
+from fxls.engine.code.python_code import (
     INDENT,
     STANDARD_GLOBALS,
-    CodeGen,
     MarkedCode,
     PythonCode,
 )
@@ -29,6 +28,7 @@ from fxls.engine.node import Node, naming_in_force
 from fxls.listing import Mark, Role
 
 if TYPE_CHECKING:
+    from fxls.engine.code.codegen import CodeGen
     from fxls.engine.graph import Graph
 
 __all__ = ["Generation"]
@@ -293,7 +293,7 @@ class Generation:
 
     def _return(self, node: Node, naming: _Naming) -> str:
         codegen = self._codegen
-        if type(codegen).generate_output is CodeGen.generate_output:
+        if codegen._writes_plain_output:
             return f"return {self._writer.argument(node._args[0])}"
         naming_in_force.reads = naming.reads
         try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from fxls.engine.code.codegen import INDENT, STANDARD_GLOBALS
+from fxls.engine.code.python_code import INDENT, STANDARD_GLOBALS
 
 if TYPE_CHECKING:
     from fxls.engine.graph_module import GraphModule
