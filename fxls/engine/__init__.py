@@ -61,9 +61,9 @@ _LATE = {
     "_ForeignCodeGen": ("torch_fx.codegen", "ForeignCodeGen"),
     "_ModuleStack": ("origins.module_scopes", "ModuleStack"),
     "_blank_graph": ("ir.serialization", "blank_graph"),
-    "_blank_module": ("ir.serialization", "blank_module"),
+    "_blank_module": ("module.pickling", "blank_module"),
     "_fill_graph": ("ir.serialization", "fill_graph"),
-    "_node_at": ("ir.serialization", "node_at"),
+    "_node_at": ("ir.pickled_node", "node_at"),
     "_value_named": ("ir.serialization", "value_named"),
 }
 """Where names are that few programs need: importing them is a third of the whole."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fxls.engine.proxy import Proxy
+from fxls.engine.tracing.proxy import Proxy
 
 __all__ = ["annotate"]
 

@@ -24,12 +24,7 @@ from fxls.engine.ir.arguments import (
 )
 from fxls.engine.ir.copying import append_copies, copy_notes, is_blank
 from fxls.engine.ir.names import Namespace, target_name
-from fxls.engine.ir.node_index import NodeIndex
-from fxls.engine.ir.node_list import NodeList, Order, ordered
-from fxls.engine.ir.opcodes import check_op_and_target
-from fxls.engine.ir.order import GAP, link_before
-from fxls.engine.ir.users import has_users
-from fxls.engine.node import (
+from fxls.engine.ir.node import (
     Node,
     Target,
     add_uses,
@@ -37,6 +32,11 @@ from fxls.engine.node import (
     map_arg,
     remove_uses,
 )
+from fxls.engine.ir.node_index import NodeIndex
+from fxls.engine.ir.node_list import NodeList, Order, ordered
+from fxls.engine.ir.opcodes import check_op_and_target
+from fxls.engine.ir.order import GAP, link_before
+from fxls.engine.ir.users import has_users
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -524,7 +524,7 @@ class Graph:
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from fxls.engine.ir import serialization  # noqa: PLC0415 - needs Graph
+        from fxls.engine.ir import serialization  # noqa: PLC0415 - few are written
 
         return serialization.reduce_graph(self)
 

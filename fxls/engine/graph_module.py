@@ -19,7 +19,7 @@ from fxls.engine.module.module_copy import deep_copy
 
 if TYPE_CHECKING:
     from fxls.engine.code.codegen import PythonCode
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
     from fxls.engine.tracing.tracer import Tracer
 
 __all__ = ["GraphModule"]
@@ -227,9 +227,9 @@ class GraphModule(Module):
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from fxls.engine.ir import serialization  # noqa: PLC0415 - needs GraphModule
+        from fxls.engine.module import pickling  # noqa: PLC0415 - few are written
 
-        return serialization.reduce_module(self)
+        return pickling.reduce_module(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         cast("Any", super()).__setstate__(state)

@@ -18,11 +18,11 @@ from fxls.engine.ir.arguments import Argument, map_aggregate, map_references
 from fxls.engine.ir.last_uses import last_uses
 from fxls.engine.ir.node_list import ordered
 from fxls.engine.module import attributes
-from fxls.engine.proxy import Proxy
+from fxls.engine.tracing.proxy import Proxy
 from fxls.engine.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
-    from fxls.engine.node import Node, Target
+    from fxls.engine.ir.node import Node, Target
 
 __all__ = ["Interpreter", "Transformer"]
 

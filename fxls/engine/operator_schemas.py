@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, cast, overload
 import torch
 from torch._ops import OpOverload, OpOverloadPacket
 
-from fxls.engine.ir.schema_types import python_type
+from fxls.engine.schema_types import python_type
 
 __all__ = [
     "ArgsKwargsPair",

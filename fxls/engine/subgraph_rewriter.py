@@ -14,7 +14,7 @@ from fxls.engine.graph_module import GraphModule, PendingForward
 from fxls.engine.ir import gc_pause as collector
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.checkpoint import Checkpoint
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from fxls.engine.rewriting import attributes as replacement_attributes
 from fxls.engine.rewriting.replace import Replacement, Rewriting

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import torch
 
-from fxls.engine.origins.provenance import (
+from fxls.engine.ir.provenance import (
     NodeSource,
     NodeSourceAction,
     get_graph_provenance_json,
 )
 
 if TYPE_CHECKING:
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = [
     "NodeSource",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fxls.engine.graph import Graph
     from fxls.engine.ir.arguments import Argument
     from fxls.engine.ir.names import Namespace
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
     from fxls.listing import Place
 
 __all__ = ["ReadableGeneration"]

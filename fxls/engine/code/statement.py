@@ -20,8 +20,8 @@ import torch
 
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.names import Namespace, identifier, is_illegal
+from fxls.engine.ir.node import Node
 from fxls.engine.ir.target_names import INPLACE_OPERATORS, OPERATORS, qualified_name
-from fxls.engine.node import Node
 
 __all__ = ["Globals", "PlainWriter", "Writer"]
 

@@ -15,7 +15,7 @@ from torch.nn import Module, Parameter, ParameterList
 from fxls.engine._symbolic_trace import symbolic_trace
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.origins import resolve as origin
 
 __all__ = [

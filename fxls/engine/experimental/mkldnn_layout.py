@@ -23,7 +23,7 @@ from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Interpreter
 from fxls.engine.ir.arguments import map_references
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.tracing.tracer import Tracer
 
 __all__ = [

@@ -12,13 +12,13 @@ from fxls.engine.experimental.schema_type_annotation import AnnotateTypesWithSch
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Transformer
 from fxls.engine.ir.arguments import map_aggregate
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.operator_schemas import (
     create_type_hint,
     normalize_function,
     normalize_module,
 )
-from fxls.engine.proxy import Proxy
+from fxls.engine.tracing.proxy import Proxy
 
 __all__ = ["NormalizeArgs", "NormalizeOperators"]
 

@@ -25,7 +25,7 @@ from fxls.engine.experimental.mkldnn_layout import (
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Transformer
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.origins import resolve as origin
 from fxls.engine.tracing.tracer import Tracer
 

@@ -9,9 +9,9 @@ import torch
 
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Transformer
-from fxls.engine.ir.schema_types import python_type
 from fxls.engine.operator_schemas import dispatched_by_bool
-from fxls.engine.proxy import Proxy
+from fxls.engine.schema_types import python_type
+from fxls.engine.tracing.proxy import Proxy
 
 __all__ = ["AnnotateTypesWithSchema"]
 

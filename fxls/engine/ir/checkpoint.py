@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch.nn import Module
 
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph

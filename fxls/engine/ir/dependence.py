@@ -9,7 +9,7 @@ from fxls.engine.ir.users import users_of
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["depends_on_itself", "is_ordered"]
 

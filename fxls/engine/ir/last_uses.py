@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, cast
 
 from fxls.engine.ir.arguments import ATOMS, EMPTY_KWARGS, references
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 
 __all__ = ["freed_by", "last_uses", "note_last_users"]
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from fxls.engine.ir.arguments import ATOMS, EMPTY_KWARGS, references
+from fxls.engine.ir.node import OPCODES, Node
 from fxls.engine.ir.node_list import ordered
 from fxls.engine.ir.opcodes import go_together
 from fxls.engine.ir.target_names import pretty_target
-from fxls.engine.node import OPCODES, Node
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["NodeIndex"]
 

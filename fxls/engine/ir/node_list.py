@@ -9,7 +9,7 @@ from weakref import ref
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["WALKED", "NodeList", "Order", "ordered"]
 

@@ -12,7 +12,7 @@ from fxls.engine.ir.arguments import ATOMS, Argument, Reference
 from fxls.engine.ir.target_names import pretty_target
 
 if TYPE_CHECKING:
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = [
     "dtype_text",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["GAP", "link_before", "unlink"]
 

@@ -22,7 +22,7 @@ from fxls.engine.ir.node_list import ordered
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["Program", "Step", "program_of"]
 

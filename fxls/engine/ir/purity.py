@@ -15,7 +15,7 @@ from torch.amp import autocast_mode
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["eliminate_dead_code", "has_side_effect", "is_impure", "side_effectful"]
 

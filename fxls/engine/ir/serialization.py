@@ -23,9 +23,10 @@ from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
 from fxls.engine.ir.arguments import EMPTY_KWARGS, Reference, map_aggregate
 from fxls.engine.ir.names import Namespace
+from fxls.engine.ir.node import Node, add_uses, freeze_kwargs
+from fxls.engine.ir.pickled_node import being_read
 from fxls.engine.ir.target_names import qualified_name
 from fxls.engine.lasting import lasting
-from fxls.engine.node import Node, add_uses, freeze_kwargs
 from fxls.engine.origins import resolve as origin
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import Merged, RawOrigin
@@ -34,17 +35,13 @@ from fxls.listing import Place
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.engine.graph_module import GraphModule
 
 __all__ = [
     "FORMAT",
     "blank_graph",
-    "blank_module",
     "fill_graph",
-    "node_at",
     "reduce_graph",
-    "reduce_module",
-    "reduce_node",
+    "require_format",
     "value_named",
 ]
 
@@ -70,20 +67,6 @@ def reduce_graph(graph: Graph) -> tuple[Any, ...]:
     }
     keys = tuple([node._sort_key for node in nodes])
     return blank_graph, (FORMAT, type(graph), keys), state, None, None, fill_graph
-
-
-def reduce_node(node: Node) -> tuple[Any, ...]:
-    """What pickle writes for a node: its graph, and its place in it."""
-    if node._erased:
-        raise pickle.PicklingError(f"{node} is erased: no graph could give it back")
-    return node_at, (node.graph, node._sort_key)
-
-
-def reduce_module(module: GraphModule) -> tuple[Any, ...]:
-    """What pickle writes for a graph module."""
-    kind = next(c for c in type(module).__mro__ if "_is_of_one" not in c.__dict__)
-    state = {key: module.__dict__[key] for key in module.__dict__ if key != "_code"}
-    return blank_module, (FORMAT, kind, type(module).__name__), state
 
 
 Args: TypeAlias = tuple[Any, ...]
@@ -127,26 +110,17 @@ class _ByName:
 @lasting("fxls.engine", "_blank_graph")
 def blank_graph(version: int, kind: type[Graph], keys: tuple[int, ...]) -> Graph:
     """A graph of empty nodes with these order labels."""
-    _require(version)
+    require_format(version)
     graph = kind()
     made: dict[int, Node] = {}
     for key in keys:
         node = made[key] = graph._append("root", "", (), EMPTY_KWARGS, "", None)
         node._sort_key = key
-    _being_read[id(graph)] = made
+    being_read[id(graph)] = made
     return graph
 
 
-@lasting("fxls.engine", "_blank_module")
-def blank_module(version: int, kind: type[GraphModule], class_name: str) -> GraphModule:
-    """A module without its state: what an unpickled one starts as."""
-    _require(version)
-    module = kind.__new__(kind)
-    type(module).__name__ = class_name
-    return module
-
-
-def _require(version: int) -> None:
+def require_format(version: int) -> None:
     """Refuse what another fxls wrote; raises `pickle.UnpicklingError`."""
     if version != FORMAT:
         raise pickle.UnpicklingError(
@@ -155,23 +129,10 @@ def _require(version: int) -> None:
         )
 
 
-@lasting("fxls.engine", "_node_at")
-def node_at(graph: Graph, key: int) -> Node:
-    """The node of a graph with this order label, also while the graph is read."""
-    made = _being_read.get(id(graph))
-    if made is not None:
-        return made[key]
-    return next(node for node in graph.nodes if node._sort_key == key)
-
-
-_being_read: dict[int, dict[int, Node]] = {}
-"""The nodes, by order label, of the graphs whose records are not read yet."""
-
-
 @lasting("fxls.engine", "_fill_graph")
 def fill_graph(graph: Graph, state: Mapping[str, Any]) -> None:
     """Make the empty nodes into those of the records."""
-    made = _being_read.pop(id(graph)).values()
+    made = being_read.pop(id(graph)).values()
     tables = _Tables(*state["tables"])
     frames, scopes = _frames_of(tables), _scopes_of(tables)
     records: list[_Record] = state["records"]

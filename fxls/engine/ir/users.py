@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["add_user", "forget_last_user", "has_users", "remove_user", "users_of"]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fxls.engine.code.codegen import MarkedCode
     from fxls.engine.graph import Graph
     from fxls.engine.graph_module import GraphModule
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = [
     "Compiler",

@@ -22,8 +22,8 @@ from fxls.engine.origins import resolve as origin
 from fxls.rules import BrokenRule
 
 if TYPE_CHECKING:
+    from fxls.engine.ir.node import Node
     from fxls.engine.module.compile import ForwardCode
-    from fxls.engine.node import Node
     from fxls.listing import Place
 
 __all__ = ["described", "quoted", "report"]

@@ -12,14 +12,10 @@ from collections.abc import Sequence
 from inspect import CO_GENERATOR
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
-from typing import TYPE_CHECKING
 
 import torch
 
-from fxls.engine.origins.resolve import RETURN, RawOrigin
-
-if TYPE_CHECKING:
-    from fxls.engine.node import Node
+from fxls.engine.origins.resolve import RETURN, OriginSlots, RawOrigin
 
 __all__ = [
     "Trail",
@@ -98,7 +94,7 @@ class Trail:
             self._sourceless = start
         return self._linked(own)
 
-    def note(self, node: Node, frame: FrameType) -> None:
+    def note(self, node: OriginSlots, frame: FrameType) -> None:
         """Give a new node the origin of what `frame` is doing.
 
         The frame is the one that called the method that called the caller of this.

@@ -12,20 +12,20 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from fxls.engine.origins.expressions import Expressions, Position
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 
 # fxls.listing costs 10 ms, so it is imported when something is resolved.
 if TYPE_CHECKING:
-    from fxls.engine.node import Node
     from fxls.listing import Origin, Place
     from fxls.text import Span
 
 __all__ = [
     "RETURN",
     "Merged",
+    "OriginSlots",
     "RawOrigin",
     "ScopeSnapshot",
     "innermost_place",
@@ -55,6 +55,25 @@ RETURN = "return"
 """A keyword, which no part of an expression can be called."""
 
 
+class OriginSlots(Protocol):
+    """Where a node keeps its origin."""
+
+    @property
+    def _frames(self) -> RawOrigin | None:
+        """The origin; made of the others when it is read."""
+        ...
+
+    @_frames.setter
+    def _frames(self, frames: RawOrigin | None) -> None: ...
+
+    _origin: RawOrigin | CodeType | None
+    """The origin, or the code object of its innermost frame alone."""
+    _offset: int
+    """With a code object: the instruction there."""
+    _caller: RawOrigin | None
+    """With a code object: the origin of the frame outside."""
+
+
 class Merged(tuple[RawOrigin, ...]):
     """The origins of the nodes that one node was made from, at least two.
 
@@ -65,7 +84,7 @@ class Merged(tuple[RawOrigin, ...]):
     __slots__ = ()
 
 
-def narrow(node: Node, part: str | int) -> None:
+def narrow(node: OriginSlots, part: str | int) -> None:
     """Say which part of its expression made a node (`Expressions.exact`)."""
     frames = node._frames
     if frames is not None and len(frames) == 3 and isinstance(frames[1], int):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.passes import node_events
 from fxls.engine.passes.node_events import NodeEventTracker
 from fxls.engine.passes.operator_support import OperatorSupportBase

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from fxls.engine.graph import Graph
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 
 __all__ = ["annotate_getitem_nodes"]
 

@@ -15,7 +15,7 @@ from torch.nn import Module
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Interpreter
 from fxls.engine.ir.arguments import map_aggregate
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 
 __all__ = ["FakeTensorProp", "faked_state"]
 

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias, cast
 import torch
 
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.node import Node
 from fxls.engine.ir.node_text import format_arg
 from fxls.engine.ir.target_names import qualified_name
 from fxls.engine.module import attributes
-from fxls.engine.node import Node
 from fxls.engine.operator_schemas import normalize_function
 from fxls.engine.passes.shape_prop import TensorMetadata
 

@@ -8,7 +8,7 @@ import torch
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.node import Node, Target, map_arg
+from fxls.engine.ir.node import Node, Target, map_arg
 from fxls.engine.passes.shape_prop import ShapeProp, TensorMetadata
 
 __all__ = [

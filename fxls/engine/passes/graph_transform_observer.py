@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.node import Node
-from fxls.engine.origins.provenance import NodeSource, NodeSourceAction
+from fxls.engine.ir.node import Node
+from fxls.engine.ir.provenance import NodeSource, NodeSourceAction
 from fxls.engine.passes.graph_drawer import FxGraphDrawer
 
 __all__ = ["GraphTransformObserver"]

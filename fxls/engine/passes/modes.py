@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.passes.split_partition import Partition
 
 __all__ = ["Modes"]

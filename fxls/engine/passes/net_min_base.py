@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeAlias, cast
 
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.node import map_arg
+from fxls.engine.ir.node import map_arg
 from fxls.engine.passes import net_min_search
 from fxls.engine.passes.net_min_errors import (
     FxNetMinimizerBadModuleError,

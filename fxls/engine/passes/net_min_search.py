@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.passes.net_min_errors import (
     FxNetMinimizerResultMismatchError,
     FxNetMinimizerRunFuncError,

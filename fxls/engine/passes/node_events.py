@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 
 __all__ = ["DUMP_PREFIX", "TRACKER_MODE", "NodeEvent", "NodeEventTracker"]
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.passes.shape_prop import TensorMetadata
 from fxls.engine.passes.tools_common import CALLABLE_NODE_OPS, get_node_target
 

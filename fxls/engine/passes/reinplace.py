@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Interpreter
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.passes.fake_tensor_prop import faked_state
 
 __all__ = ["reinplace"]

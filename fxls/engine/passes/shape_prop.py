@@ -13,7 +13,7 @@ from fxls.engine.ir.arguments import map_aggregate
 
 if TYPE_CHECKING:
     from fxls.engine.graph_module import GraphModule
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["ShapeProp", "TensorMetadata"]
 

@@ -11,8 +11,8 @@ import torch
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.node import Node, map_arg
 from fxls.engine.module import attributes
-from fxls.engine.node import Node, map_arg
 from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.modes import Modes
 from fxls.engine.passes.split_partition import Partition

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from fxls.engine.graph import Graph
+from fxls.engine.ir.node import Node
 from fxls.engine.lasting import lasting
-from fxls.engine.node import Node
 
 __all__ = ["Partition"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.passes.graph_drawer import FxGraphDrawer
 from fxls.engine.passes.graph_manipulation import get_size_of_node
 from fxls.engine.passes.operator_support import OperatorSupportBase

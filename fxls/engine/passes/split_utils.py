@@ -12,7 +12,7 @@ import torch
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.node import Node, map_arg
+from fxls.engine.ir.node import Node, map_arg
 from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.split_parts import Subgraph
 from fxls.engine.passes.tools_common import (

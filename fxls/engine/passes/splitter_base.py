@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.passes import split_preview, split_utils
 from fxls.engine.passes.acc_nodes import FxNetAccNodesFinder
 from fxls.engine.passes.node_events import NodeEvent, NodeEventTracker

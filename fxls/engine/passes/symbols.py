@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import torch
 
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 
 __all__ = ["Symbols", "symbols_of"]
 

@@ -13,8 +13,8 @@ import torch
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.node import Node
 from fxls.engine.ir.target_names import qualified_name
-from fxls.engine.node import Node
 
 __all__ = [
     "CALLABLE_NODE_OPS",

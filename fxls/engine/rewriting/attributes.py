@@ -14,7 +14,7 @@ from fxls.engine.ir.checkpoint import SubmodulesCheckpoint
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
     from fxls.engine.graph_module import GraphModule
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["bring", "bring_constants"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine.ir.arguments import EMPTY_KWARGS, Argument, map_references, references
+from fxls.engine.ir.node import Node
 from fxls.engine.ir.users import users_of
-from fxls.engine.node import Node
 from fxls.engine.origins import resolve as origin
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import torch
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.ir.names import Namespace
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.torch_fx import codegen as foreign_codegen
 from fxls.engine.tracing.tracer import Tracer
 

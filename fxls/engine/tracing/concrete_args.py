@@ -18,7 +18,7 @@ from fxls.engine.tracing.lowering import ATOMS
 from fxls.engine.tracing.wrap import wrap
 
 if TYPE_CHECKING:
-    from fxls.engine.proxy import Proxy
+    from fxls.engine.tracing.proxy import Proxy
     from fxls.engine.tracing.tracer import Tracer
 
 __all__ = ["PH", "ConcreteArgs", "PHBase", "PHWithMeta", "inputs"]

@@ -22,8 +22,8 @@ from fxls.engine.immutable_collections import immutable_dict, immutable_list
 from fxls.engine.ir.arguments import Argument, map_references
 
 if TYPE_CHECKING:
-    from fxls.engine.node import Node
-    from fxls.engine.proxy import Proxy, TracerBase
+    from fxls.engine.ir.node import Node
+    from fxls.engine.tracing.proxy import Proxy, TracerBase
 
 __all__ = ["ATOMS", "Traced", "lower", "proxies_in"]
 

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from fxls.engine.origins.module_scopes import ScopeSnapshot
-from fxls.engine.proxy import SIMPLE, Args
 from fxls.engine.tracing import current as active
+from fxls.engine.tracing.proxy import SIMPLE, Args
 from fxls.engine.tracing.wrap import recorder_of, wrapped_globals
 
 if TYPE_CHECKING:
-    from fxls.engine.proxy import Proxy
+    from fxls.engine.tracing.proxy import Proxy
     from fxls.engine.tracing.tracer import Tracer
 
 __all__ = ["ModuleCall", "Session", "call_module", "session"]

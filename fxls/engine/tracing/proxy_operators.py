@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fxls.engine.ir.target_names import OPERATORS
 
 if TYPE_CHECKING:
-    from fxls.engine.proxy import Proxy
+    from fxls.engine.tracing.proxy import Proxy
 
 __all__ = ["define_operators"]
 

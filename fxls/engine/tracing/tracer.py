@@ -20,17 +20,17 @@ from fxls.engine import errors
 from fxls.engine.graph import Graph
 from fxls.engine.ir import gc_pause as collector
 from fxls.engine.ir.arguments import Argument
+from fxls.engine.ir.node import Node
 from fxls.engine.lasting import lasting
-from fxls.engine.node import Node
 from fxls.engine.origins import resolve as origin
 from fxls.engine.origins.from_frames import Trail, is_source, of_traceback
 from fxls.engine.origins.module_scopes import ModuleStack, Scope
 from fxls.engine.origins.resolve import RawOrigin
-from fxls.engine.proxy import Args, Kwargs, ParameterProxy, Proxy, TracerBase
 from fxls.engine.tracing import patching
 from fxls.engine.tracing.concrete_args import ConcreteArgs, inputs
 from fxls.engine.tracing.lowering import ATOMS
 from fxls.engine.tracing.members import CONSTANTS, Members
+from fxls.engine.tracing.proxy import Args, Kwargs, ParameterProxy, Proxy, TracerBase
 from fxls.engine.tracing.proxyable import ProxyableClassMeta
 from fxls.engine.tracing.wrap import function_behind
 

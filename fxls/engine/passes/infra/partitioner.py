@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.node import Node
 from fxls.engine.ir.target_names import qualified_name
-from fxls.engine.node import Node
 from fxls.engine.passes.operator_support import OperatorSupportBase
 from fxls.engine.passes.tools_common import submodules_of
 from fxls.engine.passes.utils.fuser_utils import fuse_by_partitions

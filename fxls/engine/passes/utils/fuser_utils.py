@@ -11,7 +11,7 @@ from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.ir import dependence as reach
 from fxls.engine.ir.checkpoint import Checkpoint, SubmodulesCheckpoint
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.tools_common import (
     NodeList,

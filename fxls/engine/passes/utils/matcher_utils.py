@@ -13,9 +13,9 @@ from torch._ops import OpOverload
 from fxls.engine.graph import Graph
 from fxls.engine.ir import dependence as reach
 from fxls.engine.ir.arguments import Argument
+from fxls.engine.ir.node import Node
 from fxls.engine.ir.users import users_of
 from fxls.engine.module import attributes
-from fxls.engine.node import Node
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch.utils._pytree as pytree
 
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 
 if TYPE_CHECKING:

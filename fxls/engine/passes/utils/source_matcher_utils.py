@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fxls.engine.graph import Graph
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 
 __all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partitions"]
 

@@ -12,7 +12,7 @@ import torch
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.ir.arguments import map_references
-from fxls.engine.node import Node
+from fxls.engine.ir.node import Node
 from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.infra.pass_base import PassBase, PassResult
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from fxls.engine.lasting import lasting
+
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.engine.node import Node
+    from fxls.engine.ir.node import Node
 
 __all__ = ["NodeSource", "NodeSourceAction", "get_graph_provenance_json"]
 
@@ -17,6 +19,7 @@ _DEEPEST = 9
 """How many sources behind one another are printed."""
 
 
+@lasting("fxls.engine.traceback")
 class NodeSourceAction(enum.Enum):
     """What a pass did with a node."""
 
@@ -35,6 +38,7 @@ class _Named(NamedTuple):
 _NOBODY = _Named("", "", -1)
 
 
+@lasting("fxls.engine.traceback")
 class NodeSource:
     """That one pass made a node from another one; and where that came from, in turn.
 
