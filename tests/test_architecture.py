@@ -63,6 +63,17 @@ TIED_BY_TYPES = {
 """The rooms that name, for their types alone, a room that imports them: FX's API has
 values that know each other. The list only becomes shorter."""
 
+NAMES_PRIVATE_PARTS_OF_TORCH = {
+    "engine": (
+        "fxls/engine/torch_private.py",
+        "fxls/engine/torch_fx/",
+        "fxls/engine/tracing/torch_wraps.py",
+    ),
+}
+"""Per package, the files and folders that name what torch may change at any time."""
+PRIVATE_TO_TORCH = re.compile(r"\btorch\.(?!ops\.)(\w+\.)*_(?!_)\w+")
+"""A path with an underscore in front of a part; in ``torch.ops`` are operators' names."""
+
 BANNED = re.compile(
     r"(?<![a-z])(Manager|Helper|Util|Utils|Base|Data|Info|Handler|Common)$"
 )
@@ -202,6 +213,63 @@ def names_torch_fx(path: Path) -> bool:
     return any(f"{one}.".startswith("torch.fx.") for one in spoken)
 
 
+def paths_in_torch(tree: ast.Module) -> dict[str, str]:
+    """What the names of a file lead to in torch: ``pytree`` to ``torch.utils._pytree``."""
+    paths = {"torch": "torch"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            named = {alias.asname or "": alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            named = {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+        else:
+            continue
+        paths |= {
+            name: path
+            for name, path in named.items()
+            if name and path.partition(".")[0] == "torch"
+        }
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if path := path_in_torch(value, paths):
+                paths[name] = path
+            case _:
+                pass
+    return paths
+
+
+def path_in_torch(node: ast.expr, paths: dict[str, str]) -> str:
+    """Where an expression leads in torch; empty for any other."""
+    match node:
+        case ast.Name():
+            return paths.get(node.id, "")
+        case ast.Attribute():
+            holder = path_in_torch(node.value, paths)
+            return f"{holder}.{node.attr}" if holder else ""
+        case ast.Call(func=ast.Name(id="cast"), args=[_, value]):
+            return path_in_torch(value, paths)
+        case _:
+            return ""
+
+
+def private_parts_of_torch(tree: ast.Module) -> set[str]:
+    """The private modules and attributes of torch that a file names, in texts as well.
+
+    Those of torch's objects are not found: no syntax says whose a private name is.
+    """
+    paths = paths_in_torch(tree)
+    documents = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    spoken = {*imported(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            spoken.add(path_in_torch(node, paths))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            spoken |= set() if node in documents else {node.value}
+    return {found[0] for one in spoken for found in PRIVATE_TO_TORCH.finditer(one)}
+
+
 def catches_everything(path: Path) -> bool:
     """Whether a file has an ``except`` that takes every exception and goes on."""
     for node in ast.walk(parsed(path)):
@@ -269,6 +337,37 @@ def test_torch_fx_is_named_where_its_objects_are_made_or_asked() -> None:
         "fxls/engine/torch_fx/bridge.py",
         "fxls/engine/tracing/torch_wraps.py",
     }
+
+
+@pytest.mark.parametrize("package", NAMES_PRIVATE_PARTS_OF_TORCH)
+def test_private_parts_of_torch_are_named_in_one_place(package: str) -> None:
+    places = NAMES_PRIVATE_PARTS_OF_TORCH[package]
+    naming = {
+        name(path): found
+        for path in (ROOT / "fxls" / package).rglob("*.py")
+        if not name(path).startswith(places)
+        and (found := private_parts_of_torch(parsed(path)))
+    }
+
+    assert naming == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import torch._dynamo.utils", {"torch._dynamo"}),
+        ("def f():\n    from torch.utils import _pytree", {"torch.utils._pytree"}),
+        ("import torch.amp as amp\namp._enter()", {"torch.amp._enter"}),
+        ("t: Any = torch\nt._assert(1)", {"torch._assert"}),
+        ("cast('Any', torch.autograd)._count()", {"torch.autograd._count"}),
+        ("sys.modules.get('torch._inductor.config')", {"torch._inductor"}),
+        ('"""What torch._dynamo does."""', set[str]()),
+        ("torch.ops.aten._assert_async.msg", set[str]()),
+        ("torch.Tensor.__module__", set[str]()),
+    ],
+)
+def test_a_private_part_of_torch_is_found(code: str, found: set[str]) -> None:
+    assert private_parts_of_torch(ast.parse(code)) == found
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-import torch.utils._pytree as pytree
+from fxls.engine.torch_private import pytree
 
 __all__ = ["register_pytree_flatten_spec", "tree_flatten_spec"]
 
@@ -40,7 +40,7 @@ def _leaves(tree: Any, spec: pytree.TreeSpec) -> Iterator[Any]:
     else:
         raise RuntimeError(
             f"{spec.type} is no pytree container: register it with"
-            " torch.utils._pytree.register_pytree_node"
+            f" {pytree.__name__}.register_pytree_node"
         )
     for i, child in enumerate(found):
         yield from _leaves(child, spec.child(i))

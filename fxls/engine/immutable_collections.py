@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn, TypeVar
 
-import torch.utils._pytree as pytree
+from fxls.engine.torch_private import pytree
 
 __all__ = ["immutable_dict", "immutable_list"]
 

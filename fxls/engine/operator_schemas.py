@@ -12,9 +12,15 @@ from inspect import Parameter, Signature
 from typing import Any, Literal, NamedTuple, cast, overload
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket
 
 from fxls.engine.schema_types import python_type
+from fxls.engine.torch_private import (
+    OpOverload,
+    OpOverloadPacket,
+    boolean_dispatched,
+    find_builtin,
+    schemas_for_operator,
+)
 
 __all__ = [
     "ArgsKwargsPair",
@@ -228,8 +234,8 @@ def _schemas(op: Any) -> list[Schema] | None:
     if op is torch.nonzero:
         # Its schema lacks `as_tuple`, which Python handles before the operator is called.
         return None
-    name = _torch.jit._builtins._find_builtin(op)
-    return None if name is None else _torch._C._jit_get_schemas_for_operator(name)
+    name = find_builtin(op)
+    return None if name is None else schemas_for_operator(name)
 
 
 _signatures: dict[tuple[str, str], Signature] = {}
@@ -286,7 +292,7 @@ def dispatched_by_bool(target: Any) -> tuple[Any, Any] | None:
 
     None for any other function.
     """
-    dispatched = _torch._jit_internal.boolean_dispatched.get(target)
+    dispatched = boolean_dispatched.get(target)
     return dispatched and (dispatched["if_true"], dispatched["if_false"])
 
 

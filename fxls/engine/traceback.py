@@ -13,15 +13,14 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
-
-import torch
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from fxls.engine.ir.provenance import (
     NodeSource,
     NodeSourceAction,
     get_graph_provenance_json,
 )
+from fxls.engine.torch_private import forward_steps
 
 if TYPE_CHECKING:
     from fxls.engine.ir.node import Node
@@ -61,9 +60,6 @@ class _Current(threading.local):
 
 
 _current = _Current()
-
-_forward_steps: Callable[[], int] = cast("Any", torch.autograd)._get_sequence_nr
-"""How many steps autograd has counted in this thread."""
 
 _CARRIED = (
     *("ac_graph_id", "custom", "from_node", "has_backward_hook", "nn_module_stack"),
@@ -229,7 +225,7 @@ def annotate_node(node: Node) -> None:
         own["seq_nr"] = meta["grad_fn_seq_nr"][-1]
     else:
         # Making the value has moved the counter on already.
-        own["seq_nr"] = _forward_steps() - 1
+        own["seq_nr"] = forward_steps() - 1
     source = _current.node
     if source is not None:
         node._frames = source._frames

@@ -8,10 +8,10 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-import torch.utils._pytree as pytree
 
 import fxls.engine._pytree as fx_pytree
 from fxls.engine.lasting import lasting
+from fxls.engine.torch_private import pytree
 
 if TYPE_CHECKING:
     from fxls.listing import Mark

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
-import torch.utils._pytree as pytree
-
 from fxls.engine.code.codegen import INDENT, CodeGen
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.lasting import lasting
+from fxls.engine.torch_private import pytree
 
 __all__ = ["PyTreeCodeGen", "PyTreeInfo"]
 

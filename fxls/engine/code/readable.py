@@ -7,7 +7,6 @@ the line that it and the nodes behind it came from.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from fxls.engine.code.generation import Generation
 from fxls.engine.code.statement import PlainWriter, Writer
 from fxls.engine.ir.node_text import dtype_text
 from fxls.engine.origins import resolve as origin
+from fxls.engine.torch_private import dtensor_module
 
 if TYPE_CHECKING:
     from fxls.engine.code.codegen import CodeGen
@@ -219,7 +219,7 @@ class _Shows:
         kind = type(value)
         if kind is torch.Tensor or kind.__name__ == "FakeTensor":
             return text
-        distributed = sys.modules.get("torch.distributed.tensor._api")
+        distributed = dtensor_module()
         if distributed is not None and kind is distributed.DTensor:
             spec: Any = getattr(value, "_spec")  # noqa: B009 - not every Tensor has it
             order = distributed.DTensorSpec.format_shard_order_str(

@@ -22,6 +22,7 @@ from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.names import Namespace, identifier, is_illegal
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.target_names import INPLACE_OPERATORS, OPERATORS, qualified_name
+from fxls.engine.torch_private import COMPILERS, OpOverload, OpOverloadPacket
 
 __all__ = ["Globals", "PlainWriter", "Writer"]
 
@@ -320,7 +321,7 @@ def _constant(arg: Any, kind: Any, scope: Globals) -> str:
         return repr(arg) if math.isfinite(arg) else str(arg)
     if isinstance(arg, enum.Enum):
         return f"{scope.name_of(kind.__name__, kind)}.{arg.name}"
-    if isinstance(arg, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+    if isinstance(arg, OpOverload | OpOverloadPacket):
         return scope.name_of(qualified_name(cast("Any", arg)), arg)
     if isinstance(arg, torch.Tensor):
         dtype = str(arg.dtype).removeprefix("torch.")
@@ -337,9 +338,7 @@ def is_torchs(value: Any) -> bool:
     """Whether the name ``torch`` leads to a value."""
     module = getattr(value, "__module__", None)
     if module is not None:
-        return module.partition(".")[0] == "torch" and not module.startswith(
-            ("torch._dynamo.", "torch._inductor.")
-        )
+        return module.partition(".")[0] == "torch" and not module.startswith(COMPILERS)
     name = getattr(value, "__name__", None)
     if not isinstance(name, str):
         return False

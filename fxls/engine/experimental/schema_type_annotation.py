@@ -11,11 +11,10 @@ from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Transformer
 from fxls.engine.operator_schemas import dispatched_by_bool
 from fxls.engine.schema_types import python_type
+from fxls.engine.torch_private import infer_type
 from fxls.engine.tracing.proxy import Proxy
 
 __all__ = ["AnnotateTypesWithSchema"]
-
-_torch: Any = torch
 
 
 class AnnotateTypesWithSchema(Transformer):
@@ -42,7 +41,7 @@ class AnnotateTypesWithSchema(Transformer):
     ) -> Any:
         result = super().get_attr(target, args, kwargs)
         if self.annotate_get_attrs:
-            inferred = _torch._C._jit_try_infer_type(self.fetch_attr(target))
+            inferred = infer_type(self.fetch_attr(target))
             if inferred.success():
                 _annotate(result, python_type(inferred.type()))
         return result

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from torch.utils._dtype_abbrs import dtype_abbrs
 
 from fxls.engine.ir.arguments import ATOMS, Argument, Reference
 from fxls.engine.ir.target_names import pretty_target
+from fxls.engine.torch_private import dtype_abbrs
 
 if TYPE_CHECKING:
     from fxls.engine.ir.node import Node

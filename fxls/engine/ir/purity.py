@@ -7,11 +7,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import torch
-from torch._functorch import predispatch
-from torch._higher_order_ops import effects
-from torch._higher_order_ops.torchbind import call_torchbind
-from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
-from torch.amp import autocast_mode
+
+from fxls.engine.torch_private import (
+    FORWARD_AD,
+    HigherOrderOperator,
+    OpOverload,
+    OpOverloadPacket,
+    assert_async,
+    assert_true,
+    call_torchbind,
+    enter_autocast,
+    exit_autocast,
+    has_effects,
+    set_grad_enabled,
+)
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
@@ -22,15 +31,12 @@ __all__ = ["eliminate_dead_code", "has_side_effect", "is_impure", "side_effectfu
 F = TypeVar("F", bound=Callable[..., Any])
 
 side_effectful: set[Callable[..., Any]] = {
-    cast("Any", torch)._assert,
-    cast("Any", torch)._assert_async,
-    torch._C._set_grad_enabled,
-    cast("Any", autocast_mode)._enter_autocast,
-    cast("Any", autocast_mode)._exit_autocast,
-    predispatch._enter_dual_level,
-    predispatch._exit_dual_level,
-    predispatch._jvp_increment_nesting,
-    predispatch._jvp_decrement_nesting,
+    assert_true,
+    assert_async,
+    set_grad_enabled,
+    enter_autocast,
+    exit_autocast,
+    *FORWARD_AD,
     call_torchbind,
     operator.setitem,
 }
@@ -78,7 +84,7 @@ def is_impure(node: Node, *, impure_random: bool = True) -> bool:
             return True
         # Asked each time: a program may register an effect at any moment.
         operator = known.operator
-        return operator is not None and cast("Any", effects).has_effects(operator)
+        return operator is not None and has_effects(operator)
     if op == "call_method":
         # An in-place method ends in one underscore.
         return False

@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
 from fxls.engine.ir.arguments import EMPTY_KWARGS, Reference, map_aggregate
 from fxls.engine.ir.names import Namespace
@@ -30,6 +29,7 @@ from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import Merged, RawOrigin
+from fxls.engine.torch_private import HigherOrderOperator, OpOverload, OpOverloadPacket
 from fxls.formats import other_format
 from fxls.listing import Place
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from fxls.engine.torch_private import OPERATOR_MODULE, TENSOR_MODULE
+
 __all__ = [
     "INPLACE_OPERATORS",
     "OPERATORS",
@@ -119,7 +121,7 @@ def _qualify(func: Any) -> str:
         raise AttributeError(f"{func!r} has no __name__ by which code could call it")
     if name == "<lambda>":
         name = _lambda_source(func)
-    module = _module_of(func, name).replace("torch._ops", "torch.ops")
+    module = _module_of(func, name).replace(OPERATOR_MODULE, "torch.ops")
     if module == "torch" and name == "segment_reduce":
         name = "_segment_reduce"  # the public name takes other arguments
     if module.startswith("torch.ops") and hasattr(func, "_overloadname"):
@@ -133,7 +135,7 @@ def _is_tensor_method(func: Any) -> bool:
     if not isinstance(func, _METHODS):
         return False
     return getattr(torch.Tensor, func.__name__, None) is func or (
-        getattr(func, "__module__", None) == "torch._tensor"
+        getattr(func, "__module__", None) == TENSOR_MODULE
         and getattr(func, "__qualname__", "").startswith("Tensor.")
     )
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch.nn import Module, Parameter
 
+from fxls.engine.torch_private import count_dispatch_modes, count_function_modes
+
 __all__ = ["deep_copy"]
 
 
@@ -95,8 +97,8 @@ def _is_simple(tensor: torch.Tensor) -> bool:
         and tensor.untyped_storage().nbytes() == tensor.nbytes
         and tensor.grad is None
         and not tensor.__dict__
-        and not torch._C._len_torch_dispatch_stack()
-        and not torch._C._len_torch_function_stack()
+        and not count_dispatch_modes()
+        and not count_function_modes()
     )
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from fxls.engine.code.python_code import INDENT, STANDARD_GLOBALS
+from fxls.engine.torch_private import PYTREE_IMPORT
 
 if TYPE_CHECKING:
     from fxls.engine.graph_module import GraphModule
@@ -128,7 +129,7 @@ def _imports(names: dict[str, Any]) -> list[str]:
         "from pathlib import Path",
         "",
         "import torch",
-        "import torch.utils._pytree as pytree",
+        PYTREE_IMPORT,
         "from torch import device",
         "",
         "NoneType = type(None)",

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
-from torch._subclasses.fake_impls import fast_detach
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn import Module
 
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Interpreter
 from fxls.engine.ir.arguments import map_aggregate
 from fxls.engine.ir.node import Node
+from fxls.engine.torch_private import FakeTensor, FakeTensorMode, fast_detach
 
 __all__ = ["FakeTensorProp", "faked_state"]
 

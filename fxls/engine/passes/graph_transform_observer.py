@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +12,7 @@ from fxls.engine.graph_module import GraphModule
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.provenance import NodeSource, NodeSourceAction
 from fxls.engine.passes.graph_drawer import FxGraphDrawer
+from fxls.engine.torch_private import inductor_bisector, inductor_settings
 
 __all__ = ["GraphTransformObserver"]
 
@@ -51,7 +51,7 @@ class GraphTransformObserver:
         self.gm = gm
         self.passname = passname
         self.subsystem = subsystem
-        settings = _inductor_settings()
+        settings = inductor_settings()
         if log_url is None and settings is not None:
             log_url = settings.trace.log_url_for_graph_xform
         self.log_url = log_url
@@ -179,15 +179,15 @@ class GraphTransformObserver:
         node.meta["from_node"] = [*kept, NodeSource(old, self.passname, action)]
 
     def _is_disabled(self) -> bool:
-        settings = _inductor_settings()
+        settings = inductor_settings()
         if settings is None:
             return False
         if self.passname.upper() in settings.disabled_passes.upper():
             return True
         if self.subsystem is None:
             return False
-        bisector: Any = sys.modules.get("torch._inductor.compiler_bisector")
-        return bisector is not None and bisector.CompilerBisector.disable_subsystem(
+        bisector = inductor_bisector()
+        return bisector is not None and bisector.disable_subsystem(
             "inductor", self.subsystem, lambda: self.passname
         )
 
@@ -207,8 +207,3 @@ class GraphTransformObserver:
         file = f"pass_{number}_{self.passname}_{which}_graph.dot"
         assert self.log_url is not None, "there is a drawing only with a folder for it"
         drawing.write(str(Path(self.log_url) / file))
-
-
-def _inductor_settings() -> Any:
-    """Inductor's settings; None while nobody has loaded it, so nobody set any."""
-    return sys.modules.get("torch._inductor.config")

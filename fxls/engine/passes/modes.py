@@ -10,10 +10,9 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from fxls.engine.ir.node import Node
 from fxls.engine.passes.split_partition import Partition
+from fxls.engine.torch_private import enter_autocast, exit_autocast, set_grad_enabled
 
 __all__ = ["Modes"]
 
@@ -75,13 +74,13 @@ class Modes:
                 _copied(self._exits[node], partition, entered)
 
     def _switch(self, node: Node, number: int) -> None:
-        if node.target is _EXIT:
+        if node.target is exit_autocast:
             _expect(node, len(node.args) == 1 and node.args[0] in self._autocast)
             enter: Any = node.args[0]
             self._autocast[enter].add(number)
             self._active.pop(enter, None)
             self._exits[enter] = node
-        elif node.target is _ENTER:
+        elif node.target is enter_autocast:
             _expect(node, not node.all_input_nodes)
             self._active[node] = self._autocast[node] = {number}
         else:
@@ -108,7 +107,4 @@ def _copied(node: Node, partition: Partition, args: tuple[Any, ...]) -> Node:
     return made
 
 
-_amp: Any = torch.amp.autocast_mode
-_ENTER = _amp._enter_autocast
-_EXIT = _amp._exit_autocast
-_SWITCHES: frozenset[Any] = frozenset({_ENTER, _EXIT, torch._C._set_grad_enabled})
+_SWITCHES = frozenset({enter_autocast, exit_autocast, set_grad_enabled})

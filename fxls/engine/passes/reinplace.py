@@ -15,19 +15,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-import torch.utils._pytree as pytree
-from torch._ops import OpOverload
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.interpreter import Interpreter
 from fxls.engine.ir.node import Node
 from fxls.engine.passes.fake_tensor_prop import faked_state
+from fxls.engine.torch_private import (
+    FakeTensorMode,
+    OpOverload,
+    internal_overlap,
+    pytree,
+)
 
 __all__ = ["reinplace"]
 
 _aten: Any = torch.ops.aten
-_torch: Any = torch
 
 _UNDONE_VIEWS: dict[Any, Any] = {
     _aten.as_strided_scatter.default: _aten.as_strided.default,
@@ -190,9 +192,7 @@ class _Values(Interpreter):
         if len(given) != len(made):
             return True
         return all(
-            a.numel() == b.numel()
-            and a.dtype == b.dtype
-            and _torch._debug_has_internal_overlap(a) != 1
+            a.numel() == b.numel() and a.dtype == b.dtype and internal_overlap(a) != 1
             for a, b in zip(given, made, strict=True)
         )
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from torch._guards import detect_fake_mode
 
 from fxls.engine.interpreter import Interpreter
 from fxls.engine.ir.arguments import map_aggregate
+from fxls.engine.torch_private import (
+    deepcopy_to_fake,
+    detect_fake_mode,
+    python_dispatcher,
+)
 
 if TYPE_CHECKING:
     from fxls.engine.graph_module import GraphModule
@@ -48,7 +52,9 @@ class ShapeProp(Interpreter):
             fake_mode = detect_fake_mode()
         self.real_module = self.module
         self.fake_mode = fake_mode
-        self.fake_module = None if fake_mode is None else _faked(gm, fake_mode)
+        self.fake_module = (
+            None if fake_mode is None else deepcopy_to_fake(gm, fake_mode)
+        )
 
     def propagate(self, *args: Any) -> Any:
         """Run the module on these inputs; returns its result."""
@@ -82,12 +88,10 @@ class ShapeProp(Interpreter):
         )
 
     def _run_fake(self, n: Node) -> Any:
-        from torch._dispatch.python import enable_python_dispatcher  # noqa: PLC0415 - 50 ms that few need
-
         assert self.fake_module is not None, "it is made with the mode"
         self.module = self.fake_module
         try:
-            with self.fake_mode, enable_python_dispatcher():
+            with self.fake_mode, python_dispatcher():
                 return super().run_node(n)
         finally:
             self.module = self.real_module
@@ -163,10 +167,3 @@ def _quantization(tensor: torch.Tensor) -> dict[str, Any]:
 
 def _numbers(tensor: Any) -> list[Any]:
     return tensor.tolist()
-
-
-def _faked(module: GraphModule, mode: Any) -> GraphModule:
-    """A copy of a module that holds fake tensors."""
-    from torch._dynamo import utils  # noqa: PLC0415 - 1 s that few need
-
-    return cast("Any", utils).deepcopy_to_fake_tensor(module, mode)

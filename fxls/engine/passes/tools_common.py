@@ -15,6 +15,7 @@ from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.target_names import qualified_name
+from fxls.engine.torch_private import OPERATOR_MODULE
 
 __all__ = [
     "CALLABLE_NODE_OPS",
@@ -49,8 +50,7 @@ def get_acc_ops_name(k: str | type) -> str:
     module = k.__module__
     if module and "acc_ops" in module:
         return f"acc_ops.{k.__name__}"
-    # Operators say that they are of torch._ops.
-    return f"{(module or '').replace('torch._ops', 'torch.ops')}.{k.__name__}"
+    return f"{(module or '').replace(OPERATOR_MODULE, 'torch.ops')}.{k.__name__}"
 
 
 def get_node_target(submodules: Mapping[str, torch.nn.Module], node: Node) -> str:

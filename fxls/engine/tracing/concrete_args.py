@@ -6,14 +6,12 @@ import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
-
-import torch
-from torch.utils import _pytree as pytree
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fxls.engine import errors
 from fxls.engine.code.pytree_codegen import PyTreeCodeGen, PyTreeInfo
 from fxls.engine.lasting import lasting
+from fxls.engine.torch_private import assert_true, pytree
 from fxls.engine.tracing.lowering import ATOMS
 from fxls.engine.tracing.wrap import wrap
 
@@ -134,7 +132,7 @@ def _leaf(
     if leaf is None:
         _assert_is_none(proxy, text)  # which is recorded, as it is wrapped
     elif type(leaf) in _CHECKED:
-        cast("Any", torch)._assert(proxy == leaf, text)
+        assert_true(proxy == leaf, text)
     else:
         warnings.warn(
             f"Was not able to add assertion to guarantee correct input {name}: values"

@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import torch
-from torch._library.opaque_object import is_opaque_value_type
-from torch._ops import HigherOrderOperator, OpOverload
-from torch.utils import _pytree as pytree
 
 from fxls.engine import errors
 from fxls.engine.immutable_collections import immutable_dict, immutable_list
 from fxls.engine.ir.arguments import Argument, map_references
+from fxls.engine.torch_private import (
+    HigherOrderOperator,
+    OpOverload,
+    is_opaque_value_type,
+    pytree,
+)
 
 if TYPE_CHECKING:
     from fxls.engine.ir.node import Node

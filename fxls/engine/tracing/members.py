@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
-from torch._library.fake_class_registry import FakeScriptObject
-from torch.utils import _pytree as pytree
+
+from fxls.engine.torch_private import FakeScriptObject, pytree
 
 __all__ = ["CONSTANTS", "Members"]
 

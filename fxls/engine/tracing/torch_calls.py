@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 import torch
-from torch._ops import HigherOrderOperator
-from torch.utils import _pytree as pytree
 
 from fxls.engine import errors
 from fxls.engine.ir.names import target_name
 from fxls.engine.origins.resolve import RawOrigin
+from fxls.engine.torch_private import HigherOrderOperator, ScriptMethod, pytree
 
 __all__ = ["TorchCall", "call_of", "refuse_functions"]
 
@@ -67,7 +66,7 @@ _FUNCTIONS = (
 
 
 def _call(function: Any) -> TorchCall:
-    if isinstance(function, torch._C.ScriptMethod):
+    if isinstance(function, ScriptMethod):
         return TorchCall("call_method", function.name, owner=function.owner)
     if cast("Any", torch.overrides).is_tensor_method_or_property(function):
         return TorchCall("call_method", function.__name__)

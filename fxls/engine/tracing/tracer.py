@@ -13,8 +13,6 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any, NoReturn, cast
 
 import torch
-from torch._library.opaque_object import is_opaque_reference_type
-from torch.utils import _pytree as pytree
 
 from fxls.engine import errors
 from fxls.engine.graph import Graph
@@ -26,6 +24,7 @@ from fxls.engine.origins import resolve as origin
 from fxls.engine.origins.from_frames import Trail, is_source, of_traceback
 from fxls.engine.origins.module_scopes import ModuleStack, Scope
 from fxls.engine.origins.resolve import RawOrigin
+from fxls.engine.torch_private import is_opaque_reference_type, pytree
 from fxls.engine.tracing import patching
 from fxls.engine.tracing.concrete_args import ConcreteArgs, inputs
 from fxls.engine.tracing.lowering import ATOMS

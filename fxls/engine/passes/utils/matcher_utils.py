@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import torch
-from torch._ops import OpOverload
 
 from fxls.engine.graph import Graph
 from fxls.engine.ir import dependence as reach
@@ -16,6 +15,7 @@ from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.users import users_of
 from fxls.engine.module import attributes
+from fxls.engine.torch_private import OpOverload
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-import torch.utils._pytree as pytree
-
 from fxls.engine.ir.node import Node
 from fxls.engine.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
+from fxls.engine.torch_private import pytree
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
