@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from fxls.engine.code.codegen import CodeGen, PythonCode, TransformCode
 from fxls.engine.code.pytree_codegen import PyTreeCodeGen as _PyTreeCodeGen
 from fxls.engine.code.pytree_codegen import PyTreeInfo as _PyTreeInfo
-from fxls.engine.ir import gc_pause as collector
-from fxls.engine.ir import lint, node_text, purity
+from fxls.engine.ir import gc_pause, lint, node_text, purity
 from fxls.engine.ir.arguments import (
     EMPTY_KWARGS,
     Argument,
@@ -309,7 +308,7 @@ class Graph:
         Returns what the copied graph's output would return (with the output node, when
         asked for); the output itself is not copied.
         """
-        with collector.paused():
+        with gc_pause.paused():
             nodes: list[Node] = ordered(g)
             ops = [None if node in val_map else node._op for node in nodes]
             end = ops.index("output") if "output" in ops else len(nodes)

@@ -69,9 +69,9 @@ class GraphModule(Module):
         type(self).__name__ = class_name
         if isinstance(root, Module):
             self.training = getattr(root, "training", True)
-            attributes.adopt(self, root, graph)
+            attributes.share_targets(self, root, graph)
         elif isinstance(root, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
-            attributes.install_all(self, root, graph)
+            attributes.install_targets(self, root, graph)
         else:
             raise RuntimeError(
                 f"GraphModule(root, graph): root is a module or a dict, not {root!r} of"

@@ -13,7 +13,7 @@ from torch.nn import Module
 from fxls.engine import traceback
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.ir import gc_pause as collector
+from fxls.engine.ir import gc_pause
 from fxls.engine.ir.arguments import Argument, map_aggregate, map_references
 from fxls.engine.ir.last_uses import last_uses
 from fxls.engine.ir.node_list import ordered
@@ -221,11 +221,11 @@ class Interpreter:
     def _run_program(self) -> tuple[bool, Any]:
         """Run the steps; returns whether an output ended them, and the last value."""
         # Imported here, because few programs interpret graphs: 0.4 ms.
-        from fxls.engine.ir.program import OWNER, program_of  # noqa: PLC0415
+        from fxls.engine.ir.program import INTERPRETER, program_of  # noqa: PLC0415
 
         steps, start, returns = program_of(self.graph)
         registers = start.copy()
-        registers[OWNER] = self
+        registers[INTERPRETER] = self
         collects = self.garbage_collect_values
         is_plain = type(self)._observe is Interpreter._observe
         observe = None if is_plain else self._observe
@@ -313,7 +313,7 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """The module of the transformed graph."""
-        with traceback.preserve_node_meta(), collector.paused():
+        with traceback.preserve_node_meta(), gc_pause.paused():
             result = super().run(enable_io_processing=False)
         if result is not None:
             old = self.graph.output_node()

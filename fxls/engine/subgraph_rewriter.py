@@ -11,7 +11,7 @@ import torch
 from fxls.engine._symbolic_trace import symbolic_trace
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule, PendingForward
-from fxls.engine.ir import gc_pause as collector
+from fxls.engine.ir import gc_pause
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.checkpoint import Checkpoint
 from fxls.engine.ir.node import Node
@@ -113,7 +113,7 @@ def replace_pattern_with_filters(
     if isinstance(replacement, GraphModule):
         replacement.graph.lint()
     replaced: list[ReplacedPatterns] = []
-    with Checkpoint(graph), collector.paused():
+    with Checkpoint(graph), gc_pause.paused():
         rewriting = Rewriting(graph, pattern_graph)
         by: Replacement | None = None
         for match in matches:
@@ -124,10 +124,10 @@ def replace_pattern_with_filters(
             made = rewriting.replace(match, by)
             replaced.append(ReplacedPatterns(match.anchors[0], match.nodes_map, made))
         if isinstance(replacement, torch.nn.Module):
-            replacement_attributes.bring(gm, replacement)
+            replacement_attributes.copy_missing(gm, replacement)
         elif not isinstance(replacement, Graph) and fixed is not None:
             new = [node for one in replaced for node in one.replacements]
-            replacement_attributes.bring_constants(gm, fixed, new)
+            replacement_attributes.copy_constants(gm, fixed, new)
     _refresh(gm, is_changed=bool(matches))
     return replaced
 

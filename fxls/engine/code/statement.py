@@ -54,7 +54,7 @@ class Globals:
         """The name by which the code can say `value`; `hint` is what to call it."""
         if value is torch.device:
             return "device"  # a name that every generated function has
-        if is_torchs(value):
+        if is_in_torch(value):
             return qualified_name(value)
         if self.main != "__main__" and hint.startswith(_MAIN):
             hint = self.main + hint[hint.index(".") :]
@@ -296,7 +296,7 @@ def _form(target: Any) -> _Form:
             form = _Form(target, tuple(operator.split("{}")))
         elif (operator := INPLACE_OPERATORS.get(target.__name__)) is not None:
             form = _Form(target, tuple(operator.split("{}")), is_inplace=True)
-    if form.parts is None and target is not torch.device and is_torchs(target):
+    if form.parts is None and target is not torch.device and is_in_torch(target):
         form = _Form(target, name=qualified_name(target))
     if form.parts is not None or form.name is not None:
         _forms[id(target)] = form
@@ -334,7 +334,7 @@ def _constant(arg: Any, kind: Any, scope: Globals) -> str:
 _PLAIN = frozenset({int, str, bool, type(None), complex, bytes, type(...)})
 
 
-def is_torchs(value: Any) -> bool:
+def is_in_torch(value: Any) -> bool:
     """Whether the name ``torch`` leads to a value."""
     module = getattr(value, "__module__", None)
     if module is not None:

@@ -15,7 +15,7 @@ import torch
 from fxls.engine.ir.arguments import ATOMS, EMPTY_KWARGS, references
 from fxls.engine.ir.node import OPCODES, Node
 from fxls.engine.ir.node_list import ordered
-from fxls.engine.ir.opcodes import go_together
+from fxls.engine.ir.opcodes import takes_target
 from fxls.engine.ir.target_names import pretty_target
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def faults(graph: Graph) -> Iterator[tuple[Node, str]]:
         seen.add(node)
         names.add(node._name)
         target: Any = node._target
-        if op in _LISTED and not go_together(op, target):
+        if op in _LISTED and not takes_target(op, target):
             expected = "a Callable" if op == "call_function" else "a str"
             shown, kind = pretty_target(target), type(target).__name__
             yield node, _MISMATCH.format(node, shown, kind, expected)

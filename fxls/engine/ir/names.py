@@ -11,10 +11,10 @@ from typing import Any
 __all__ = [
     "RESERVED",
     "Namespace",
+    "default_name",
     "identifier",
     "is_illegal",
     "snake_case",
-    "stem",
     "target_name",
 ]
 
@@ -143,17 +143,17 @@ def target_name(target: Callable[..., Any] | str) -> str:
     return known
 
 
-def stem(target: Callable[..., Any] | str) -> str:
+def default_name(target: Callable[..., Any] | str) -> str:
     """`target_name` as an identifier, which `create_name` makes it anyway."""
     if isinstance(target, str):
-        known = _stems.get(target)
+        known = _default_names.get(target)
         if known is None:
-            known = _stems[target] = identifier(target_name(target))
+            known = _default_names[target] = identifier(target_name(target))
         return known
     name = target.__name__
-    known = _stems_of_functions.get(name)
+    known = _names_of_functions.get(name)
     if known is None:
-        known = _stems_of_functions[name] = identifier(snake_case(name))
+        known = _names_of_functions[name] = identifier(snake_case(name))
     return known
 
 
@@ -164,8 +164,8 @@ _KEYWORDS = frozenset(keyword.kwlist)
 _BUILTINS = vars(builtins)
 _snake_cased: dict[str, str] = {}
 _named: dict[str, str] = {}
-_stems: dict[str, str] = {}
-_stems_of_functions: dict[str, str] = {}
+_default_names: dict[str, str] = {}
+_names_of_functions: dict[str, str] = {}
 """By name, not by function, which would live for as long as its entry."""
 
 

@@ -20,7 +20,7 @@ from fxls.engine.ir.arguments import (
     map_references,
     references,
 )
-from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, go_together
+from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, takes_target
 from fxls.engine.ir.order import link_before, unlink
 from fxls.engine.ir.users import add_user, forget_last_user, remove_user, users_of
 from fxls.engine.lasting import lasting
@@ -497,7 +497,7 @@ def _retarget(node: Node, op: str, target: Target) -> None:
     node._op = op
     node._target = target
     node._line = None
-    if not go_together(op, target):
+    if not takes_target(op, target):
         graph._may_mismatch = True
     graph._edits += 1
     graph._index_add(node)

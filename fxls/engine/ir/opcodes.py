@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-__all__ = ["OPCODES", "Target", "check_op_and_target", "go_together"]
+__all__ = ["OPCODES", "Target", "check_op_and_target", "takes_target"]
 
 Target: TypeAlias = Callable[..., Any] | str
 
@@ -39,6 +39,6 @@ def check_op_and_target(op: str, target: Target) -> None:
         )
 
 
-def go_together(op: str, target: Target) -> bool:
+def takes_target(op: str, target: Target) -> bool:
     """Whether a target is of the kind that an opcode takes."""
     return callable(target) if op == "call_function" else isinstance(target, str)

@@ -28,7 +28,7 @@ __all__ = ["Program", "Step", "program_of"]
 
 Registers: TypeAlias = list[Any]
 
-OWNER = 0
+INTERPRETER = 0
 """The register of the interpreter."""
 
 
@@ -99,10 +99,10 @@ class _Writer:
         if op == "call_module":
             return self._call_module(target, node)
         if op == "get_attr":
-            return lambda r: r[OWNER].fetch_attr(target)
+            return lambda r: r[INTERPRETER].fetch_attr(target)
         if op == "placeholder":
             args = node._args
-            return lambda r: r[OWNER].placeholder(target, args, {})
+            return lambda r: r[INTERPRETER].placeholder(target, args, {})
         assert op == "output", f"{node}: cannot run opcode {op!r}"
         (result,) = self._arguments(node)
         return result
@@ -152,9 +152,9 @@ class _Writer:
         at = self._registers(node)
         if at is not None and len(at) == 1:
             (a,) = at
-            return lambda r: r[OWNER].fetch_attr(path)(r[a])
+            return lambda r: r[INTERPRETER].fetch_attr(path)(r[a])
         args, kwargs = self._gathered(node)
-        return lambda r: r[OWNER].fetch_attr(path)(*args(r), **kwargs(r))
+        return lambda r: r[INTERPRETER].fetch_attr(path)(*args(r), **kwargs(r))
 
     def _registers(self, node: Node) -> list[int] | None:
         """Where the arguments are; None when they are not in registers, each in one."""

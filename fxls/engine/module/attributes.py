@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_submodule",
-    "adopt",
     "delete_submodule",
     "delete_unused_submodules",
     "fetch",
-    "install_all",
+    "install_targets",
+    "share_targets",
 ]
 
 
@@ -30,7 +30,7 @@ def fetch(module: Any, path: str) -> Any:
     return module
 
 
-def adopt(module: Module, root: Module, graph: Graph) -> None:
+def share_targets(module: Module, root: Module, graph: Graph) -> None:
     """Let `module` have what the graph's paths lead to in `root`, the same objects.
 
     Modules on the way to an attribute are made anew, and empty, unless the graph calls
@@ -47,7 +47,7 @@ def adopt(module: Module, root: Module, graph: Graph) -> None:
             _put(to, last, getattr(at, last))
 
 
-def install_all(module: Module, values: Mapping[str, Any], graph: Graph) -> None:
+def install_targets(module: Module, values: Mapping[str, Any], graph: Graph) -> None:
     """Put at each of the graph's paths what `values` has for it.
 
     Raises RuntimeError when it has nothing.

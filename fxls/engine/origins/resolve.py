@@ -30,7 +30,7 @@ __all__ = [
     "ScopeSnapshot",
     "innermost_place",
     "is_of_source",
-    "narrow",
+    "narrow_to_part",
     "note_generated",
     "note_same",
     "resolve",
@@ -84,7 +84,7 @@ class Merged(tuple[RawOrigin, ...]):
     __slots__ = ()
 
 
-def narrow(node: OriginSlots, part: str | int) -> None:
+def narrow_to_part(node: OriginSlots, part: str | int) -> None:
     """Say which part of its expression made a node (`Expressions.exact`)."""
     frames = node._frames
     if frames is not None and len(frames) == 3 and isinstance(frames[1], int):

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from fxls.engine.graph_module import GraphModule
     from fxls.engine.ir.node import Node
 
-__all__ = ["bring", "bring_constants"]
+__all__ = ["copy_constants", "copy_missing"]
 
 
-def bring(gm: GraphModule, source: torch.nn.Module) -> None:
+def copy_missing(gm: GraphModule, source: torch.nn.Module) -> None:
     """Copy from `source` what the graph of `gm` names and `gm` does not have.
 
     Submodules that the graph does not use are removed. Raises RuntimeError when neither
@@ -50,7 +50,7 @@ def bring(gm: GraphModule, source: torch.nn.Module) -> None:
         undo.pop_all()
 
 
-def bring_constants(gm: GraphModule, graph: Graph, made: Iterable[Node]) -> None:
+def copy_constants(gm: GraphModule, graph: Graph, made: Iterable[Node]) -> None:
     """Give `gm` the tensors that a traced function holds, under names of their own.
 
     `graph` is that of the function, `made` what was copied from it.

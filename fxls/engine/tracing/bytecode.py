@@ -7,7 +7,7 @@ from types import FrameType
 
 from fxls.engine import errors
 
-__all__ = ["asserts", "iteration_error", "unpacked_names"]
+__all__ = ["is_in_assert", "iteration_error", "unpacked_names"]
 
 
 def unpacked_names(frame: FrameType) -> int | None:
@@ -32,7 +32,7 @@ def iteration_error(frame: FrameType) -> type[errors.IterationError]:
     return _REASONS.get(name, errors.IterationError)
 
 
-def asserts(frame: FrameType) -> bool:
+def is_in_assert(frame: FrameType) -> bool:
     """Whether a frame asks for the truth of a value on behalf of ``assert value``."""
     jumped = False
     for instruction in dis.get_instructions(frame.f_code):

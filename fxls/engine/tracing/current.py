@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fxls.engine.tracing.patching import Session
 
-__all__ = ["current", "is_fx_symbolic_tracing", "is_fx_tracing", "records"]
+__all__ = ["current", "is_fx_symbolic_tracing", "is_fx_tracing", "is_recorded"]
 
 
 class _Current(threading.local):
@@ -26,7 +26,7 @@ def is_fx_tracing() -> bool:
 is_fx_symbolic_tracing = is_fx_tracing
 
 
-def records(function: object) -> bool:
+def is_recorded(function: object) -> bool:
     """Whether calls of a wrapped function are recorded in this thread."""
     session = current.session
     return session is None or id(function) in session.recorded

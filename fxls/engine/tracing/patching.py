@@ -21,7 +21,7 @@ import torch
 
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.tracing import current as active
-from fxls.engine.tracing.proxy import SIMPLE, Args
+from fxls.engine.tracing.proxy import ARGUMENT_TYPES, Args
 from fxls.engine.tracing.wrap import recorder_of, wrapped_globals
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Session:
 
         None for any other module, and for values that become more than one node.
         """
-        if self._has_own_leaves or not SIMPLE.issuperset(map(type, args)):
+        if self._has_own_leaves or not ARGUMENT_TYPES.issuperset(map(type, args)):
             return None
         path = (self.tracer.submodule_paths or {}).get(module)
         return path if path is not None and self.is_leaf(module, path) else None

@@ -16,7 +16,7 @@ from fxls.engine import errors, traceback
 from fxls.engine.graph import Graph
 from fxls.engine.immutable_collections import immutable_dict
 from fxls.engine.ir.arguments import EMPTY_KWARGS, Argument
-from fxls.engine.ir.names import stem
+from fxls.engine.ir.names import default_name
 from fxls.engine.ir.node import Node, freeze, freeze_kwargs
 from fxls.engine.ir.opcodes import Target, check_op_and_target
 from fxls.engine.lasting import lasting
@@ -34,7 +34,7 @@ from fxls.engine.tracing.lowering import Traced
 from fxls.engine.tracing.proxy_operators import define_operators
 
 __all__ = [
-    "SIMPLE",
+    "ARGUMENT_TYPES",
     "Attribute",
     "GraphAppendingTracer",
     "MetaProxy",
@@ -164,7 +164,7 @@ class TracerBase:
             target,
             tuple(nodes),
             self._lowered_keywords(kwargs) if kwargs else EMPTY_KWARGS,
-            graph._graph_namespace.create_name(name or stem(target), None),
+            graph._graph_namespace.create_name(name or default_name(target), None),
             type_expr,
         )
         node._scope = self.module_stack.snapshot  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a ModuleStack, or _has_own_steps
@@ -190,7 +190,7 @@ class TracerBase:
     ) -> Proxy:
         """What `create_proxy` does for the call of a module, when nobody overrides it.
 
-        All of `args` are `SIMPLE`; `frame` is where the module is called.
+        All of `args` are of the `ARGUMENT_TYPES`; `frame` is where the module is called.
         """
         graph = self.graph
         nodes: list[Argument] = []
@@ -201,7 +201,7 @@ class TracerBase:
             path,
             tuple(nodes),
             EMPTY_KWARGS,
-            graph._graph_namespace.create_name(stem(path), None),
+            graph._graph_namespace.create_name(default_name(path), None),
             None,
         )
         node._scope = scope
@@ -219,12 +219,12 @@ class TracerBase:
 
     def _lowered(self, a: Any) -> Argument:
         """`create_arg` for a value that is neither a proxy nor an atom, made immutable."""
-        if type(a) is tuple and SIMPLE.issuperset(map(type, cast("Args", a))):
+        if type(a) is tuple and ARGUMENT_TYPES.issuperset(map(type, cast("Args", a))):
             return tuple([x.node if type(x) is Proxy else x for x in cast("Args", a)])
         return freeze(self.create_arg(a))
 
     def _lowered_keywords(self, kwargs: Kwargs) -> immutable_dict[str, Argument]:
-        if SIMPLE.issuperset(map(type, kwargs.values())):
+        if ARGUMENT_TYPES.issuperset(map(type, kwargs.values())):
             return immutable_dict(
                 [(k, v.node if type(v) is Proxy else v) for k, v in kwargs.items()]
             )
@@ -336,12 +336,12 @@ class Proxy(Traced):
         elements: list[Any] = []
         for i in range(count):
             element: Any = self[i]  # pyright: ignore[reportUnknownVariableType, reportIndexIssue]  # defined below
-            origin.narrow(cast("Proxy", element).node, i)
+            origin.narrow_to_part(cast("Proxy", element).node, i)
             elements.append(element)
         return iter(elements)
 
     def __bool__(self) -> bool:
-        if self.tracer.trace_asserts and bytecode.asserts(sys._getframe(1)):
+        if self.tracer.trace_asserts and bytecode.is_in_assert(sys._getframe(1)):
             self.tracer.create_proxy("call_function", assert_fn, (self,), {})
             return True
         return self.tracer.to_bool(self)
@@ -494,7 +494,7 @@ def _proxy(node: Node, tracer: TracerBase) -> Proxy:
 
 
 _ATOMS = lowering.ATOMS
-SIMPLE = frozenset({*_ATOMS, Proxy})
+ARGUMENT_TYPES = frozenset({*_ATOMS, Proxy})
 """Exact types of values that become arguments of a node without a node of their own."""
 _PROXYLESS = frozenset({*_ATOMS, torch.Tensor, torch.nn.Parameter})
 """Exact types in which no proxy can stand."""

@@ -16,7 +16,7 @@ import torch
 
 from fxls.engine import errors
 from fxls.engine.graph import Graph
-from fxls.engine.ir import gc_pause as collector
+from fxls.engine.ir import gc_pause
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.node import Node
 from fxls.engine.lasting import lasting
@@ -132,7 +132,7 @@ class Tracer(TracerBase):
             self._has_own_steps = any(map(self._is_own, _STEPS))
             self._trail = Trail(_BOUNDARIES, _overrides(type(self)))
             with (
-                collector.paused(),
+                gc_pause.paused(),
                 patching.session(
                     session, self._autowrap_search, reads_attributes=reads_attributes
                 ),
@@ -217,7 +217,7 @@ class Tracer(TracerBase):
         path = self._path_of_value(a)
         if path is not None:
             node = self.create_node("get_attr", path, (), {})
-            origin.narrow(node, path.rpartition(".")[2])
+            origin.narrow_to_part(node, path.rpartition(".")[2])
             return node
         if isinstance(a, tuple) and hasattr(kind, "_fields"):
             parts = tuple([self.create_arg(part) for part in cast("Any", a)])

@@ -70,7 +70,7 @@ def recorder_of(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def record(*args: Any, **kwargs: Any) -> Any:
         proxy = next(proxies_in((args, kwargs)), None)
-        if proxy is None or not active.records(function):
+        if proxy is None or not active.is_recorded(function):
             return function(*args, **kwargs)
         call = proxy.tracer.create_proxy("call_function", function, args, kwargs)
         call.node.meta["is_wrapped"] = True

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
-from fxls.engine.ir import dependence as reach
+from fxls.engine.ir import dependence
 from fxls.engine.ir.checkpoint import Checkpoint, SubmodulesCheckpoint
 from fxls.engine.ir.node import Node
 from fxls.engine.origins import resolve as origin
@@ -64,7 +64,7 @@ def topo_sort(nodes: NodeList) -> NodeList:
 
 def validate_partition(partition: NodeList) -> bool:
     """Whether nodes can be made one: none depends on another through one outside."""
-    return not reach.depends_on_itself(partition, is_ordered=False)
+    return not dependence.depends_on_itself(partition, is_ordered=False)
 
 
 def fuse_as_graphmodule(
@@ -154,12 +154,12 @@ def fuse_by_partitions(
     graph and module are as they were.
     """
     graph = gm.graph
-    is_ordered = reach.is_ordered(graph)
+    is_ordered = dependence.is_ordered(graph)
     with Checkpoint(graph), SubmodulesCheckpoint(gm):
         for number, partition in enumerate(partitions):
             nodes = topo_sort(list(partition))
             _check_own(gm, nodes)
-            if reach.depends_on_itself(nodes, is_ordered=is_ordered):
+            if dependence.depends_on_itself(nodes, is_ordered=is_ordered):
                 raise AssertionError(
                     f"partition {number} cannot be fused: something outside uses one of"
                     f" its nodes, and another one depends on it: {nodes}"

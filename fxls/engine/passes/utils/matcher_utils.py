@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 
 from fxls.engine.graph import Graph
-from fxls.engine.ir import dependence as reach
+from fxls.engine.ir import dependence
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.users import users_of
@@ -323,8 +323,8 @@ class _Search:
         if len(computed) < 2:
             return False
         if self._is_ordered is None:
-            self._is_ordered = reach.is_ordered(self._graph)
-        return reach.depends_on_itself(computed, is_ordered=self._is_ordered)
+            self._is_ordered = dependence.is_ordered(self._graph)
+        return dependence.depends_on_itself(computed, is_ordered=self._is_ordered)
 
 
 _BY_TARGET = frozenset({"call_function", "call_method", "call_module"})
