@@ -96,9 +96,9 @@ class Screen:
             content = self.line(path, start["line"])
             indent = len(content) - len(content.lstrip())
             until = end["character"] if end["line"] == start["line"] else len(content)
-            carets = "^" * max(until - start["character"], 1)
+            waves = "~" * max(until - start["character"], 1)
             out.append(content.strip())
-            out.append(" " * (start["character"] - indent) + carets)
+            out.append(" " * (start["character"] - indent) + waves)
             out += [f"  {line}" for line in one["message"].split("\n")]
             out += [
                 f"  {self.place(o['location']['uri'], o['location']['range'])}"
@@ -116,13 +116,13 @@ class Screen:
         by_line = itertools.groupby(found, lambda one: _start(one)[0])
         for at, marks in by_line:
             out.append(self.line(path, at).strip())
-            carets, words = "", list[str]()
+            waves, words = "", list[str]()
             for mark in marks:
                 start, end = mark["range"]["start"], mark["range"]["end"]
-                carets = carets.ljust(start["character"] - 4)
-                carets += "^" * (end["character"] - start["character"])
+                waves = waves.ljust(start["character"] - 4)
+                waves += "~" * (end["character"] - start["character"])
                 words.append(_ROLES[mark["kind"]])
-            out.append(f"{carets}   {', '.join(words)}")
+            out.append(f"{waves}   {', '.join(words)}")
         return out
 
     def coloured(self, path: Path, first: str, count: int, legend: Json) -> list[str]:
