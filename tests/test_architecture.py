@@ -47,32 +47,8 @@ LONGER = {
 """Files that may be longer: FX's API puts all of a graph, or a node, into one class, and
 a proxy and the tracer that it reports to into one module."""
 
-ROOMS_IN = ("engine", "runtime", "ide", "serving")
-"""The packages whose own packages and modules are rooms; others are one room each."""
-
-TIED_BY_TYPES = {
-    ("engine.ir", "engine.graph"): "`Node.graph` is the graph, which has the nodes",
-    (
-        "engine.code",
-        "engine.graph",
-    ): "`Graph.python_code` asks a CodeGen, given a graph",
-    ("engine.graph", "engine.graph_module"): "`Graph.owning_module` is the module",
-    ("engine.graph", "engine.tracing"): "`Graph(tracer_cls=...)` keeps what traced it",
-    ("engine.module", "engine.graph_module"): "what makes a module run is given one",
-}
-"""The rooms that name, for their types alone, a room that imports them: FX's API has
-values that know each other. The list only becomes shorter."""
-
-NAMES_PRIVATE_PARTS_OF_TORCH = {
-    "engine": (
-        "fxls/engine/torch_private.py",
-        "fxls/engine/torch_fx/",
-        "fxls/engine/tracing/torch_wraps.py",
-    ),
-}
-"""Per package, the files and folders that name what torch may change at any time."""
-PRIVATE_TO_TORCH = re.compile(r"\btorch\.(?!ops\.)(\w+\.)*_(?!_)\w+")
-"""A path with an underscore in front of a part; in ``torch.ops`` are operators' names."""
+PAGES_OF_PLACES = [ROOT / "docs" / "ARCHITECTURE.md", ROOT / "docs" / "developing.md"]
+"""The pages that say where things are."""
 
 BANNED = re.compile(
     r"(?<![a-z])(Manager|Helper|Util|Utils|Base|Data|Info|Handler|Common)$"
@@ -391,6 +367,29 @@ def test_an_import_does_not_load(module: str, absent: set[str]) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert absent & set(run.stdout.split()) == set()
+
+
+def paths_named(page: Path) -> set[str]:
+    """The files and folders that a page names, as ``tests/support`` or ``fxls/text``."""
+    tops = "fxls|tests|tools|docs|examples|benchmarks|vscode-extension|pydevd_plugins"
+    return set(re.findall(rf"`((?:{tops})(?:/[\w.-]+)*)/?`", page.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("page", PAGES_OF_PLACES, ids=name)
+def test_a_page_names_files_and_folders_that_are_there(page: Path) -> None:
+    named = paths_named(page)
+    assert named
+    absent = {
+        one
+        for one in named
+        if not (ROOT / one).exists() and not (ROOT / f"{one}.py").exists()
+    }
+    assert absent == set()
+
+
+def test_the_architecture_page_names_every_room() -> None:
+    rooms = {name(path.parent) for path in MODULES if path.name == "__init__.py"}
+    assert rooms - paths_named(ROOT / "docs" / "ARCHITECTURE.md") == set()
 
 
 def test_everything_is_caught_in_two_places_alone() -> None:
