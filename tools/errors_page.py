@@ -18,8 +18,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "errors.md"
 
 _TITLE = """# What cannot be traced
 
-This page is made of the docstrings of `fxls.engine.errors` by `python -m tools.errors_page`.
-Every error below is a `TraceError`, says the exact expression, and has it as a value in `error.origin`.
+`python -m tools.errors_page` makes this page from the docstrings of `fxls.engine.errors`.
+Every error below is a `TraceError`; its message names the exact expression, and `error.origin` has that place as a value.
 """
 
 

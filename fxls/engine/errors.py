@@ -89,7 +89,8 @@ class ControlFlowError(TraceError):
     ...     return x if x.sum() > 0 else -x
 
     Tracing runs the function once, so the graph would hold one of the two branches.
-    Say it in tensor operations, which are recorded, or decide by a plain value:
+    Write the choice as a tensor operation, which is recorded, or decide by a value that
+    is known while tracing:
 
     >>> def f(x):
     ...     return torch.where(x.sum() > 0, x, -x)
@@ -209,7 +210,7 @@ class MembershipError(IterationError):
 
 
 class LengthError(TraceError, RuntimeError):
-    """``len`` of a traced value: Python insists on a number at once.
+    """``len`` was called on a traced value, and Python needs a number at once.
 
     >>> def f(x):
     ...     return x / len(x)
@@ -231,8 +232,8 @@ class ValueNeededError(TraceError, TypeError):
     >>> def f(x):
     ...     return torch.zeros(int(x.sum()))
 
-    The text is Python's own (``... not Proxy``). Keep the value a tensor, fix it with
-    ``concrete_args``, or ``wrap`` the function that converts it.
+    The text of the message is Python's own (``... not Proxy``). Keep the value a
+    tensor, fix it with ``concrete_args``, or ``wrap`` the function that converts it.
     """
 
     advice = (
@@ -251,7 +252,7 @@ class DictKeyError(TraceError, RuntimeError):
     >>> def f(x):
     ...     return {x: 1}
 
-    Keys of a graph's dicts are plain values; let the traced ones be the values.
+    In a graph the keys of a dict are plain values; a traced value may be a value of it.
     """
 
     advice = "Use plain keys, and traced values as the dict's values."
@@ -265,8 +266,8 @@ class UnsupportedArgumentError(TraceError, NotImplementedError):
     ...     return scale(x, Options())  # scale is wrapped
 
     Arguments are tensors, numbers, strings, dtypes, devices, enums, slices, dataclasses
-    and tuples, lists and dicts of these. An object of a class of one's own can say how
-    it is written with ``__fx_create_arg__(self, tracer)``.
+    and tuples, lists and dicts of these. An object of your own class says how
+    it is written with the method ``__fx_create_arg__(self, tracer)``.
     """
 
     advice = (
@@ -310,8 +311,8 @@ class ForeignParameterError(TraceError, NameError):
 class MixedTracersError(TraceError, RuntimeError):
     """One call has values of two traces.
 
-    A traced value belongs to one graph. It escaped from its trace, through a global or
-    an attribute, and met another one's: keep each in its own trace.
+    A traced value belongs to one graph. One of these escaped from its trace,
+    through a global or an attribute. Keep each value in its own trace.
     """
 
     advice = "A traced value cannot leave its trace: pass it as an argument instead."
@@ -332,7 +333,7 @@ class SelfExpansionError(TraceError, RuntimeError):
 
 
 class ConcreteArgumentsError(TraceError, RuntimeError):
-    """``concrete_args`` is a tuple of another length than the parameters are many.
+    """``concrete_args`` is a tuple whose length is not the number of parameters.
 
     Give one value (or ``PH``) for each parameter, or a dict by name.
     """
