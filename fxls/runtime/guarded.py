@@ -12,6 +12,7 @@ import contextlib
 import logging
 
 from fxls.attempt import attempting
+from fxls.said_once import SaidOnce
 from fxls.store import StoreError
 
 __all__ = ["guarded"]
@@ -25,12 +26,11 @@ def guarded(what_fails: str) -> contextlib.AbstractContextManager[None]:
     def say(fault: Exception) -> None:
         reason = str(fault) if isinstance(fault, StoreError) else repr(fault)
         kind = fault.problem if isinstance(fault, StoreError) else reason
-        if (what_fails, kind) not in _said:
-            _said.add((what_fails, kind))
+        if _said.is_first(what_fails, kind):
             trace = None if isinstance(fault, StoreError) else fault
             _log.warning("%s: %s", what_fails, reason, exc_info=trace)
 
     return attempting(say)
 
 
-_said: set[tuple[str, str]] = set()
+_said = SaidOnce()

@@ -32,6 +32,7 @@ from fxls.runtime.listings.rank import launched_as
 from fxls.runtime.listings.tables import source_digest
 from fxls.runtime.producers.hooks import Producers
 from fxls.runtime.producers.torch_fx import TorchFx
+from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError, is_url, locate
 
 __all__ = [
@@ -163,7 +164,7 @@ class _Materializer:
             weakref.WeakValueDictionary()
         )
         self._followed = Followed(store, lambda: list(self._codes))
-        self._said: set[str] = set()
+        self._said = SaidOnce()
         self._keeps_values = False
         followed = self._followed
         self.watching = Watching(self._instances)
@@ -248,8 +249,7 @@ class _Materializer:
         return listing if fresh else None
 
     def _say(self, trouble: StoreError) -> None:
-        if trouble.problem not in self._said:
-            self._said.add(trouble.problem)
+        if self._said.is_first(trouble.problem):
             _log.warning("fxls keeps generated code in memory: %s", trouble)
 
 
@@ -307,8 +307,7 @@ def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
         return Path(os.path.abspath(given))  # noqa: PTH100  # resolve() follows links
     main = program or getattr(sys.modules.get("__main__"), "__file__", None)
     root = locate(Path(main) if main else Path.cwd())
-    if given and given not in _said:
-        _said.add(given)
+    if given and _said.is_first(given):
         _log.warning(
             "fxls only reads stores on other machines, as %s; it writes to %s",
             *(given, root),
@@ -319,7 +318,7 @@ def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
 _KEPT = "__fxls_code__"
 """Keeps the compiled text alive as long as a function of it."""
 
-_said: set[str | os.PathLike[str]] = set()
+_said = SaidOnce()
 """The URLs of which it was said that nothing is written there."""
 
 _lock = threading.Lock()

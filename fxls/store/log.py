@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from fxls.listing import Identity
+from fxls.said_once import SaidOnce
 from fxls.store import files
 from fxls.store.errors import OtherFormat, StoreError
 from fxls.store.names import is_file_name, slug_of
@@ -96,7 +97,7 @@ class Logs:
         self._folder = root / "log"
         self._report = report
         self._kept: dict[str, tuple[files.Signature, Log | None]] = {}
-        self._reported: set[tuple[str, int]] = set()
+        self._reported = SaidOnce()
         """Of which logs it was said that they have lines of another format."""
 
     def append(self, revision: Revision) -> None:
@@ -175,8 +176,7 @@ class Logs:
     def _read(self, path: Path, slug: str) -> Iterator[Revision]:
         log = files.read(path) or b""
         for found in _other_formats(log):
-            if (slug, found) not in self._reported:
-                self._reported.add((slug, found))
+            if self._reported.is_first(slug, found):
                 self._report(OtherFormat.of(path, found, _FORMAT))
         for revision in revisions_in(self._root, log):
             if slug_of(revision.identity) == slug:

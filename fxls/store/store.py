@@ -22,6 +22,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from fxls.listing import Identity, Listing, encode
+from fxls.said_once import SaidOnce
 from fxls.store import files
 from fxls.store.errors import NotAListing, StoreError, Unwritable
 from fxls.store.instances import Instances
@@ -83,7 +84,7 @@ class Store:
         """
         self.root = Path(os.path.abspath(root))  # noqa: PTH100  # resolve() follows links
         self._report = report
-        self._reported: set[str] = set()
+        self._reported = SaidOnce()
         self._instances = Instances(self.root, report, self._report_once, here)
         self._logs = Logs(self.root, self._report_once, here)
         self._spellings: dict[str, str] = {}
@@ -279,8 +280,7 @@ class Store:
                 files.write(self.root, path, b"*\n")
 
     def _report_once(self, trouble: StoreError) -> None:
-        if str(trouble) not in self._reported:
-            self._reported.add(str(trouble))
+        if self._reported.is_first(str(trouble)):
             self._report(trouble)
 
 

@@ -13,6 +13,7 @@ from fxls.runtime.debugging.frame_view import FrameView
 from fxls.runtime.debugging.pydevd import Breakpoint, Debugger
 from fxls.runtime.debugging.restoring import Restoring
 from fxls.runtime.listings.source_lines import Line, nodes_of_lines
+from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError, class_name_of
 
 __all__ = ["Followed", "counterpart"]
@@ -41,7 +42,7 @@ class Followed:
         """
         self._not_run: dict[str, str] = {}
         """By the path of a listing, why its nodes do not run, and what to do."""
-        self._told: set[str] = set()
+        self._told = SaidOnce()
         """Those of them of which the console has been told."""
         self._restoring = Restoring(store, _say)
 
@@ -86,7 +87,7 @@ class Followed:
         self._captured[path] = None
         where = os.path.realpath(path)
         self._not_run.pop(where, None)
-        self._told.discard(where)
+        self._told.forget(where)
         self.materialized(path)
         places = [str(where) for where, _ in bdb.Breakpoint.bplist]
         debugger = pydevd.connected()
@@ -127,8 +128,7 @@ class Followed:
                     continue
                 self._refused.add(one)
                 debugger.refuse(one, why)
-                if where not in self._told:
-                    self._told.add(where)
+                if self._told.is_first(where):
                     place = f"line {one.line} of {Path(where).name}"
                     debugger.say(f"{place} stops nothing: {why}")
             for path in list(self._captured) if self._not_run else ():
@@ -264,9 +264,8 @@ class Followed:
         self, debugger: Debugger, breakpoint_: Breakpoint, what: str
     ) -> None:
         where = f"line {breakpoint_.line} of {Path(breakpoint_.path).name}"
-        if (said := f"{where}: {what}") not in self._told:
-            self._told.add(said)
-            debugger.say(said)
+        if self._told.is_first(where, what):
+            debugger.say(f"{where}: {what}")
 
     def _read(self, path: Path) -> Listing | None:
         try:

@@ -25,6 +25,7 @@ import fxls
 from fxls.runtime.debugging.pydevd_stepping import step_on
 from fxls.runtime.debugging.pydevd_view import View, evaluate_more, say_more
 from fxls.runtime.listings.sections import DRIVER
+from fxls.said_once import SaidOnce
 from fxls.tensor_view import TensorView
 
 __all__ = ["Breakpoint", "Debugger", "Judge", "connected", "guarded"]
@@ -356,8 +357,7 @@ def guarded(what_happens: str) -> Generator[None]:
         ValueError,
         OSError,
     ) as error:
-        if what_happens not in _said:
-            _said.add(what_happens)
+        if _said.is_first(what_happens):
             _log.warning(
                 "fxls does not know this debugpy: %s (%r)", what_happens, error
             )
@@ -370,4 +370,4 @@ _following: list[threading.Thread] = []
 """What is being done in the background; the client's next request waits for it."""
 _ids = itertools.count(1_000_000)
 """Far above those that pydevd gives."""
-_said: set[str] = set()
+_said = SaidOnce()

@@ -21,6 +21,7 @@ from fxls.runtime.guarded import guarded
 from fxls.runtime.listings.module_names import importable_name
 from fxls.runtime.listings.rank import rank
 from fxls.runtime.producers.capture import Capture
+from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError
 
 __all__ = ["Cached", "made_from"]
@@ -33,7 +34,7 @@ class Cached:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._said = False
+        self._said = SaidOnce()
 
     @contextlib.contextmanager
     def noticing(self, capture: Capture, path: Path | None) -> Generator[None]:
@@ -59,8 +60,7 @@ class Cached:
         known = [self._known(captured, path, stage) for stage in _STAGES]
         for listing in filter(None, known):
             self._store.materialize(listing)
-        if not any(known) and not self._said:
-            self._said = True
+        if not any(known) and self._said.is_first():
             _log.warning(
                 "torch has graphs behind %s of %s in its cache, so they are no listings."
                 " TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 lets it make them again.",

@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from fxls.said_once import SaidOnce
+
 __all__ = [
     "BROKEN_INTO",
     "WATCHED",
@@ -56,8 +58,7 @@ def running(compiler: Any, because: str = "") -> Any:
         _COMPILING if because == WATCHED else {*_COMPILING, *_LOWERING}
     ):
         return compiler
-    if (name, because) not in _said:
-        _said.add((name, because))
+    if _said.is_first(name, because):
         _log.warning(
             "fxls: what %s would compile runs node by node, as torch.compile captured it,"
             " %s",
@@ -108,4 +109,4 @@ _AGAIN = "after torch.compiler.reset() the next call stops here"
 _because: ContextVar[str] = ContextVar("fxls_node_by_node", default="")
 """Why the graph that is being compiled is to be run node by node."""
 
-_said: set[tuple[str, str]] = set()
+_said = SaidOnce()
