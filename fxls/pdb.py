@@ -112,7 +112,7 @@ def stop_in_caller() -> None:
     if debugger is None:
         Pdb().set_trace(frame)
     else:
-        with pydevd.guarded("set_trace does not stop"):
+        with pydevd.logging_unknown("set_trace does not stop"):
             debugger.stop_at(frame)
 
 

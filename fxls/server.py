@@ -18,7 +18,7 @@ from lsprotocol import types as lsp
 from fxls.lsp import custom
 from fxls.lsp.structure import LEGEND
 from fxls.serving.connection import Server
-from fxls.serving.faults import guarded, guarded_task
+from fxls.serving.faults import task_with_faults_logged, with_faults_logged
 from fxls.serving.handlers import (
     actions,
     documents,
@@ -118,11 +118,11 @@ def make_server(settings: Settings) -> Server:
     """A server with every handler, for one client that may set other settings."""
     server = Server(settings)
     for method, handler in _HANDLERS.items():
-        server.feature(method, _OPTIONS.get(method))(guarded(handler))
+        server.feature(method, _OPTIONS.get(method))(with_faults_logged(handler))
     for method, task in _TASKS.items():
-        server.feature(method)(guarded_task(task))
+        server.feature(method)(task_with_faults_logged(task))
     for command, run in _COMMANDS.items():
-        answer: Callable[..., Awaitable[Any]] = guarded_task(run)
+        answer: Callable[..., Awaitable[Any]] = task_with_faults_logged(run)
         server.command(command)(answer)
     return server
 

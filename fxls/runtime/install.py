@@ -287,7 +287,7 @@ def _report(trouble: StoreError) -> None:
     if debugger is None:
         _log.warning("%s", trouble)
         return
-    with pydevd.guarded("the session does not say what happened to its files"):
+    with pydevd.logging_unknown("the session does not say what happened to its files"):
         debugger.say(str(trouble))
 
 

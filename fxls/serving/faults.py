@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-__all__ = ["guarded", "guarded_task"]
+__all__ = ["task_with_faults_logged", "with_faults_logged"]
 
 _log = logging.getLogger(__name__)
 
@@ -16,7 +16,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def guarded(handler: Callable[_P, _R]) -> Callable[_P, _R | None]:
+def with_faults_logged(handler: Callable[_P, _R]) -> Callable[_P, _R | None]:
     """A handler whose fault is logged, and answered as if there were nothing."""
 
     @wraps(handler)
@@ -28,10 +28,10 @@ def guarded(handler: Callable[_P, _R]) -> Callable[_P, _R | None]:
     return answer
 
 
-def guarded_task(
+def task_with_faults_logged(
     handler: Callable[_P, Awaitable[_R]],
 ) -> Callable[_P, Awaitable[_R | None]]:
-    """`guarded` for a handler that waits."""
+    """`with_faults_logged` for a handler that waits."""
 
     @wraps(handler)
     async def answer(*args: _P.args, **kwargs: _P.kwargs) -> _R | None:

@@ -35,9 +35,9 @@ def _install_with_first_graph() -> None:
 
         with attempting(_say):
             from fxls.runtime import install  # noqa: PLC0415 - imports torch
-            from fxls.runtime.guarded import guarded  # noqa: PLC0415
+            from fxls.runtime.faults import logging_faults  # noqa: PLC0415
 
-            with guarded("the program runs without fxls"):
+            with logging_faults("the program runs without fxls"):
                 install()
 
     FirstGraph(install).start()

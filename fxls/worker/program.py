@@ -15,8 +15,8 @@ from typing import NoReturn
 
 from fxls.listing import Failure, Reason
 from fxls.wire import PREAMBLE, Answer, Failed, Hello, Trace, framed, read_request
+from fxls.worker.catch_all import Raised, catch_all
 from fxls.worker.channel import Channel, send
-from fxls.worker.guard import Raised, guarded
 from fxls.worker.mailbox import SelectorMailbox, ThreadMailbox
 from fxls.worker.serve import serve
 from fxls.worker.start import Forking, Spawning
@@ -76,8 +76,8 @@ def _serve_one(channel: Channel) -> NoReturn:
 
 def _warm() -> Hello:
     """Import what every trace needs; forked children have it at once."""
-    torch = guarded(lambda: importlib.import_module("torch"))
-    tracing = guarded(lambda: importlib.import_module("fxls.worker.trace"))
+    torch = catch_all(lambda: importlib.import_module("torch"))
+    tracing = catch_all(lambda: importlib.import_module("fxls.worker.trace"))
     for module in (torch, tracing):
         if isinstance(module, Raised):
             kind = type(module.error).__name__

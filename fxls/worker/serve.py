@@ -13,8 +13,8 @@ from typing import NoReturn, cast
 
 from fxls.listing import Failure, Reason
 from fxls.wire import PREAMBLE, Failed, Trace, Traced, framed
+from fxls.worker.catch_all import Raised, catch_all
 from fxls.worker.channel import send
-from fxls.worker.guard import Raised, guarded
 from fxls.worker.limits import end_time, limit_memory, limit_time, watch_for_death
 
 __all__ = ["AFTER", "serve"]
@@ -68,7 +68,7 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     attempt = Attempt(request, lift_memory, lambda text: send(log, text.encode()))
     watch_for_death(answers, request.time_limit + AFTER)
     limit_time(request.time_limit, at_end)
-    outcome = guarded(attempt.outcome)
+    outcome = catch_all(attempt.outcome)
     end_time()
     if isinstance(outcome, Raised):
         # The attempt itself takes whatever the user's code raises.

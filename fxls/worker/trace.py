@@ -24,10 +24,10 @@ from fxls.runtime import listing_of
 from fxls.runtime.listings.value_facts import note_value
 from fxls.store import Store, StoreError, locate
 from fxls.wire import Failed, Trace, Traced
+from fxls.worker.catch_all import Raised, catch_all
 from fxls.worker.deaths import out_of_time
 from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
 from fxls.worker.failures import failure_of, is_ours
-from fxls.worker.guard import Raised, guarded
 from fxls.worker.load import home_of, imported_files, load
 from fxls.worker.places import Territory
 from fxls.worker.produce import listings_by, others_advice
@@ -180,7 +180,7 @@ class Attempt:
 
     def _step(self, reason: Reason, step: Callable[[], _Result]) -> _Result | Failure:
         """The result of a step that runs the user's code, or what became of it."""
-        result = guarded(step)
+        result = catch_all(step)
         if not isinstance(result, Raised):
             return result
         error = result.error

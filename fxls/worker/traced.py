@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxls.engine import GraphModule, Tracer, symbolic_trace
-from fxls.worker.guard import Raised, guarded
+from fxls.worker.catch_all import Raised, catch_all
 
 if TYPE_CHECKING:
     from fxls.worker.evaluate import Model
@@ -32,7 +32,7 @@ def traced(model: Model) -> GraphModule:
         return model.root
     left_out = _left_out(model)
     tracer = Tracer()
-    plain = guarded(lambda: _made(tracer, model))
+    plain = catch_all(lambda: _made(tracer, model))
     if not isinstance(plain, Raised):
         nothing = {name: None for name, value in left_out.items() if value is None}
         uses = any(
@@ -43,11 +43,11 @@ def traced(model: Model) -> GraphModule:
     if not isinstance(plain.error, Exception):
         raise plain.error
     if left_out:
-        bound = guarded(lambda: symbolic_trace(model.root, left_out))
+        bound = catch_all(lambda: symbolic_trace(model.root, left_out))
         if not isinstance(bound, Raised):
             return bound
     patient = _Patient()
-    whole = guarded(lambda: _made(patient, model, left_out))
+    whole = catch_all(lambda: _made(patient, model, left_out))
     if not isinstance(whole, Raised):
         return whole
     raise whole.error if _calls(patient) > _calls(tracer) else plain.error

@@ -86,7 +86,7 @@ def deal_with(
     debugger = pydevd.connected()
     stopped = False
     if debugger is not None:
-        with pydevd.guarded("a broken rule does not stop"):
+        with pydevd.logging_unknown("a broken rule does not stop"):
             debugger.say(report)
             debugger.stop_for(frame, BrokenRule(finding.summary()))
             stopped = True

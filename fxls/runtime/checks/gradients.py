@@ -22,7 +22,7 @@ from fxls.rules import OnBreak, Rule
 from fxls.runtime.checks.finding import Finding, deal_with
 from fxls.runtime.checks.instrumented import Instrumented
 from fxls.runtime.checks.verdict import is_finite, is_recording, not_finite
-from fxls.runtime.guarded import guarded
+from fxls.runtime.faults import logging_faults
 
 __all__ = ["Gradients"]
 
@@ -102,7 +102,7 @@ class Gradients:
         known = self._modules.get(module)
         if known is None:
             known = self._modules[module] = []
-            with guarded("the gradients of parameters are not watched"):
+            with logging_faults("the gradients of parameters are not watched"):
                 for name, statement in self._code.statements.items():
                     if statement.module:
                         part = module.get_submodule(statement.module)
@@ -130,7 +130,7 @@ class Gradients:
             if self._is_over or run is None or is_finite(gradient):
                 return
             error = None
-            with guarded("a gradient cannot be judged"):
+            with logging_faults("a gradient cannot be judged"):
                 said = not_finite(Rule.GRAD_NAN, gradient)
                 if said is not None and not self._is_bad(run, latest.name):
                     run.came(name, gradient)
@@ -152,7 +152,7 @@ class Gradients:
             run.came(name, None)
             return
         error = None
-        with guarded("a gradient cannot be judged"):
+        with logging_faults("a gradient cannot be judged"):
             said = not_finite(Rule.GRAD_NAN, gradient)
             run.came(name, gradient, is_nan=said is not None)
             users = self._users(run, name)

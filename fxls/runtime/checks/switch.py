@@ -20,7 +20,7 @@ from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
 from fxls.runtime.checks.instrumented import BROKEN, CHECK, instrumented
 from fxls.runtime.checks.watched import Watched
-from fxls.runtime.guarded import guarded
+from fxls.runtime.faults import logging_faults
 
 __all__ = ["Watching"]
 
@@ -60,7 +60,7 @@ class Watching:
             self._watch(function, made)
 
     def _watch(self, function: FunctionType, made: _Made) -> None:
-        with guarded("a listing is not watched"):
+        with logging_faults("a listing is not watched"):
             watched = self._watched.get(made.path)
             if watched is None:
                 text = "".join(linecache.getlines(str(made.path)))

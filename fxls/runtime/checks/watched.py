@@ -18,7 +18,7 @@ from fxls.runtime.checks.finding import Finding, deal_with
 from fxls.runtime.checks.gradients import Gradients
 from fxls.runtime.checks.instrumented import Instrumented
 from fxls.runtime.checks.verdict import deviation, is_finite, not_finite, tensors_of
-from fxls.runtime.guarded import guarded
+from fxls.runtime.faults import logging_faults
 from fxls.runtime.torch_private import is_dynamo_compiling
 
 __all__ = ["Watched"]
@@ -89,7 +89,7 @@ class Watched:
                 gradients.watch(name, value)
             if not judges or (quick and is_finite(value)):
                 return False
-            with guarded("a value cannot be judged"):
+            with logging_faults("a value cannot be judged"):
                 here = inspect.currentframe()
                 assert here is not None, "CPython has frames"
                 assert here.f_back is not None, "the listing calls"

@@ -70,7 +70,7 @@ class Followed:
         debugger = self.attend()
         if debugger is None:
             return
-        with pydevd.guarded("breakpoints do not follow their nodes"):
+        with pydevd.logging_unknown("breakpoints do not follow their nodes"):
             received = debugger.received()
             self._carry(debugger, received, path)
             if path in self._captured:
@@ -92,7 +92,7 @@ class Followed:
         places = [str(where) for where, _ in bdb.Breakpoint.bplist]
         debugger = pydevd.connected()
         if debugger is not None:
-            with pydevd.guarded("breakpoints in compiled graphs stop nothing"):
+            with pydevd.logging_unknown("breakpoints in compiled graphs stop nothing"):
                 places += [one.path for one in debugger.received()]
         return any(_is_same(Path(place), path) for place in places)
 
@@ -108,19 +108,23 @@ class Followed:
         debugger = pydevd.connected()
         if debugger is None:
             return
-        with pydevd.guarded("breakpoints by the name of a node stay as they were"):
+        with pydevd.logging_unknown(
+            "breakpoints by the name of a node stay as they were"
+        ):
             debugger.settle()
             while self._own:
                 debugger.remove(self._own.pop())
         self._refuse(debugger)
         for path in self._running():
-            with pydevd.guarded("breakpoints of an edited listing stay as they were"):
+            with pydevd.logging_unknown(
+                "breakpoints of an edited listing stay as they were"
+            ):
                 self._restore(debugger, path)
             self.materialized(path)
 
     def _refuse(self, debugger: Debugger) -> None:
         """Say of breakpoints whose nodes do not run why they stop nothing."""
-        with pydevd.guarded("breakpoints in compiled graphs stop nothing"):
+        with pydevd.logging_unknown("breakpoints in compiled graphs stop nothing"):
             for one in debugger.received() if self._not_run else ():
                 where = os.path.realpath(one.path)
                 why = self._not_run.get(where)
@@ -303,7 +307,9 @@ def _is_free(debugger: Debugger, path: Path, line: int) -> bool:
 def _say(message: str) -> None:
     debugger = pydevd.connected()
     if debugger is not None:
-        with pydevd.guarded("the session does not say what happened to its files"):
+        with pydevd.logging_unknown(
+            "the session does not say what happened to its files"
+        ):
             debugger.say(message)
 
 

@@ -28,7 +28,7 @@ from fxls.runtime.listings.sections import DRIVER
 from fxls.said_once import SaidOnce
 from fxls.tensor_view import TensorView
 
-__all__ = ["Breakpoint", "Debugger", "Judge", "connected", "guarded"]
+__all__ = ["Breakpoint", "Debugger", "Judge", "connected", "logging_unknown"]
 
 _log = logging.getLogger("fxls")
 
@@ -53,7 +53,7 @@ class Breakpoint:
 
 
 class Debugger:
-    """A pydevd with a client. Any method may raise what `guarded` catches."""
+    """A pydevd with a client. Any method may raise what `logging_unknown` catches."""
 
     def __init__(self, pydb: Any) -> None:
         self._pydb = pydb
@@ -72,27 +72,31 @@ class Debugger:
         """
         is_first = not hasattr(self._pydb, _CLIENT)
         setattr(self._pydb, _CLIENT, self._pydb.writer)
-        with guarded("stops are slow"):
+        with logging_unknown("stops are slow"):
             self._send_at_once()
-        with guarded("a step may stop between two sections of a listing"):
+        with logging_unknown("a step may stop between two sections of a listing"):
             self._leave_out(DRIVER)
-        with guarded("breakpoints by the name of a node may come too late"):
+        with logging_unknown("breakpoints by the name of a node may come too late"):
             self._take_in_turn()
         if not is_first:
             return
-        with guarded("a step may go into fxls itself"):
+        with logging_unknown("a step may go into fxls itself"):
             self._call_fxls_a_library()
-        with guarded("tensors are shown as debugpy shows them"):
+        with logging_unknown("tensors are shown as debugpy shows them"):
             _show_tensors()
-        with guarded("a step may end in what torch.compile runs to call a graph"):
+        with logging_unknown(
+            "a step may end in what torch.compile runs to call a graph"
+        ):
             step_on(self._pydb)
-        with guarded("conditions are judged by debugpy"):
+        with logging_unknown("conditions are judged by debugpy"):
             self._judge_conditions(judge)
-        with guarded("breakpoints that are set during the session are as they are set"):
+        with logging_unknown(
+            "breakpoints that are set during the session are as they are set"
+        ):
             self._listen(on_request)
-        with guarded("variables are shown without their nodes"):
+        with logging_unknown("variables are shown without their nodes"):
             say_more(view)
-        with guarded("only names that Python finds have a value"):
+        with logging_unknown("only names that Python finds have a value"):
             evaluate_more(view)
 
     def say(self, message: str) -> None:
@@ -336,7 +340,7 @@ def connected() -> Debugger | None:
     """The debugger, when a client is connected to it."""
     if "pydevd" not in sys.modules:
         return None
-    with guarded("debugging is as it is without fxls"):
+    with logging_unknown("debugging is as it is without fxls"):
         constants: Any = sys.modules["_pydevd_bundle.pydevd_constants"]
         pydb = constants.get_global_debugger()
         if pydb is not None and pydb.writer is not None:
@@ -345,7 +349,7 @@ def connected() -> Debugger | None:
 
 
 @contextlib.contextmanager
-def guarded(what_happens: str) -> Generator[None]:
+def logging_unknown(what_happens: str) -> Generator[None]:
     """Log, once, that this debugpy is not as we know it, and what happens because of it."""
     try:
         yield

@@ -1,6 +1,6 @@
 """A step of debugpy's goes on where it would end in what only leads to generated code.
 
-Raises what `fxls.runtime.debugging.pydevd.guarded` catches where this debugpy is another one.
+Raises what `fxls.runtime.debugging.pydevd.logging_unknown` catches where this debugpy is another one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What debugpy says of variables and expressions goes through somebody who knows more.
 
-Raises what `fxls.runtime.debugging.pydevd.guarded` catches where this debugpy is another one.
+Raises what `fxls.runtime.debugging.pydevd.logging_unknown` catches where this debugpy is another one.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from fxls.listing import Identity, Listing
-from fxls.runtime.guarded import guarded
+from fxls.runtime.faults import logging_faults
 from fxls.runtime.listings.module_names import importable_name
 from fxls.runtime.listings.rank import rank
 from fxls.runtime.producers.capture import Capture
@@ -42,7 +42,7 @@ class Cached:
         before = _hits()
         yield
         if capture.root is not None and path is not None and _hits() != before:
-            with guarded("graphs in a cache of torch.compile are no listings"):
+            with logging_faults("graphs in a cache of torch.compile are no listings"):
                 module, qualname = capture.root
                 self._reuse(
                     Identity(

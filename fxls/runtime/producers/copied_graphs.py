@@ -13,7 +13,7 @@ from typing import Any
 
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.on_import import OnImport
-from fxls.runtime.guarded import guarded
+from fxls.runtime.faults import logging_faults
 from fxls.runtime.patches import Patches
 from fxls.runtime.producers.torch_tracer import Tracing
 from fxls.runtime.torch_private import fx
@@ -34,7 +34,7 @@ class Remade:
         patches.put(kind, "transform", self._transform(kind.transform))
 
         def follow_splits() -> None:
-            with guarded("the parts of a split module have no origins"):
+            with logging_faults("the parts of a split module have no origins"):
                 module: Any = sys.modules[_SPLITTING]
                 make = self._part(module._make_graph_module)
                 patches.put(module, "_make_graph_module", make)
@@ -51,7 +51,7 @@ class Remade:
         @functools.wraps(original)
         def transform(transformer: Any, *args: Any, **kwargs: Any) -> Any:
             rerun = _Rerun(self._tracing)
-            with guarded("what a Transformer makes has no origins"):
+            with logging_faults("what a Transformer makes has no origins"):
                 rerun.begin(transformer)
             try:
                 return original(transformer, *args, **kwargs)
@@ -63,7 +63,7 @@ class Remade:
     def _part(self, original: Any) -> Any:
         @functools.wraps(original)
         def make_graph_module(*args: Any, **kwargs: Any) -> Any:
-            with guarded("the parts of a split module have no origins"):
+            with logging_faults("the parts of a split module have no origins"):
                 # The names that `split_module` has for the old nodes and the new ones.
                 self._split(sys._getframe(1).f_locals, args[1])  # pyright: ignore[reportPrivateUsage]  # there is no other way
             return original(*args, **kwargs)

@@ -20,7 +20,7 @@ from types import FunctionType, MethodType
 from typing import Any, Protocol, cast
 
 from fxls.on_import import OnImport
-from fxls.runtime.guarded import guarded
+from fxls.runtime.faults import logging_faults
 from fxls.runtime.patches import Patches
 from fxls.runtime.producers import torch_errors
 from fxls.runtime.producers.capture import (
@@ -123,7 +123,7 @@ class Dynamo:
 
     def _when(self, name: str, follow: Callable[[Any], None]) -> None:
         def act() -> None:
-            with guarded("graphs of torch.compile are no listings"):
+            with logging_faults("graphs of torch.compile are no listings"):
                 follow(_module(name))
 
         waiting = OnImport(name, act)
@@ -145,7 +145,7 @@ class Dynamo:
                 return original(output, gm, *args, **kwargs)
             theirs: Capture | None = None
             hush = _is_torchs(output.compiler_fn)
-            with guarded("a graph of torch.compile is no listing"):
+            with logging_faults("a graph of torch.compile is no listing"):
                 capture = self.captured(gm, output)
                 if not hush:
                     stage = f"{capture.stage}, of the backend"
@@ -188,7 +188,7 @@ class Dynamo:
 
     def captured_before(self, gm: Any) -> None:
         """Publish a graph whose backend runs already."""
-        with guarded("a graph of torch.compile is no listing"):
+        with logging_faults("a graph of torch.compile is no listing"):
             frame: Any = sys._getframe()  # pyright: ignore[reportPrivateUsage]  # Dynamo is further out
             while frame is not None and frame.f_code.co_name != "call_user_compiler":
                 frame = frame.f_back
@@ -271,7 +271,7 @@ class Dynamo:
 
     def _derived(self, gm: Any, stage: str) -> Callable[[], Path | None]:
         """Note that a graph was made from one of Dynamo's; what is returned publishes."""
-        with guarded("a graph behind torch.compile is no listing"):
+        with logging_faults("a graph behind torch.compile is no listing"):
             name = compile_id()
             parent = self._captured.get(name)
             if parent is None:

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from fxls.listing import Listing
 from fxls.rules import BrokenRule
-from fxls.runtime.guarded import guarded
+from fxls.runtime.faults import logging_faults
 from fxls.runtime.producers.error_notes import note_on
 from fxls.runtime.torch_private import fx
 
@@ -34,7 +34,7 @@ def explain_errors_in(path: Path, read: Callable[[], Listing | None]) -> None:
 
 def note_error(error: Exception) -> None:
     """Note on an error which node of a listing raised it."""
-    with guarded("an error has no note"):
+    with logging_faults("an error has no note"):
         note_on(error, lambda path: _listings.get(path, _no_listing)())
 
 

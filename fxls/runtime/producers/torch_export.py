@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from fxls.on_import import OnImport
-from fxls.runtime.guarded import guarded
+from fxls.runtime.faults import logging_faults
 from fxls.runtime.patches import Patches
 from fxls.runtime.producers.capture import (
     Capture,
@@ -63,7 +63,7 @@ class Exported:
 
     def _when(self, module: str, follow: Callable[[Any], None]) -> None:
         def act() -> None:
-            with guarded("programs of torch.export are no listings"):
+            with logging_faults("programs of torch.export are no listings"):
                 follow(sys.modules[module])
 
         waiting = OnImport(module, act)
@@ -93,7 +93,9 @@ class Exported:
                 return original(program, *args, **kwargs)
             with hushed():
                 made = original(program, *args, **kwargs)
-            with guarded("the module of a program of torch.export is no listing"):
+            with logging_faults(
+                "the module of a program of torch.export is no listing"
+            ):
                 root = self._root(program)
                 note_capture(made, Capture("torch.export", "module", root, _OF_MODULE))
                 made.recompile()
@@ -104,7 +106,7 @@ class Exported:
     def _root(self, first: Any) -> _Root | None:
         """What a program was made of, or a graph module that one is made of."""
         root: _Root | None = None
-        with guarded("a program of torch.export is called after its nodes"):
+        with logging_faults("a program of torch.export is called after its nodes"):
             made = getattr(first, "graph_module", first)
             if isinstance(made, fx.GraphModule):
                 root = self._root_of(made)
@@ -129,7 +131,10 @@ def _init(original: Any) -> Any:
     def init(program: Any, *args: Any, **kwargs: Any) -> None:
         with hushed():  # torch compiles the graph before it is known what it is
             original(program, *args, **kwargs)
-        with guarded("a program of torch.export is no listing"), hushed(when=False):
+        with (
+            logging_faults("a program of torch.export is no listing"),
+            hushed(when=False),
+        ):
             note_program(program).recompile()
 
     return init

@@ -15,7 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from fxls.listing import Identity, Listing
-from fxls.runtime.guarded import guarded
+from fxls.runtime.faults import logging_faults
 from fxls.runtime.listings.given_text import GivenText
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.module_names import importable_name
@@ -94,7 +94,7 @@ class TorchFx:
 
     def publish(self, module: Any) -> Path | None:
         """Write the listing of a module that perhaps nobody runs."""
-        with guarded("a graph module of torch.fx is no listing"):
+        with logging_faults("a graph module of torch.fx is no listing"):
             capture = published_as(module)
             self._attend()
             code = module._graph.python_code(root_module="self")
@@ -127,7 +127,7 @@ class TorchFx:
             module = _compiled.get()
             made: tuple[Path, CodeType] | None = None
             if module is not None and src is module._code:
-                with guarded("a graph module of torch.fx runs from memory"):
+                with logging_faults("a graph module of torch.fx runs from memory"):
                     made = self._materialize(module, src, globals)
             if made is None or is_profiled:
                 original(src, globals, co_fields)
@@ -180,7 +180,7 @@ class TorchFx:
         return path
 
     def _write_facts(self, path: Path, made: _Made) -> None:
-        with guarded("a listing has no facts"):
+        with logging_faults("a listing has no facts"):
             listing = made.listing()
             if not self._holds_more(path, listing, made.is_of(path)):
                 self._store.materialize(listing)

@@ -18,7 +18,7 @@ from fxls.lsp.client import Client
 from fxls.lsp.encoding import Encoding
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.connection import Server
-from fxls.serving.faults import guarded_task
+from fxls.serving.faults import task_with_faults_logged
 from fxls.serving.handlers.asked import document_of
 from fxls.serving.handlers.tracing import look_at, traced
 from fxls.serving.library import virtual_uri
@@ -134,7 +134,7 @@ async def on_table(ls: Server, uri: str) -> str | None:
     else:
         there = uri_of(str(_written(Path(document.path), table_sheet(document).text)))
     if abilities.shows_documents:
-        await guarded_task(on_open)(ls, there, 0, 0)
+        await task_with_faults_logged(on_open)(ls, there, 0, 0)
     return there
 
 

@@ -14,7 +14,7 @@ from fxls.entry import Entry
 from fxls.listing import Failure, Reason
 from fxls.lsp import custom
 from fxls.serving.connection import Server
-from fxls.serving.faults import guarded_task
+from fxls.serving.faults import task_with_faults_logged
 from fxls.wire import Failed, Traced
 
 __all__ = ["look_at", "trace_again", "traced", "watched"]
@@ -32,7 +32,7 @@ def trace_again(ls: Server, found: Sequence[Entry]) -> None:
     """Trace entries that nobody asked for, where that is allowed."""
     allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
     if allowed:
-        ls.start(asyncio.ensure_future(guarded_task(traced)(ls, allowed)))
+        ls.start(asyncio.ensure_future(task_with_faults_logged(traced)(ls, allowed)))
 
 
 async def traced(ls: Server, found: Sequence[Entry]) -> list[custom.TracedItem]:
@@ -64,7 +64,11 @@ async def watched(
 ) -> Traced | Failed | None:
     """What becomes of an entry, with progress meanwhile; None when its button stops it."""
     if ls.client.abilities.shows_progress:
-        ls.start(asyncio.ensure_future(guarded_task(_show)(ls, title, entry, task)))
+        ls.start(
+            asyncio.ensure_future(
+                task_with_faults_logged(_show)(ls, title, entry, task)
+            )
+        )
     try:
         return await task
     except asyncio.CancelledError:

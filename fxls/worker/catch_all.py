@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-__all__ = ["Raised", "guarded"]
+__all__ = ["Raised", "catch_all"]
 
 _Result = TypeVar("_Result")
 
@@ -18,7 +18,7 @@ class Raised:
     error: BaseException
 
 
-def guarded(step: Callable[[], _Result]) -> _Result | Raised:
+def catch_all(step: Callable[[], _Result]) -> _Result | Raised:
     """The result of a step that runs code of the user's, or of the installation."""
     try:
         return step()

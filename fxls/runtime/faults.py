@@ -15,12 +15,12 @@ from fxls.attempt import attempting
 from fxls.said_once import SaidOnce
 from fxls.store import StoreError
 
-__all__ = ["guarded"]
+__all__ = ["logging_faults"]
 
 _log = logging.getLogger("fxls")
 
 
-def guarded(what_fails: str) -> contextlib.AbstractContextManager[None]:
+def logging_faults(what_fails: str) -> contextlib.AbstractContextManager[None]:
     """Log a fault in the block, each once, and go on behind the block."""
 
     def say(fault: Exception) -> None:
