@@ -19,8 +19,8 @@ import torch
 
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
-from fxls.runtime.checks.finding import Finding, deal_with
 from fxls.runtime.checks.instrumented import Instrumented
+from fxls.runtime.checks.rule_break import RuleBreak, deal_with
 from fxls.runtime.checks.verdict import is_finite, is_recording, not_finite
 from fxls.runtime.faults import logging_faults
 
@@ -208,11 +208,11 @@ class Gradients:
         for one in (node, name):
             if one in run.arrived and (gradient := run.arrived[one]) is not None:
                 outputs[f"grad_{one.replace('.', '_')}"] = gradient
-        finding = Finding(
+        rule_break = RuleBreak(
             Rule.GRAD_NAN,
             *(self._path, node, statement.line, said, inputs, outputs, more),
         )
-        return _in_frame(finding, self._listing, self._on_break)
+        return _in_frame(rule_break, self._listing, self._on_break)
 
 
 def _on_gradient(value: Any, hook: Callable[[torch.Tensor], None]) -> Any:
@@ -265,33 +265,33 @@ class _Latest:
 
 
 def _in_frame(
-    finding: Finding, listing: Callable[[], Listing | None], on_break: OnBreak
+    rule_break: RuleBreak, listing: Callable[[], Listing | None], on_break: OnBreak
 ) -> Exception | None:
-    """Deal with a finding in a frame on the node's line, which has the values as locals.
+    """Deal with it in a frame on the node's line, which has the values as locals.
 
     The frame of the forward is gone by then.
     """
     error: list[Exception | None] = []
 
     def stop(frame: FrameType) -> None:
-        error.append(deal_with(finding, listing, frame, on_break))
+        error.append(deal_with(rule_break, listing, frame, on_break))
 
-    values = {**finding.inputs, **finding.outputs}
-    _frame(finding, values, stop)(**values)
+    values = {**rule_break.inputs, **rule_break.outputs}
+    _frame(rule_break, values, stop)(**values)
     return error[0]
 
 
 def _frame(
-    finding: Finding, names: Iterable[str], stop: Callable[[FrameType], None]
+    rule_break: RuleBreak, names: Iterable[str], stop: Callable[[FrameType], None]
 ) -> Callable[..., None]:
     """A function of these parameters that calls `stop` from the line of the node."""
     head = f"def backward({', '.join(names)}): {_STOP}({_HERE}())"
-    text = "\n" * (finding.line - 1) + head
-    code = compile(text, str(finding.path), "exec", dont_inherit=True)
+    text = "\n" * (rule_break.line - 1) + head
+    code = compile(text, str(rule_break.path), "exec", dont_inherit=True)
     values: dict[str, Any] = {_STOP: stop, _HERE: inspect.currentframe}
     exec(code, values)
     made = values["backward"]
-    made.__code__ = made.__code__.replace(co_name=f"backward of {finding.node}")
+    made.__code__ = made.__code__.replace(co_name=f"backward of {rule_break.node}")
     return made
 
 

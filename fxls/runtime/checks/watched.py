@@ -14,9 +14,9 @@ import torch
 
 from fxls.listing import Listing, Value
 from fxls.rules import BrokenRule, OnBreak, Rule
-from fxls.runtime.checks.finding import Finding, deal_with
 from fxls.runtime.checks.gradients import Gradients
 from fxls.runtime.checks.instrumented import Instrumented
+from fxls.runtime.checks.rule_break import RuleBreak, deal_with
 from fxls.runtime.checks.verdict import deviation, is_finite, not_finite, tensors_of
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.torch_private import is_dynamo_compiling
@@ -110,9 +110,9 @@ class Watched:
             self._run.mark(rule, name, value)
             if is_first and (rule, name) not in self._found:
                 self._found.add((rule, name))
-                finding = self._finding(rule, name, value, said, frame)
+                rule_break = self._rule_break(rule, name, value, said, frame)
                 self._run.error = deal_with(
-                    finding, self._listing, frame, self._on_break
+                    rule_break, self._listing, frame, self._on_break
                 )
                 if self._run.error is not None:
                     return True
@@ -170,14 +170,14 @@ class Watched:
         known = [value, *(here.get(read) for read in reads)]
         return any(run.is_marked(rule, one) for one in known)
 
-    def _finding(
+    def _rule_break(
         self, rule: Rule, name: str, value: Any, said: str, frame: FrameType
-    ) -> Finding:
+    ) -> RuleBreak:
         statement = self.code.statements[name]
         here = frame.f_locals
         inputs = {read: here[read] for read in statement.reads if read in here}
         line = statement.line
-        return Finding(rule, self._path, name, line, said, inputs, {name: value})
+        return RuleBreak(rule, self._path, name, line, said, inputs, {name: value})
 
     def _values(self) -> tuple[Mapping[str, Value], ...]:
         """What is recorded of the values, by name, for each instance that has any."""

@@ -21,7 +21,7 @@ from fxls.runtime.debugging import pydevd
 from fxls.store import class_name_of
 from fxls.tensor_view import shown
 
-__all__ = ["Finding", "deal_with"]
+__all__ = ["RuleBreak", "deal_with"]
 
 _PLACES = 4
 _VALUES = 12
@@ -29,7 +29,7 @@ _LONGEST = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RuleBreak:
     """A node that breaks a rule.
 
     - The values are by the names that the listing, or a report, has for them.
@@ -72,7 +72,7 @@ class Finding:
 
 
 def deal_with(
-    finding: Finding,
+    rule_break: RuleBreak,
     listing: Callable[[], Listing | None],
     frame: FrameType,
     on_break: OnBreak,
@@ -81,14 +81,14 @@ def deal_with(
 
     Returns the exception that is to be raised in the frame, when that is asked for.
     """
-    report = finding.report(listing())
+    report = rule_break.report(listing())
     broken = BrokenRule(report)
     debugger = pydevd.connected()
     stopped = False
     if debugger is not None:
         with pydevd.logging_unknown("a broken rule does not stop"):
             debugger.say(report)
-            debugger.stop_for(frame, BrokenRule(finding.summary()))
+            debugger.stop_for(frame, BrokenRule(rule_break.summary()))
             stopped = True
     if not stopped:
         stopped = stops.stop_in_pdb(frame, report)
