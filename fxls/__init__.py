@@ -12,20 +12,13 @@ TYPE_CHECKING = False  # that of `typing`, whose import takes longer than all of
 if TYPE_CHECKING:
     import os
     from pathlib import Path
-    from types import ModuleType
 
     from fxls.listing import Listing
-
-    def listing(module: object) -> Listing:
-        """The same as `listing_of`; at run time the module `fxls.listing`, called."""
-        ...
-
 
 __all__ = [
     "__version__",
     "break_on",
     "install",
-    "listing",
     "listing_of",
     "set_trace",
     "show",
@@ -95,12 +88,3 @@ def set_trace() -> None:
     from fxls.pdb import stop_in_caller  # noqa: PLC0415 - as above
 
     stop_in_caller()
-
-
-def __getattr__(name: str) -> ModuleType:
-    """``fxls.listing``, imported when it is first used: a module that can be called."""
-    if name != "listing":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - as above
-
-    return import_module("fxls.listing")

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import enum
 import hashlib
-import sys
 from bisect import bisect_right
 from collections.abc import Iterator
-from types import ModuleType
 
 import msgspec
 
@@ -384,16 +382,3 @@ def decode(sidecar: bytes, text: str) -> Listing:
 
 class _Version(msgspec.Struct):
     format: int
-
-
-class _Called(ModuleType):
-    """What ``fxls.listing`` is once somebody imported it: a module, which can be called."""
-
-    def __call__(self, module: object) -> Listing:
-        """The listing of a graph module: `fxls.listing_of`."""
-        from fxls import listing_of  # noqa: PLC0415 - leads to what imports torch
-
-        return listing_of(module)
-
-
-sys.modules[__name__].__class__ = _Called

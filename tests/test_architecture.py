@@ -183,6 +183,24 @@ def dotted(node: ast.AST) -> str:
             return ""
 
 
+def bound(package: Path) -> dict[str, str]:
+    """The names that the ``__init__`` of a package binds, and what each is bound to."""
+    found: dict[str, str] = {}
+    for node in parsed(package).body:
+        match node:
+            case ast.ImportFrom():
+                for alias in node.names:
+                    found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+            case ast.FunctionDef() | ast.ClassDef():
+                found[node.name] = node.name
+            case ast.Assign():
+                for target in node.targets:
+                    found |= {one: one for one in [dotted(target)] if one}
+            case _:
+                pass
+    return found
+
+
 def names_torch_fx(path: Path) -> bool:
     tree = parsed(path)
     spoken = {*imported(tree), *(dotted(node) for node in ast.walk(tree))}
@@ -453,3 +471,25 @@ def test_nothing_needs_the_machine_it_was_written_on() -> None:
         if path != mine and path.is_file():
             found = elsewhere.search(path.read_text(encoding="utf-8", errors="replace"))
             assert found is None, f"{name(path)} says {found and found[0]}"
+
+
+def test_the_name_of_a_module_is_bound_to_nothing_else() -> None:
+    for package in (path for path in MODULES if path.name == "__init__.py"):
+        prefix = name(package.parent).replace("/", ".")
+        names = bound(package)
+        modules = {
+            path.stem if path.is_file() else path.name
+            for path in package.parent.iterdir()
+            if path.suffix == ".py" or (path / "__init__.py").exists()
+        }
+        others = {
+            one: names[one]
+            for one in modules & set(names)
+            if names[one] != f"{prefix}.{one}"
+        }
+        assert others == {}, prefix
+
+
+def test_a_module_is_not_made_an_object_of_another_class() -> None:
+    exchanged = re.compile(r"sys\.modules\[.*\]\.__class__\s*=")
+    assert [name(path) for path in MODULES if exchanged.search(path.read_text())] == []

@@ -10,7 +10,6 @@ import torch
 
 import fxls
 from fxls import engine
-from fxls.listing import Listing
 from fxls.store import Store
 from tests.runtime.producers.looking import listing_in, path_of
 from tests.runtime.producers.torch_nets import Net
@@ -21,12 +20,6 @@ fx: Any = torch.fx
 def test_the_listing_is_the_one_that_runs(store: Store) -> None:
     module = fx.symbolic_trace(Net())
     assert fxls.listing_of(module) == listing_in(store, module)
-
-
-def test_the_module_of_listings_is_called_for_one() -> None:
-    module = fx.symbolic_trace(Net())
-    assert fxls.listing(module) == fxls.listing_of(module)
-    assert isinstance(fxls.listing(module), Listing)
 
 
 def test_a_listing_can_be_shown_without_the_runtime(
