@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fxls.runtime.install import install, installed, publish_captured, watches
+from fxls.runtime.installation import install, installed, publish_captured, watches
 from fxls.runtime.producers.node_by_node import WATCHED, running
 
 __all__ = ["backend"]

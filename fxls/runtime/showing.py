@@ -9,7 +9,7 @@ from typing import Any
 
 from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
-from fxls.runtime.install import store_of_program, torch_fx
+from fxls.runtime.installation import store_of_program, torch_fx
 from fxls.runtime.listings.listing_text import listing_of
 from fxls.runtime.producers.torch_export import note_program
 from fxls.runtime.producers.torch_fx import TorchFx
