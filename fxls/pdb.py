@@ -19,7 +19,8 @@ from fxls.engine.origins import resolve as origin
 from fxls.engine.origins.from_frames import is_source
 from fxls.runtime import install
 from fxls.runtime.debugging import pydevd
-from fxls.runtime.debugging.step_through import is_compiled, leads_on
+from fxls.runtime.debugging.step_through import leads_on
+from fxls.runtime.torch_private import is_compiled
 
 __all__ = ["Pdb", "main", "stop_in_caller"]
 

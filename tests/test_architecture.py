@@ -35,6 +35,24 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/runtime/installation.py",
 }
 
+MAY_NAME_THE_DEBUGGER = {
+    # They start debugpy as a program, or are what one starts in its place.
+    "fxls/adapter.py",
+    "fxls/launching/attach.py",
+    "fxls/launching/listening.py",
+    # It waits until somebody imports pydevd.
+    "fxls/first_graph.py",
+}
+"""Outside of `runtime/debugging`, which knows pydevd's insides."""
+
+PRIVATE_OF_OTHERS = {
+    "_frames": "fxls.engine.node.Node",
+    "_scope": "fxls.engine.node.Node",
+    "_name": "typing",
+    "_fields": "a named tuple",
+}
+"""Private names in the runtime that are not torch's, and whose they are."""
+
 MOST_TYPE_IGNORES = 60
 """A ceiling that only goes down: torch's untyped API forces each of them."""
 
@@ -181,6 +199,39 @@ def dotted(node: ast.AST) -> str:
             return f"{dotted(node.value)}.{node.attr}"
         case _:
             return ""
+
+
+def spoken(tree: ast.AST) -> Iterator[str]:
+    """What could name a module: imports, dotted expressions, and strings of that form."""
+    yield from imported(tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(str(text)) if re.fullmatch(r"\w+(\.\w+)*", text):
+                yield text
+            case _:
+                yield dotted(node)
+
+
+def private_names(tree: ast.AST) -> Iterator[str]:
+    """The private attributes that a file uses, and which are not made there."""
+    own: set[str] = set()
+    used: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.ClassDef():
+                own.add(node.name)
+            case ast.Attribute(ctx=ast.Store()):
+                own.add(node.attr)
+            case ast.Attribute():
+                used.add(node.attr)
+            case ast.Call(
+                func=ast.Name("getattr" | "hasattr"),
+                args=[_, ast.Constant(str(text)), *_],
+            ):
+                used.add(text)
+            case _:
+                pass
+    yield from (one for one in used - own if re.match("_[^_]", one))
 
 
 def bound(package: Path) -> dict[str, str]:
@@ -493,3 +544,44 @@ def test_the_name_of_a_module_is_bound_to_nothing_else() -> None:
 def test_a_module_is_not_made_an_object_of_another_class() -> None:
     exchanged = re.compile(r"sys\.modules\[.*\]\.__class__\s*=")
     assert [name(path) for path in MODULES if exchanged.search(path.read_text())] == []
+
+
+def test_the_debugger_is_named_where_its_insides_are_known_or_it_is_started() -> None:
+    debugger = re.compile(r"(.+\.)?(_?pydevd(_bundle)?|debugpy|\w*pydev_\w+)(\.|$)")
+    ours = "fxls.runtime.debugging.pydevd"
+    naming: set[str] = set()
+    for path in MODULES:
+        if not re.search("pydev|debugpy", path.read_text(encoding="utf-8")):
+            continue  # most have no such word at all
+        tree = parsed(path)
+        bound_to_ours = {"pydevd"} if ours in imported(tree) else set[str]()
+        for one in spoken(tree):
+            if debugger.match(one.replace(ours, "")):
+                top = one.partition(".")[0]
+                if top not in bound_to_ours:
+                    naming.add(name(path))
+    inside = {one for one in naming if one.startswith("fxls/runtime/debugging/")}
+    assert naming - inside == MAY_NAME_THE_DEBUGGER
+    assert "fxls/runtime/debugging/pydevd.py" in inside
+
+
+def test_the_runtime_names_private_parts_of_torch_in_two_places() -> None:
+    private = re.compile(r"torch(\.\w+)*\._(?!_)\w+")
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "fxls/runtime").rglob("*.py")):
+        tree = parsed(path)
+        named = {one for one in spoken(tree) if private.match(one)}
+        # What else is private in there is pydevd's.
+        if path.parent.name != "debugging":
+            named |= set(private_names(tree)) - set(PRIVATE_OF_OTHERS)
+        if named:
+            found[name(path)] = named
+    assert "torch._inductor.compile_fx" in found["fxls/runtime/producers/dynamo.py"]
+    assert "_C" in found["fxls/runtime/torch_private.py"]
+    outside = {
+        file: named
+        for file, named in found.items()
+        if not file.startswith("fxls/runtime/producers/")
+        and file != "fxls/runtime/torch_private.py"
+    }
+    assert outside == {}

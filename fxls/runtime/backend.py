@@ -13,6 +13,7 @@ from typing import Any
 
 from fxls.runtime.installation import install, installed, publish_captured, watches
 from fxls.runtime.producers.node_by_node import WATCHED, running
+from fxls.runtime.torch_private import lookup_backend
 
 __all__ = ["backend"]
 
@@ -21,10 +22,6 @@ def backend(
     gm: Any, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
     """Compile one graph of torch.compile's; installs the runtime when it is not."""
-    from torch._dynamo.backends.registry import (  # noqa: PLC0415 - as late as torch
-        lookup_backend,
-    )
-
     if installed() is None:
         install()
         publish_captured(gm)

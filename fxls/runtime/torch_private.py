@@ -1,13 +1,30 @@
-"""What is used of torch's insides, which to a type checker are objects like any other."""
+"""What is used of torch's insides, which to a type checker are objects like any other.
+
+The hooks in `producers` name further ones, which they replace; nobody else does.
+"""
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, cast
 
 import torch
 
-__all__ = ["compile_id", "fx", "is_compiling", "is_dynamo_compiling"]
+__all__ = [
+    "changes_of",
+    "compile_id",
+    "fx",
+    "is_compiled",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_made",
+    "is_recording",
+    "lookup_backend",
+    "schema_of",
+]
 
 fx: Any = torch.fx
 """``import torch`` has loaded it."""
@@ -17,6 +34,7 @@ is_dynamo_compiling: Callable[[], bool] = cast(
 ).compiler.is_dynamo_compiling
 """Whether torch.compile traces this code, and does not run it."""
 
+_C: Any = cast("Any", torch)._C
 _context: Any = cast("Any", torch)._guards.CompileContext
 
 
@@ -28,3 +46,47 @@ def is_compiling() -> bool:
 def compile_id() -> str:
     """Torch's name of the compilation, as ``1/0``; ``None`` outside of any."""
     return str(_context.current_compile_id())
+
+
+def is_compiled(code: CodeType) -> bool:
+    """Whether code is what torch.compile made, or what it is compiling."""
+    frames = _convert_frame()
+    return frames is not None and (
+        code in frames.output_codes or code in frames.input_codes
+    )
+
+
+def is_made(code: CodeType) -> bool:
+    """Whether code is what torch.compile made, in place of a function of the user's."""
+    frames = _convert_frame()
+    return frames is not None and code in frames.output_codes
+
+
+def _convert_frame() -> Any:
+    """Where torch.compile notes code objects; None while nothing was compiled."""
+    return sys.modules.get("torch._dynamo.convert_frame")
+
+
+def lookup_backend(name: Any) -> Callable[..., Any]:
+    """The backend of torch.compile that has a name, or that is given; loads Dynamo."""
+    registry: Any = importlib.import_module("torch._dynamo.backends.registry")
+    return registry.lookup_backend(name)
+
+
+def is_recording() -> bool:
+    """Whether anything traces, records or transforms what is done with tensors."""
+    return (
+        _C._len_torch_dispatch_stack() > 0
+        or _C._len_torch_function_stack() > 0
+        or _C._functorch.maybe_current_level() is not None
+    )
+
+
+def changes_of(tensor: torch.Tensor) -> int:
+    """How often a tensor was changed in place."""
+    return tensor._version
+
+
+def schema_of(called: object) -> object | None:
+    """The signature of an operator of `torch.ops`; None of anything else."""
+    return getattr(called, "_schema", None)

@@ -21,8 +21,9 @@ from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
 from fxls.runtime.checks.instrumented import Instrumented
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
-from fxls.runtime.checks.verdict import is_finite, is_recording, not_finite
+from fxls.runtime.checks.verdict import is_finite, not_finite
 from fxls.runtime.faults import logging_faults
+from fxls.runtime.torch_private import changes_of, is_recording
 
 __all__ = ["Gradients"]
 
@@ -235,7 +236,7 @@ class _Run:
 
     def has(self, value: torch.Tensor) -> bool:
         """Whether a value has a name already, and was not changed in place since."""
-        known = self._seen.get((id(value), value._version))
+        known = self._seen.get((id(value), changes_of(value)))
         return known is not None and known() is value
 
     def came(
@@ -248,7 +249,7 @@ class _Run:
 
     def add(self, name: str, value: torch.Tensor) -> None:
         """Note a value."""
-        self._seen[id(value), value._version] = weakref.ref(value)
+        self._seen[id(value), changes_of(value)] = weakref.ref(value)
         self.values[name] = value.detach()
 
 

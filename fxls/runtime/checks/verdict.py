@@ -10,11 +10,11 @@ import torch
 
 from fxls.listing import Items, Tensor, Value
 from fxls.rules import Rule
+from fxls.runtime.torch_private import is_recording
 from fxls.tensor_view import is_plain, unseen
 
-__all__ = ["deviation", "is_finite", "is_recording", "not_finite", "tensors_of"]
+__all__ = ["deviation", "is_finite", "not_finite", "tensors_of"]
 
-_C: Any = cast("Any", torch)._C
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -37,15 +37,6 @@ def is_finite(value: Any) -> bool:
     except NotImplementedError:
         return False  # there is no arithmetic for numbers of eight bits
     return total - total == 0
-
-
-def is_recording() -> bool:
-    """Whether anything traces, records or transforms what is done with tensors."""
-    return (
-        _C._len_torch_dispatch_stack() > 0
-        or _C._len_torch_function_stack() > 0
-        or _C._functorch.maybe_current_level() is not None
-    )
 
 
 def not_finite(rule: Rule, value: Any) -> str | None:

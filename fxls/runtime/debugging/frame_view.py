@@ -21,8 +21,8 @@ import torch
 from fxls.attempt import Raised, attempt
 from fxls.engine.origins.resolve import source_line
 from fxls.listing import Facts, Listing, Place, Role
-from fxls.runtime.debugging.step_through import is_made
 from fxls.runtime.listings.sections import DRIVER
+from fxls.runtime.torch_private import is_made
 
 __all__ = ["FrameView", "Freed", "FreedValue"]
 

@@ -28,7 +28,15 @@ from fxls.runtime.listings.sections import DRIVER
 from fxls.said_once import SaidOnce
 from fxls.tensor_view import TensorView
 
-__all__ = ["Breakpoint", "Debugger", "Judge", "connected", "logging_unknown"]
+__all__ = [
+    "Breakpoint",
+    "Debugger",
+    "Judge",
+    "connected",
+    "is_loaded",
+    "let_run",
+    "logging_unknown",
+]
 
 _log = logging.getLogger("fxls")
 
@@ -330,15 +338,25 @@ def _show_tensors() -> None:
 def _in_background(call: Callable[[], None]) -> None:
     """Call when the request that is being taken has been; the debugger looks away."""
     thread = threading.Thread(target=call, name="fxls breakpoints", daemon=True)
-    for mark in ("pydev_do_not_trace", "is_pydev_daemon_thread"):
-        setattr(thread, mark, True)
+    let_run(thread)
     thread.start()
     _following.append(thread)
 
 
+def let_run(thread: threading.Thread) -> None:
+    """Let a thread that was not started yet be neither traced nor stopped."""
+    for mark in ("pydev_do_not_trace", "is_pydev_daemon_thread"):
+        setattr(thread, mark, True)
+
+
+def is_loaded() -> bool:
+    """Whether the process has a debugger, be a client connected or not."""
+    return "pydevd" in sys.modules
+
+
 def connected() -> Debugger | None:
     """The debugger, when a client is connected to it."""
-    if "pydevd" not in sys.modules:
+    if not is_loaded():
         return None
     with logging_unknown("debugging is as it is without fxls"):
         constants: Any = sys.modules["_pydevd_bundle.pydevd_constants"]

@@ -9,13 +9,12 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
-import sys
 from types import CodeType, FrameType
-from typing import Any
 
 from fxls.runtime.listings.sections import DRIVER
+from fxls.runtime.torch_private import is_compiled, is_compiling
 
-__all__ = ["has_more_lines", "is_compiled", "is_made", "leads_on"]
+__all__ = ["has_more_lines", "leads_on"]
 
 
 def leads_on(frame: FrameType, *, is_back: bool = False) -> bool:
@@ -27,27 +26,13 @@ def leads_on(frame: FrameType, *, is_back: bool = False) -> bool:
     if code.co_filename.startswith(DRIVER):
         return True
     if not code.co_flags & inspect.CO_OPTIMIZED:
-        return _is_compiling()  # the body of a module or class: of what inductor wrote
+        return is_compiling()  # the body of a module or class: of what inductor wrote
     if not is_compiled(code):
         return False
     # The rest of a function, behind what no graph can hold, is a function of its own,
     # called on the line before.
     calls = ("__compiled_fn", "__resume_at") if is_back else ("__compiled_fn",)
     return frame.f_lineno in _calling(code, calls)
-
-
-def is_compiled(code: CodeType) -> bool:
-    """Whether code is what torch.compile made, or what it is compiling."""
-    compiling: Any = sys.modules.get("torch._dynamo.convert_frame")
-    return compiling is not None and (
-        code in compiling.output_codes or code in compiling.input_codes
-    )
-
-
-def is_made(code: CodeType) -> bool:
-    """Whether code is what torch.compile made, in place of a function of the user's."""
-    compiling: Any = sys.modules.get("torch._dynamo.convert_frame")
-    return compiling is not None and code in compiling.output_codes
 
 
 def has_more_lines(frame: FrameType) -> bool:
@@ -67,8 +52,3 @@ def _calling(code: CodeType, names: tuple[str, ...]) -> frozenset[int]:
         if str(instruction.argval).startswith(names) and line is not None:
             found.add(line)
     return frozenset(found)
-
-
-def _is_compiling() -> bool:
-    guards: Any = sys.modules.get("torch._guards")
-    return guards is not None and guards.CompileContext.try_get() is not None

@@ -14,6 +14,7 @@ from fxls.attempt import attempt
 from fxls.engine.ir.node_text import pretty_target
 from fxls.engine.node import Node
 from fxls.listing import Target
+from fxls.runtime.torch_private import schema_of
 
 __all__ = ["Targets", "file_of", "passes_of"]
 
@@ -91,7 +92,7 @@ def _described(name: str, called: object, *, bound: bool) -> Target:
 
 
 def _signature(called: object, *, bound: bool) -> str:
-    schema = getattr(called, "_schema", None)
+    schema = schema_of(called)
     if schema is not None:  # an operator of torch.ops
         return re.sub(r"^[^(]*", "", str(schema))
     if not isinstance(getattr(called, "__code__", None), CodeType):

@@ -8,10 +8,11 @@ there is work, and which the end of the program waits for. A kill loses what wai
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Hashable
+
+from fxls.runtime.debugging import pydevd
 
 __all__ = ["Later"]
 
@@ -39,7 +40,7 @@ class Later:
             self._waiting.pop(key, None)
             self._waiting[key] = work
             self._added += 1
-        if "pydevd" in sys.modules or not self._started():
+        if pydevd.is_loaded() or not self._started():
             self.finish()
 
     def finish(self) -> None:
@@ -58,8 +59,7 @@ class Later:
             if self._thread is not None:
                 return True
             thread = threading.Thread(target=self._run, name="fxls facts")
-            # debugpy neither traces nor stops a thread that says so.
-            thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True  # pyright: ignore[reportAttributeAccessIssue]  # debugpy's own marks
+            pydevd.let_run(thread)
             try:
                 thread.start()
             except RuntimeError:
