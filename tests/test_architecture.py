@@ -32,7 +32,7 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/cli/serve_command.py",
     "fxls/worker/__main__.py",
     # `install()` takes its default store from FXLS_STORE, which editors pass.
-    "fxls/runtime/installation.py",
+    "fxls/runtime/installing.py",
 }
 
 MAY_NAME_THE_DEBUGGER = {

@@ -1,6 +1,6 @@
 """In the user's process: graphs become listings, and code runs under their paths."""
 
-from fxls.runtime.installation import break_on, finish, install, installed, uninstall
+from fxls.runtime.installing import break_on, finish, install, installed, uninstall
 from fxls.runtime.listings.listing_text import listing_of
 from fxls.runtime.showing import listing_of_module, show
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fxls.runtime.installation import install, installed, publish_captured, watches
+from fxls.runtime.installing import current, install
 from fxls.runtime.producers.node_by_node import WATCHED, running
 from fxls.runtime.torch_private import lookup_backend
 
@@ -22,10 +22,14 @@ def backend(
     gm: Any, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
     """Compile one graph of torch.compile's; installs the runtime when it is not."""
-    if installed() is None:
+    if current() is None:
         install()
-        publish_captured(gm)
+        if (installation := current()) is not None:
+            # Dynamo captured this one before it was followed.
+            installation.dynamo.captured_before(gm)
+    installation = current()
+    watches = installation is not None and bool(installation.watching)
     rest = dict(options or {})
     inner: Any = lookup_backend(rest.pop("backend", "eager"))
-    inner = running(inner, WATCHED if watches() else "")
+    inner = running(inner, WATCHED if watches else "")
     return inner(gm, example_inputs, **({"options": rest} if rest else {}))

@@ -9,12 +9,12 @@ from typing import Any
 
 from fxls.engine.graph_module import GraphModule
 from fxls.listing import Listing
-from fxls.runtime.installation import store_of_program, torch_fx
+from fxls.runtime.installing import current, store_of_program
 from fxls.runtime.listings.listing_text import listing_of
 from fxls.runtime.producers.torch_export import note_program
-from fxls.runtime.producers.torch_fx import TorchFx
+from fxls.runtime.producers.torch_fx import lister
 from fxls.runtime.torch_private import fx
-from fxls.store import Store, StoreError
+from fxls.store import StoreError
 from fxls.store.shown import ask_to_show
 
 __all__ = ["listing_of_module", "show"]
@@ -34,7 +34,9 @@ def listing_of_module(module: Any) -> Listing:
             f"{type(module).__qualname__} has no graph: give a GraphModule of torch.fx"
             " or fxls.engine, or a program of torch.export"
         )
-    return (torch_fx() or _unwritten()).listing(module)
+    installation = current()
+    torch_fx = lister() if installation is None else installation.torch_fx
+    return torch_fx.listing(module)
 
 
 def show(module: Any) -> Path:
@@ -49,7 +51,3 @@ def show(module: Any) -> Path:
     # In this form a terminal of an editor makes a link of it.
     sys.stdout.write(f"{path}:{listing.definition + 1}\n")
     return path
-
-
-def _unwritten() -> TorchFx:
-    return TorchFx(Store(Path()), {}, lambda: None, lambda _: None)

@@ -16,13 +16,13 @@ from fxls.runtime.listings.source_lines import Line, nodes_of_lines
 from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError, class_name_of
 
-__all__ = ["Followed", "counterpart"]
+__all__ = ["Breakpoints", "counterpart"]
 
 _PREFIX = "node:"
 """What the name of a function breakpoint begins with that means a node."""
 
 
-class Followed:
+class Breakpoints:
     """The breakpoints in the listings of one store.
 
     - `running` gives the paths that code of this process was compiled under.

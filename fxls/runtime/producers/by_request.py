@@ -11,8 +11,7 @@ import torch
 from fxls.listing import Listing
 from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.torch_export import note_program
-from fxls.runtime.producers.torch_fx import TorchFx
-from fxls.store import Store
+from fxls.runtime.producers.torch_fx import lister
 
 __all__ = ["compiled", "exported", "exported_to_run"]
 
@@ -31,7 +30,7 @@ def exported_to_run(
     from torch.export import export  # noqa: PLC0415 - it takes long to import
 
     program: Any = cast("Any", export)(_module(root), tuple(args), dict(kwargs))
-    listing = _lister().listing(note_program(program))
+    listing = lister().listing(note_program(program))
 
     def run(*args: Any, **kwargs: Any) -> Any:
         # Parameters and buffers are inputs of the code, in front of the model's own.
@@ -44,11 +43,11 @@ def compiled(
     root: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Listing, ...]:
     """The graphs that torch.compile captures of one call; raises as torch does."""
-    lister = _lister()
+    torch_fx = lister()
     found: list[Listing] = []
 
     def publish(gm: Any) -> Path | None:
-        found.append(lister.listing(gm))
+        found.append(torch_fx.listing(gm))
         return None
 
     captures = Dynamo(publish)
@@ -59,11 +58,6 @@ def compiled(
 
     cast("Any", torch).compile(root, backend=backend)(*args, **kwargs)
     return tuple(found)
-
-
-def _lister() -> TorchFx:
-    """Makes listings, and writes none."""
-    return TorchFx(Store(Path()), {}, lambda: None, lambda _: None)
 
 
 def _module(root: Callable[..., Any]) -> torch.nn.Module:

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fxls.engine.origins.resolve import RawOrigin
-from fxls.on_import import OnImport
 from fxls.runtime.faults import logging_faults
-from fxls.runtime.patches import Patches
+from fxls.runtime.hooks import Hook
 from fxls.runtime.producers.torch_tracer import Tracing
 from fxls.runtime.torch_private import fx
 
@@ -22,30 +21,25 @@ __all__ = ["Remade"]
 
 
 class Remade:
-    """Lets nodes that stand for others have their origins, while it is put in."""
+    """Lets nodes that stand for others have their origins, by its hooks."""
 
     def __init__(self, tracing: Tracing) -> None:
         self._tracing = tracing
-        self._waiting: OnImport | None = None
 
-    def put_in(self, patches: Patches) -> None:
-        """Follow these makers of graphs from now on."""
-        kind: Any = fx.Transformer
-        patches.put(kind, "transform", self._transform(kind.transform))
-
-        def follow_splits() -> None:
-            with logging_faults("the parts of a split module have no origins"):
-                module: Any = sys.modules[_SPLITTING]
-                make = self._part(module._make_graph_module)
-                patches.put(module, "_make_graph_module", make)
-
-        self._waiting = OnImport(_SPLITTING, follow_splits)
-        self._waiting.start()
-
-    def take_out(self) -> None:
-        """Wait for no import any more."""
-        if self._waiting is not None:
-            self._waiting.stop()
+    def hooks(self) -> tuple[Hook, ...]:
+        """What makes graphs of others so."""
+        return (
+            Hook(
+                "torch.fx.interpreter",
+                "what a Transformer makes has no origins",
+                {"Transformer.transform": self._transform},
+            ),
+            Hook(
+                "torch.fx.passes.split_module",
+                "the parts of a split module have no origins",
+                {"_make_graph_module": self._part},
+            ),
+        )
 
     def _transform(self, original: Any) -> Any:
         @functools.wraps(original)
@@ -126,6 +120,3 @@ def _put_back(transformer: Any, ours: Any, had: Any) -> None:
             del transformer.run_node
         else:
             transformer.run_node = had
-
-
-_SPLITTING = "torch.fx.passes.split_module"

@@ -17,11 +17,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
-from fxls.on_import import OnImport
+from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
-from fxls.runtime.patches import Patches
+from fxls.runtime.hooks import Hook
 from fxls.runtime.producers import torch_errors
 from fxls.runtime.producers.capture import (
     Capture,
@@ -44,22 +44,10 @@ from fxls.runtime.producers.stack_traces import resumed
 from fxls.runtime.producers.torch_errors import note_error
 from fxls.runtime.torch_private import compile_id, fx
 
-__all__ = ["Breakpoints", "Dynamo"]
+__all__ = ["Dynamo"]
 
 _Publish = Callable[[Any], Path | None]
 """Writes the listing of a graph module of torch.fx."""
-
-
-class Breakpoints(Protocol):
-    """Where somebody wants to stop."""
-
-    def is_broken_into(self, path: Path) -> bool:
-        """Whether at a node of this listing."""
-        ...
-
-    def compiled_away(self, path: Path, why: str) -> None:
-        """Take note that the nodes of a listing do not run."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +59,7 @@ class _Captured:
 
 
 class Dynamo:
-    """What makes listings of what torch.compile does, while it is put in."""
+    """What makes listings of what torch.compile does, by its hooks."""
 
     def __init__(
         self,
@@ -93,27 +81,28 @@ class Dynamo:
         """By torch's name of the compilation, as ``1/0``."""
         self._frames: dict[tuple[str, str], list[str]] = {}
         """For each function, the parts of it that were compiled, in order."""
-        self._waiting: list[OnImport] = []
 
-    def put_in(self, patches: Patches) -> None:
-        """Make listings from now on, as soon as torch's compiler is imported."""
-        self._when("torch._dynamo.trace_rules", lambda m: _be_skipped(m, patches))
-        self._when(
-            "torch._dynamo.output_graph", lambda m: self._follow_dynamo(m, patches)
+    def hooks(self) -> tuple[Hook, ...]:
+        """Where torch.compile hands graphs on, and what changes them on the way."""
+        passes = {
+            name: functools.partial(self._passes, stage=stage)
+            for name, stage in _PASSES
+        }
+        without = "graphs of torch.compile are no listings"
+        return (
+            Hook("torch._dynamo.trace_rules", without, {"FORCE_SKIP_FILES": _skipped}),
+            Hook(
+                "torch._dynamo.output_graph",
+                without,
+                {"OutputGraph.call_user_compiler": self._compile},
+            ),
+            Hook("torch._dynamo.backends.debugging", without, {"boxed_nop": self._nop}),
+            Hook(
+                "torch._inductor.compile_fx",
+                without,
+                {**passes, "_compile_fx_inner": self._inner},
+            ),
         )
-        self._when(
-            "torch._dynamo.backends.debugging",
-            lambda m: patches.put(m, "boxed_nop", self._nop(m.boxed_nop)),
-        )
-        self._when(
-            "torch._inductor.compile_fx", lambda m: self._follow_inductor(m, patches)
-        )
-
-    def take_out(self) -> None:
-        """Wait for no import any more."""
-        for waiting in self._waiting:
-            waiting.stop()
-        self._waiting.clear()
 
     def compile_again(self) -> None:
         """Let torch compile anew what it compiled while the nodes were not wanted."""
@@ -121,22 +110,7 @@ class Dynamo:
         if self._captured and torch_dynamo is not None:
             torch_dynamo.reset()
 
-    def _when(self, name: str, follow: Callable[[Any], None]) -> None:
-        def act() -> None:
-            with logging_faults("graphs of torch.compile are no listings"):
-                follow(_module(name))
-
-        waiting = OnImport(name, act)
-        self._waiting.append(waiting)
-        waiting.start()
-
     # -- Dynamo ------------------------------------------------------------------
-
-    def _follow_dynamo(self, module: Any, patches: Patches) -> None:
-        owner = module.OutputGraph
-        patches.put(
-            owner, "call_user_compiler", self._compile(owner.call_user_compiler)
-        )
 
     def _compile(self, original: Any) -> Any:
         @functools.wraps(original)
@@ -231,11 +205,6 @@ class Dynamo:
 
         return boxed_nop
 
-    def _follow_inductor(self, module: Any, patches: Patches) -> None:
-        for name, stage in _PASSES:
-            patches.put(module, name, self._passes(getattr(module, name), stage))
-        patches.put(module, "_compile_fx_inner", self._inner(module._compile_fx_inner))
-
     def _passes(self, original: Any, stage: str) -> Any:
         @functools.wraps(original)
         def passes(gm: Any, *args: Any, **kwargs: Any) -> Any:
@@ -300,13 +269,13 @@ _inside: ContextVar[bool] = ContextVar("fxls_inside_passes", default=False)
 _NUMBER = re.compile(r"\b(0x[0-9a-f]+|\d{9,})\b")
 
 
-def _be_skipped(rules: Any, patches: Patches) -> None:
-    """Let Dynamo begin behind the call of a graph module, as where it is torch's own.
+def _skipped(files: Any) -> set[str]:
+    """The files that Dynamo is not to look into, and more of them.
 
-    What pdb does between two lines of the program it does not look into either.
+    It begins behind the call of a graph module, as where that is torch's own, and what
+    pdb does between two lines of the program it does not look into either.
     """
-    skipped = {*rules.FORCE_SKIP_FILES, _CALLING, *_OF_PDB}
-    patches.put(rules, "FORCE_SKIP_FILES", skipped)
+    return {*files, _CALLING, *_OF_PDB}
 
 
 def _made_ready(compiled: Any) -> Any:
@@ -320,10 +289,6 @@ def _made_ready(compiled: Any) -> Any:
         lazy.force_recompile(module)
         return cast("Any", module).forward
     return compiled
-
-
-def _module(name: str) -> Any:
-    return sys.modules[name]
 
 
 def _is_torchs(compiler: Any) -> bool:

@@ -9,16 +9,23 @@ from __future__ import annotations
 import sys
 import traceback
 from types import TracebackType
+from typing import Any
 
-from fxls.runtime.patches import Patches
+from fxls.runtime.hooks import Hook
 
-__all__ = ["show_text_that_ran"]
+__all__ = ["hooks"]
 
 
-def show_text_that_ran(patches: Patches) -> None:
-    """Let uncaught exceptions be printed by `traceback`, unless somebody prints them."""
-    if sys.excepthook is sys.__excepthook__ and sys.version_info < (3, 13):
-        patches.put(sys, "excepthook", _print)
+def hooks() -> tuple[Hook, ...]:
+    """What prints uncaught exceptions, where nobody else does: `traceback` is to."""
+    if sys.version_info >= (3, 13):
+        return ()
+    without = "a traceback shows the lines that a file has when it is printed"
+    return (Hook("sys", without, {"excepthook": _printing}),)
+
+
+def _printing(theirs: Any) -> Any:
+    return _print if theirs is sys.__excepthook__ else theirs
 
 
 def _print(

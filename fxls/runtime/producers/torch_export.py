@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from fxls.on_import import OnImport
 from fxls.runtime.faults import logging_faults
-from fxls.runtime.patches import Patches
+from fxls.runtime.hooks import Hook
 from fxls.runtime.producers.capture import (
     Capture,
     hushed,
@@ -27,48 +25,32 @@ _Root = tuple[str, str]
 
 
 class Exported:
-    """What makes listings of exported programs, while it is put in."""
+    """What makes listings of exported programs, by its hooks."""
 
     def __init__(self, root_of: Callable[[Any], _Root | None]) -> None:
         """`root_of` says what a graph module was made of."""
         self._root_of = root_of
-        self._waiting: list[OnImport] = []
 
-    def put_in(self, patches: Patches) -> None:
-        """Make listings from now on, as soon as torch.export is imported."""
-
-        def follow_programs(module: Any) -> None:
-            kind = module.ExportedProgram
-            patches.put(kind, "__init__", _init(kind.__init__))
-            patches.put(kind, "module", self._module(kind.module))
-            again = kind.run_decompositions
-            patches.put(kind, "run_decompositions", self._making(again))
-
-        def follow_export(module: Any) -> None:
-            patches.put(module, "_export", self._making(module._export))
-
-        def follow_loading(module: Any) -> None:
-            kind = module.ExportedProgramDeserializer
-            patches.put(kind, "deserialize", self._making(kind.deserialize))
-
-        self._when("torch.export.exported_program", follow_programs)
-        self._when("torch.export._trace", follow_export)
-        self._when("torch._export.serde.serialize", follow_loading)
-
-    def take_out(self) -> None:
-        """Wait for no import any more."""
-        for waiting in self._waiting:
-            waiting.stop()
-        self._waiting.clear()
-
-    def _when(self, module: str, follow: Callable[[Any], None]) -> None:
-        def act() -> None:
-            with logging_faults("programs of torch.export are no listings"):
-                follow(sys.modules[module])
-
-        waiting = OnImport(module, act)
-        self._waiting.append(waiting)
-        waiting.start()
+    def hooks(self) -> tuple[Hook, ...]:
+        """What makes programs: of models, of other programs and of files."""
+        without = "programs of torch.export are no listings"
+        return (
+            Hook(
+                "torch.export.exported_program",
+                without,
+                {
+                    "ExportedProgram.__init__": _init,
+                    "ExportedProgram.module": self._module,
+                    "ExportedProgram.run_decompositions": self._making,
+                },
+            ),
+            Hook("torch.export._trace", without, {"_export": self._making}),
+            Hook(
+                "torch._export.serde.serialize",
+                without,
+                {"ExportedProgramDeserializer.deserialize": self._making},
+            ),
+        )
 
     def _making(self, original: Any) -> Any:
         """A function of torch's that makes a program of a module, of another program or

@@ -8,22 +8,24 @@ take longer, are written a moment later.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from contextvars import ContextVar
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any
 
 from fxls.listing import Identity, Listing
+from fxls.runtime.checks.switch import Watching
+from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
+from fxls.runtime.hooks import Hook
 from fxls.runtime.listings.given_text import GivenText
+from fxls.runtime.listings.keeping import Keeping
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.module_names import importable_name
 from fxls.runtime.listings.rank import rank
 from fxls.runtime.listings.tables import source_digest
-from fxls.runtime.patches import Patches
 from fxls.runtime.producers.capture import Capture, capture_of, published_as
-from fxls.runtime.producers.copied_graphs import Remade
 from fxls.runtime.producers.deferred import Later
 from fxls.runtime.producers.snapshot import Snapshot, is_symbolic
 from fxls.runtime.producers.torch_errors import explain_errors, explain_errors_in
@@ -31,7 +33,7 @@ from fxls.runtime.producers.torch_tracer import Tracing
 from fxls.runtime.torch_private import fx
 from fxls.store import Store, StoreError
 
-__all__ = ["TorchFx"]
+__all__ = ["TorchFx", "lister"]
 
 
 class TorchFx:
@@ -41,44 +43,35 @@ class TorchFx:
         self,
         store: Store,
         codes: MutableMapping[Path, CodeType],
-        attend: Callable[[], object],
-        materialized: Callable[[Path], None],
-        made: Callable[[FunctionType, Path], None] = lambda _function, _path: None,
+        keeping: Keeping,
+        breakpoints: Breakpoints,
+        watching: Watching,
+        later: Later,
+        tracing: Tracing,
     ) -> None:
-        """`codes` are those that live; `attend` is called before a text is written,
-        `materialized` after it, and `made` with each function of one.
+        """`codes` are those that live, by the paths of their listings; the facts are
+        written `later`.
         """
         self._store = store
-        self._attend = attend
-        self._materialized = materialized
-        self._later = Later()
-        self._tracing = Tracing()
-        self._remade = Remade(self._tracing)
         self._codes = codes
-        self._function_made = made
-        self.look: Callable[[Path], object] = lambda _path: None
-        """Called with the path of a text that runs already, before it is written."""
-        self.keeps_values = False
-        """Whether values live until a forward returns, and not to their last use."""
+        self._keeping = keeping
+        self._breakpoints = breakpoints
+        self._watching = watching
+        self._later = later
+        self._tracing = tracing
 
-    def put_in(self, patches: Patches) -> None:
-        """Make listings from now on."""
-        module: Any = fx.graph_module
-        owner: Any = module.GraphModule
-        patches.put(owner, "recompile", self._recompile(owner.recompile))
-        compiler = self._compiler(module._exec_with_source)
-        patches.put(module, "_exec_with_source", compiler)
-        self._tracing.put_in(patches)
-        self._remade.put_in(patches)
-
-    def take_out(self) -> None:
-        """Wait for nothing any more, and write what is not written yet."""
-        self._remade.take_out()
-        self.finish()
-
-    def finish(self) -> None:
-        """Write the facts that are not written yet."""
-        self._later.finish()
+    def hooks(self) -> tuple[Hook, ...]:
+        """What gives the text of a graph to be compiled."""
+        return (
+            Hook(
+                "torch.fx.graph_module",
+                "graph modules of torch.fx run from memory",
+                {
+                    "GraphModule.recompile": self._recompile,
+                    "_exec_with_source": self._compiler,
+                },
+            ),
+        )
 
     def root(self, module: Any) -> tuple[str, str] | None:
         """Module and qualified name of what a graph module was made of."""
@@ -96,7 +89,7 @@ class TorchFx:
         """Write the listing of a module that perhaps nobody runs."""
         with logging_faults("a graph module of torch.fx is no listing"):
             capture = published_as(module)
-            self._attend()
+            self._breakpoints.attend()
             code = module._graph.python_code(root_module="self")
             made = self._made(module, capture, code.src, code.globals)
             return self._write(module, made)
@@ -140,7 +133,7 @@ class TorchFx:
             # code object, and bounds how much that may be.
             forward = globals["forward"]
             forward.__code__ = forward.__code__.replace()
-            self._function_made(forward, path)
+            self._watching.made(forward, path)
 
         return exec_with_source
 
@@ -151,14 +144,14 @@ class TorchFx:
         capture = capture_of(module)
         if capture is None:
             return None
-        self._attend()
+        self._breakpoints.attend()
         made = self._made(module, capture, source, values)
         path = self._store.path_of(made.identity.class_name, made.layout.text)
         code = self._codes.get(path)
         if code is None:
             code = made.layout.compiled(str(path))
         else:
-            self.look(path)
+            self._breakpoints.look(path)
         if made.layout.is_divided:
             # torch.compile finds what is noted of a node by its line.
             module._lineno_map = made.layout.lines(module._lineno_map)
@@ -166,7 +159,7 @@ class TorchFx:
         if path not in self._codes:
             self._codes[path] = code
             explain_errors_in(path, lambda: self._read(path))
-        self._materialized(path)
+        self._breakpoints.materialized(path)
         return path, code
 
     def _write(self, module: Any, made: _Made) -> Path:
@@ -186,7 +179,7 @@ class TorchFx:
                 self._store.materialize(listing)
 
     def _read(self, path: Path) -> Listing | None:
-        self.finish()
+        self._later.finish()
         try:
             return self._store.read(path)
         except StoreError:
@@ -223,9 +216,18 @@ class TorchFx:
         )
         header = [_HEADER.format(identity.class_name, identity.producer)]
         head = [f"# {line}".rstrip() for line in (*header, *capture.header)]
-        keeps = self.keeps_values
+        keeps = bool(self._keeping)
         layout = Layout(source, head, values, snapshot.paths, keeps_values=keeps)
         return _Made(module, snapshot, identity, source, layout)
+
+
+def lister() -> TorchFx:
+    """What makes listings without an installation, and writes none."""
+    store = Store(Path())
+    breakpoints = Breakpoints(store, running=lambda: ())
+    watching = Watching(instances=lambda _: ())
+    parts = (Keeping(), breakpoints, watching, Later(), Tracing())
+    return TorchFx(store, {}, *parts)
 
 
 class _Made:

@@ -20,7 +20,7 @@ import torch
 
 from fxls.engine.origins.from_frames import Trail, is_source
 from fxls.engine.origins.resolve import RawOrigin
-from fxls.runtime.patches import Patches
+from fxls.runtime.hooks import Hook
 from fxls.runtime.producers.capture import is_hushed
 from fxls.runtime.torch_private import fx, is_compiling
 
@@ -28,7 +28,7 @@ __all__ = ["Followed", "Tracing"]
 
 
 class Tracing:
-    """What is known of graphs that were traced while `put_in` was in force."""
+    """What is known of graphs that were traced while `hooks` were in force."""
 
     def __init__(self) -> None:
         self._origins: weakref.WeakKeyDictionary[Any, RawOrigin] = (
@@ -85,15 +85,23 @@ class Tracing:
         trails[id(tracer)] = followed
         return lambda: trails.pop(id(tracer), None)
 
-    def put_in(self, patches: Patches) -> None:
-        """Take origins from now on."""
-        tracer: Any = fx.Tracer
-        base: Any = fx.proxy.TracerBase
-        graph: Any = fx.Graph
-        patches.put(tracer, "trace", self._trace(tracer.trace))
-        patches.put(base, "create_node", self._create_node(base.create_node))
-        patches.put(graph, "node_copy", self._node_copy(graph.node_copy))
-        patches.put(graph, "__deepcopy__", self._deepcopy(graph.__deepcopy__))
+    def hooks(self) -> tuple[Hook, ...]:
+        """What makes and copies nodes."""
+        without = "nodes of torch.fx have no exact origins"
+        return (
+            Hook("torch.fx._symbolic_trace", without, {"Tracer.trace": self._trace}),
+            Hook(
+                "torch.fx.proxy", without, {"TracerBase.create_node": self._create_node}
+            ),
+            Hook(
+                "torch.fx.graph",
+                without,
+                {
+                    "Graph.node_copy": self._node_copy,
+                    "Graph.__deepcopy__": self._deepcopy,
+                },
+            ),
+        )
 
     def _trace(self, original: Any) -> Any:
         # Dynamo wraps it in what it wraps much else in that make_fx runs.

@@ -1,0 +1,170 @@
+"""The runtime's switch: from now on, generated code is a file of the store.
+
+Anything that goes wrong there is logged once, and the program goes on as if fxls had not
+been installed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from fxls import first_graph
+from fxls.engine.module import compile as engine_compile
+from fxls.engine.module.compile import Compiler
+from fxls.rules import OnBreak, Rule, on_break_of, rules_of
+from fxls.runtime.debugging import pydevd
+from fxls.runtime.installation import Installation, built
+from fxls.runtime.listings.rank import launched_as
+from fxls.said_once import SaidOnce
+from fxls.store import Store, StoreError, is_url, locate
+
+__all__ = [
+    "break_on",
+    "current",
+    "finish",
+    "install",
+    "installed",
+    "store_of_program",
+    "uninstall",
+]
+
+_log = logging.getLogger("fxls")
+
+
+def install(
+    store: str | os.PathLike[str] | None = None,
+    *,
+    program: Path | None = None,
+    keep_values: bool | None = None,
+) -> Path:
+    """Materialize every graph module from now on; returns the root of the store.
+
+    `store` is where; by default ``FXLS_STORE``, else the `.fxls` that belongs to the
+    program, which is the one that runs unless another is named. Again with the same
+    store, it does nothing but heed `keep_values`: whether listings made from now on keep
+    their values until the forward returns; by default what ``FXLS_KEEP_VALUES`` says.
+    What ``FXLS_BREAK_ON`` names is watched for from the start.
+    """
+    global _installed, _engine_before  # noqa: PLW0603 - one switch for the process
+    root = _root(store, program)
+    with _lock:
+        before = _installed
+        if before is not None and before.store.root == root:
+            if keep_values is not None:
+                before.keeping.set(keep_values)
+            return root
+        installation = built(Store(root, report=_report))
+        if keep_values is None:
+            keep_values = os.environ.get("FXLS_KEEP_VALUES", "") not in ("", "0")
+        installation.keeping.set(keep_values)
+        launched_as(os.environ)
+        if before is not None:
+            before.take_out()
+        first_graph.forget()
+        installation.put_in()
+        installation.watching.set(*_asked_for(os.environ))
+        compiler = engine_compile.set_compiler(installation.engine, eager=True)
+        if before is None:
+            _engine_before = compiler
+        _installed = installation
+    installation.attend()
+    return root
+
+
+def uninstall() -> None:
+    """Compile as before `install`; functions that were made stay as they are."""
+    global _installed  # noqa: PLW0603 - one switch for the process
+    first_graph.forget()
+    with _lock:
+        if _installed is not None:
+            compiler, eager = _engine_before
+            engine_compile.set_compiler(compiler, eager=eager)
+            _installed.take_out()
+            _installed.watching.set((), OnBreak.REPORT)
+            _installed = None
+
+
+def break_on(*rules: str, on_break: str = "report") -> None:
+    """Watch for these rules from now on, and for no others; for none, watch no more.
+
+    Installs the runtime when it is not. Raises ValueError for a rule that there is not.
+    """
+    wanted = rules_of(rules)
+    how = on_break_of(on_break)
+    if wanted and _installed is None:
+        install()
+    installation = _installed
+    if installation is not None:
+        installation.watching.set(wanted, how)
+        installation.dynamo.compile_again()
+
+
+def finish() -> None:
+    """Write what waits until the program has a moment; `uninstall` does it as well."""
+    installation = _installed
+    if installation is not None:
+        installation.later.finish()
+
+
+def store_of_program() -> Store:
+    """The store that is installed, or the one that `install()` would take."""
+    return installed() or Store(_root(None, None))
+
+
+def current() -> Installation | None:
+    """What is installed, while it is."""
+    return _installed
+
+
+def installed() -> Store | None:
+    """The store that graph modules are materialized in, or None."""
+    installation = _installed
+    return None if installation is None else installation.store
+
+
+def _report(trouble: StoreError) -> None:
+    """Say what happened to the store, to the person who debugs, or to the log."""
+    debugger = pydevd.connected()
+    if debugger is None:
+        _log.warning("%s", trouble)
+        return
+    with pydevd.logging_unknown("the session does not say what happened to its files"):
+        debugger.say(str(trouble))
+
+
+def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
+    """The rules that ``FXLS_BREAK_ON`` names, and what ``FXLS_ON_BREAK`` says."""
+    try:
+        rules = rules_of([environ.get("FXLS_BREAK_ON", "")])
+        return rules, on_break_of(environ.get("FXLS_ON_BREAK") or "report")
+    except ValueError as error:
+        _log.warning("fxls watches for nothing: %s", error)
+        return (), OnBreak.REPORT
+
+
+def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
+    given = store if store is not None else os.environ.get("FXLS_STORE")
+    if given and not is_url(os.fspath(given)):
+        return Path(os.path.abspath(given))  # noqa: PTH100  # resolve() follows links
+    main = program or getattr(sys.modules.get("__main__"), "__file__", None)
+    root = locate(Path(main) if main else Path.cwd())
+    if given and _said.is_first(given):
+        _log.warning(
+            "fxls only reads stores on other machines, as %s; it writes to %s",
+            *(given, root),
+        )
+    return root
+
+
+_said = SaidOnce()
+"""The URLs of which it was said that nothing is written there."""
+
+_lock = threading.Lock()
+_installed: Installation | None = None
+_engine_before: tuple[Compiler, bool] = (engine_compile.compile_in_memory, False)
+"""What compiled for the engine before the first of them was installed."""

@@ -1,0 +1,143 @@
+"""Graph modules of the engine run from files of the store.
+
+What cannot be written is logged once, and runs from memory, as without fxls.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from types import CodeType, FunctionType
+
+from msgspec.structs import replace
+
+from fxls.engine.graph_module import GraphModule
+from fxls.engine.module import compile as engine_compile
+from fxls.engine.module.compile import ForwardCode, compile_in_memory
+from fxls.listing import Listing
+from fxls.runtime.checks.switch import Watching
+from fxls.runtime.debugging.breakpoints import Breakpoints
+from fxls.runtime.listings.keeping import Keeping
+from fxls.runtime.listings.listing_text import ListingText
+from fxls.runtime.listings.tables import source_digest
+from fxls.said_once import SaidOnce
+from fxls.store import Store, StoreError
+
+__all__ = ["FxlsEngine"]
+
+_log = logging.getLogger("fxls")
+
+
+class FxlsEngine:
+    """The engine's compiler that writes a text to the store and compiles it there."""
+
+    def __init__(
+        self,
+        store: Store,
+        codes: MutableMapping[Path, CodeType],
+        keeping: Keeping,
+        breakpoints: Breakpoints,
+        watching: Watching,
+    ) -> None:
+        """`codes` are those that live, by the paths of their listings."""
+        self._store = store
+        self._codes = codes
+        self._keeping = keeping
+        self._breakpoints = breakpoints
+        self._watching = watching
+        self._said = SaidOnce()
+
+    def __call__(self, module: GraphModule, code: ForwardCode, /) -> FunctionType:
+        """The forward of a module, compiled under the path of its listing."""
+        self._breakpoints.attend()
+        text = ListingText(module, code.graph, keeps_values=bool(self._keeping))
+        code.take(text.code.code, text.layout.lines)
+        path = self._store.path_of(text.identity.class_name, text.text)
+        if path in self._codes:
+            self._breakpoints.look(path)
+        try:
+            self._materialize(path, text, lambda: ListingText(module, code.graph))
+        except StoreError as error:
+            self._say(error)
+            if not _holds(path, text.text):
+                code.take(text.code.code)
+                return compile_in_memory(module, code)
+        compiled = self._codes.get(path)
+        if compiled is None:
+            # The text that runs is the one that is shown, whatever happens to the file.
+            compiled = self._codes[path] = text.layout.compiled(str(path))
+        self._breakpoints.materialized(path)
+        names = dict(code.globals)
+        names["__file__"] = str(path)
+        names[_KEPT] = compiled
+        function = engine_compile.run_definition(
+            compiled, names, engine_compile.function_name(code.graph)
+        )
+        self._watching.made(function, path)
+        return function
+
+    def _materialize(
+        self, path: Path, text: ListingText, freeing: Callable[[], ListingText]
+    ) -> None:
+        """Write a listing; `freeing` gives the one of this graph that keeps no value."""
+        known = self._known(path)
+        if known is not None and not _says_less(known, text):
+            return
+        listing = text.listing()
+        if self._keeping and not text.has_values():
+            # A trace with example inputs, which keeps none, has written shapes.
+            other = freeing()
+            known = self._known(
+                self._store.path_of(other.identity.class_name, other.text)
+            )
+            if known is not None and known.identity == listing.identity:
+                listing = _with_values(listing, known)
+        self._store.materialize(listing)
+
+    def _known(self, path: Path) -> Listing | None:
+        """The listing as it is in the store, when it is as true as one made now."""
+        if not path.exists():
+            return None
+        try:
+            listing = self._store.read(path)
+        except StoreError:
+            return None  # materializing writes it again, and says so
+        fresh = all(source_digest(s.path) == s.digest for s in listing.sources)
+        return listing if fresh else None
+
+    def _say(self, trouble: StoreError) -> None:
+        if self._said.is_first(trouble.problem):
+            _log.warning("fxls keeps generated code in memory: %s", trouble)
+
+
+def _holds(path: Path, text: str) -> bool:
+    """Whether the text is there although the store cannot be written."""
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False
+
+
+def _with_values(listing: Listing, known: Listing) -> Listing:
+    """A listing with what another one of the same graph knows of values."""
+    values = {facts.name: facts.value for facts in known.nodes}
+    nodes = tuple(
+        [replace(facts, value=values.get(facts.name)) for facts in listing.nodes]
+    )
+    return replace(listing, nodes=nodes)
+
+
+def _says_less(listing: Listing, text: ListingText) -> bool:
+    """Whether the graph knows of another identity, or of values that a listing lacks.
+
+    A trace with example inputs has written shapes; a run, which has none, must not put
+    a listing without them in front of it.
+    """
+    return listing.identity != text.identity or (
+        text.has_values() and all(facts.value is None for facts in listing.nodes)
+    )
+
+
+_KEPT = "__fxls_code__"
+"""Keeps the compiled text alive as long as a function of it."""
