@@ -27,13 +27,16 @@ NAME = "greeting_that_is_hooked"
 @pytest.fixture(autouse=True)
 def _module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / f"{NAME}.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield
     sys.modules.pop(NAME, None)
 
 
 def loud(original: Any) -> Any:
-    return lambda *args: original(*args).upper()
+    def in_capitals(*args: object) -> str:
+        return original(*args).upper()
+
+    return in_capitals
 
 
 HOOK = Hook(NAME, "nobody is loud", {"Greeter.greet": loud, "leave": loud})
