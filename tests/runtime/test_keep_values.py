@@ -13,6 +13,7 @@ from torch import nn
 import fxls
 from fxls import engine
 from fxls.listing import Role
+from fxls.rules import BrokenRule
 from fxls.runtime import finish
 from fxls.store import Store
 from tests.runtime.broken_nets import Long, Rooted
@@ -54,7 +55,7 @@ def test_the_values_are_there_at_the_end(store: Store, trace: Trace) -> None:
     fxls.install(store.root, keep_values=True)
     fxls.break_on("nan", on_break="raise")
     gm = trace(Long(2_000, planted=1_999))
-    with pytest.raises(fxls.rules.BrokenRule) as raised:
+    with pytest.raises(BrokenRule) as raised:
         gm(torch.tensor([-1.0]))
     tb = raised.value.__traceback__
     while tb is not None and tb.tb_next is not None:
