@@ -1,7 +1,6 @@
 """The rules of docs/ARCHITECTURE.md that a program can check."""
 
 import ast
-import functools
 import re
 import subprocess
 import sys
@@ -37,7 +36,8 @@ MAY_READ_THE_ENVIRONMENT = {
 
 MAY_NAME_THE_DEBUGGER = {
     # They start debugpy as a program, or are what one starts in its place.
-    "fxls/adapter.py",
+    "fxls/adapter/configuration.py",
+    "fxls/adapter/debugpy_adapter.py",
     "fxls/launching/attach.py",
     "fxls/launching/listening.py",
     # It waits until somebody imports pydevd.
@@ -68,6 +68,33 @@ a proxy and the tracer that it reports to into one module."""
 PAGES_OF_PLACES = [ROOT / "docs" / "ARCHITECTURE.md", ROOT / "docs" / "developing.md"]
 """The pages that say where things are."""
 
+ROOMS_IN = ("engine", "runtime", "ide", "serving")
+"""The packages whose own packages and modules are rooms; others are one room each."""
+
+TIED_BY_TYPES = {
+    ("engine.ir", "engine.graph"): "`Node.graph` is the graph, which has the nodes",
+    (
+        "engine.code",
+        "engine.graph",
+    ): "`Graph.python_code` asks a CodeGen, given a graph",
+    ("engine.graph", "engine.graph_module"): "`Graph.owning_module` is the module",
+    ("engine.graph", "engine.tracing"): "`Graph(tracer_cls=...)` keeps what traced it",
+    ("engine.module", "engine.graph_module"): "what makes a module run is given one",
+}
+"""The rooms that name, for their types alone, a room that imports them: FX's API has
+values that know each other. The list only becomes shorter."""
+
+NAMES_PRIVATE_PARTS_OF_TORCH = {
+    "engine": (
+        "fxls/engine/torch_private.py",
+        "fxls/engine/torch_fx/",
+        "fxls/engine/tracing/torch_wraps.py",
+    ),
+}
+"""Per package, the files and folders that name what torch may change at any time."""
+PRIVATE_TO_TORCH = re.compile(r"\btorch\.(?!ops\.)(\w+\.)*_(?!_)\w+")
+"""A path with an underscore in front of a part; in ``torch.ops`` are operators' names."""
+
 BANNED = re.compile(
     r"(?<![a-z])(Manager|Helper|Util|Utils|Base|Data|Info|Handler|Common)$"
 )
@@ -81,7 +108,7 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@functools.cache
+@cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=name(path))
 
