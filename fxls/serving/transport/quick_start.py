@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from types import CodeType
-from typing import Any, cast
 
 __all__ = ["quick_imports"]
 
@@ -29,31 +28,16 @@ def quick_imports() -> Generator[None]:
       compiled once for this version of Python, not at every start: that is half the
       time of the import.
     - Those methods get no copy of all names of lsprotocol each.
-    - asyncio comes without ssl, which nobody here speaks.
     """
     enabled = gc.isenabled()
     gc.disable()
     try:
-        with _without_ssl(), _compiled_once(_cache()), _without_copies():
+        with _compiled_once(_cache()), _without_copies():
             yield
     finally:
         gc.freeze()
         if enabled:
             gc.enable()
-
-
-@contextmanager
-def _without_ssl() -> Generator[None]:
-    """Let ``import ssl`` fail as it does in a Python that was built without."""
-    modules = cast("dict[str, Any]", sys.modules)
-    if "ssl" in modules:
-        yield
-        return
-    modules["ssl"] = None
-    try:
-        yield
-    finally:
-        del modules["ssl"]
 
 
 @contextmanager

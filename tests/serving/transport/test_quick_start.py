@@ -5,16 +5,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+from cryptography.x509.oid import NameOID
 
 PROGRAM = """\
 import gc, linecache, sys
 from fxls.serving.transport.quick_start import quick_imports
 with quick_imports():
     from lsprotocol import types as lsp
-import ssl
 a, b = lsp.Position(1, 2), lsp.Position(line=1, character=2)
 file = lsp.Position.__init__.__code__.co_filename
 print(gc.isenabled(), a == b, a, "self.line" in linecache.getline(file, 3))
@@ -98,6 +107,63 @@ print(made.contents, converter.unstructure(made) == hover)
 
     content = "MarkupContent(kind=<MarkupKind.Markdown: 'markdown'>, value='x')"
     assert run.stdout.split("\n") == ["True True", f"{content} True", ""]
+
+
+def test_a_process_that_started_quickly_speaks_tls(tmp_path: Path) -> None:
+    """A store may lie behind https, and what reads it runs in the server's process."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    today = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(today - timedelta(days=1))
+        .not_valid_after(today + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = tmp_path / "localhost.pem"
+    pem.write_bytes(
+        key.private_bytes(
+            Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()
+        )
+        + certificate.public_bytes(Encoding.PEM)
+    )
+    program = """\
+import sys
+from fxls.serving.transport.quick_start import quick_imports
+with quick_imports():
+    import fxls.server
+import asyncio, ssl
+
+async def answer(reader, writer):
+    writer.write(await reader.readline())
+    writer.close()
+
+async def main(pem):
+    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ours.load_cert_chain(pem)
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=ours)
+    theirs = ssl.create_default_context(cafile=pem)
+    reader, writer = await asyncio.open_connection(
+        *server.sockets[0].getsockname(), ssl=theirs, server_hostname="localhost"
+    )
+    writer.write(b"hello\\n")
+    print(await reader.readline(), writer.get_extra_info("cipher") is not None)
+
+asyncio.run(asyncio.wait_for(main(sys.argv[1]), 30))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(pem)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (run.stdout, run.stderr) == ("b'hello\\n' True\n", "")
 
 
 def test_where_python_keeps_nothing_nothing_is_kept(cache: Path) -> None:
