@@ -35,7 +35,6 @@ __all__ = [
     "Traced",
     "answer_of",
     "framed",
-    "read_answer",
     "read_request",
     "request_of",
     "write",
@@ -165,21 +164,10 @@ class Frames:
 
 
 def read_request(stream: BinaryIO) -> Request | None:
-    """The next request; None at the end of the stream."""
-    data = _frame(stream)
-    return None if data is None else _requests.decode(data)
-
-
-def read_answer(stream: BinaryIO) -> Answer | None:
-    """The next answer; None at the end of the stream, also in the middle of one."""
-    data = _frame(stream)
-    return None if data is None else _answers.decode(data)
-
-
-def _frame(stream: BinaryIO) -> bytes | None:
+    """The next request; None at the end of the stream, also in the middle of one."""
     head = stream.read(4)
     if len(head) < 4:
         return None
     (length,) = struct.unpack(">I", head)
     data = stream.read(length)
-    return data if len(data) == length else None
+    return _requests.decode(data) if len(data) == length else None

@@ -102,10 +102,11 @@ def listing_diagnostics(
             there = standing.newest.start
             related = (Related(there.path, there.focus, "the newest revision"),)
         focus = document.start.focus
-        severity = Severity.NOTE
         found.insert(
             0,
-            Diagnostic(document.path, focus, severity, Reason.STALE, said, related),
+            Diagnostic(
+                document.path, focus, Severity.NOTE, Reason.STALE, said, related
+            ),
         )
     return tuple(found)
 

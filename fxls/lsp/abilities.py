@@ -21,7 +21,6 @@ class Abilities:
     reads_markdown: bool = True
     takes_links: bool = False
     """Whether it takes `LocationLink`, which also says what was asked about."""
-    takes_snippets: bool = False
     resolves_hints: bool = False
     """Whether it asks for the tooltip of a hint when that is about to be shown."""
     resolves_symbols: bool = False
@@ -56,7 +55,6 @@ def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
     workspace = said.workspace or lsp.WorkspaceClientCapabilities()
     window = said.window or lsp.WindowClientCapabilities()
     hover, hints = document.hover, document.inlay_hint
-    completion = document.completion and document.completion.completion_item
     watched = workspace.did_change_watched_files
     ours = _experimental(said)
     return Abilities(
@@ -64,7 +62,6 @@ def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
         reads_markdown=lsp.MarkupKind.Markdown
         in ((hover.content_format if hover else None) or ()),
         takes_links=bool(document.definition and document.definition.link_support),
-        takes_snippets=bool(completion and completion.snippet_support),
         resolves_hints=bool(
             hints
             and hints.resolve_support

@@ -25,14 +25,6 @@ export async function showListing(
   return editor;
 }
 
-/** The first line of the generated code, below its `def`. */
-export function firstLine(document: vscode.TextDocument): number {
-  for (let line = 0; line < document.lineCount - 1; line++) {
-    if (/^(async )?def /.test(document.lineAt(line).text)) return line + 1;
-  }
-  return 0;
-}
-
 const NAME = /\/[A-Za-z0-9_]+_[0-9a-f]{12}\.py$/;
 const READ_ONLY = 'workbench.action.files.setActiveEditorReadonlyInSession';
 

@@ -66,10 +66,6 @@ class Document:
         start = bisect_left(marks, first, key=lambda mark: mark.line)
         return marks[start : bisect_right(marks, last, key=lambda mark: mark.line)]
 
-    def node_on(self, line: int) -> int | None:
-        """The node whose statement a line is; the ``def`` line is none's."""
-        return self._statements.get(line)
-
     @cached_property
     def groups(self) -> Group:
         """The nodes by module."""

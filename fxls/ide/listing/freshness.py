@@ -18,10 +18,6 @@ class Standing:
     changed: tuple[str, ...] = ()
     """The sources that are not as they were: the listing is stale."""
 
-    @property
-    def is_current(self) -> bool:
-        return self.newest is None and not self.changed
-
 
 def what_became(standing: Standing) -> str:
     """In a sentence or two; empty for a listing that is current."""
