@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from fxls.ide.listing.catalogue import Shelf
 from fxls.ide.listing.document import Document
 from fxls.listing import Failure
 from fxls.lsp.structs import Item
@@ -42,10 +40,8 @@ __all__ = [
     "StatusItem",
     "TimesItem",
     "TracedItem",
-    "identity_item",
     "listing_item",
     "plainly",
-    "revision_items",
 ]
 
 LISTINGS = "fxls/listings"
@@ -253,47 +249,6 @@ def listing_item(document: Document, document_uri: str) -> ListingItem:
         identity.rank,
         listing.entry,
     )
-
-
-def identity_item(shelf: Shelf, document: str, *, stale: bool) -> IdentityItem:
-    """What a store holds of an identity, as an item of `fxls/identities`."""
-    identity, newest = shelf.identity, shelf.newest
-    return IdentityItem(
-        document,
-        uri_of(str(newest.path)),
-        str(newest.path),
-        identity.module,
-        identity.qualname,
-        identity.producer,
-        newest.time,
-        len(shelf.revisions),
-        [uri_of(source) for source in newest.sources],
-        identity.stage,
-        identity.rank,
-        newest.nodes,
-        newest.entry,
-        stale,
-    )
-
-
-def revision_items(
-    shelf: Shelf, document_of: Callable[[str], str]
-) -> list[RevisionItem]:
-    """The revisions of an identity, as items of `fxls/revisions`.
-
-    `document_of` gives the virtual document of a revision by the name of its file.
-    """
-    return [
-        RevisionItem(
-            uri_of(str(one.path)),
-            str(one.path),
-            document_of(one.path.name),
-            one.time,
-            one.nodes,
-            one.entry,
-        )
-        for one in shelf.revisions
-    ]
 
 
 def plainly(item: msgspec.Struct) -> Any:

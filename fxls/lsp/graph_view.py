@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.groups import Group
-from fxls.ide.listing.table_rows import row, rows
+from fxls.ide.listing.table_rows import row
 from fxls.ide.listing.value_text import bytes_of, device_of, dtype_of, short_form
 from fxls.listing import Listing
 from fxls.lsp.client import Client, Lines
@@ -29,9 +29,6 @@ __all__ = [
 
 
 _Units = Callable[[int, int], int]
-
-_sorted = lru_cache(maxsize=1)(rows)
-"""Remembered, because a page asks for each window that is scrolled into view."""
 
 
 class PlaceItem(Item, frozen=True):
@@ -156,12 +153,13 @@ def graph_item(
 
 
 def table_item(
-    client: Client, document: Document, asked: Rows, lines_of: Lines
+    client: Client,
+    document: Document,
+    found: Sequence[int],
+    asked: Rows,
+    lines_of: Lines,
 ) -> TableItem:
-    """The rows that were asked for."""
-    found = _sorted(
-        document, asked.sort, descending=asked.descending, search=asked.search
-    )
+    """The window that was asked for, of the nodes that were found."""
     first = max(asked.first, 0)
     last = None if asked.count is None else first + max(asked.count, 0)
     shown = found[first:last]

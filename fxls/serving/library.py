@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fxls.ide.listing.catalogue import Shelf, shelves
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.freshness import Standing
 from fxls.ide.listing.node_matching import aligned
@@ -31,6 +30,7 @@ from fxls.store import (
     prune_seldom,
     uri_of,
 )
+from fxls.store.history import History, histories
 from fxls.store.shown import Asked, Shown
 
 if TYPE_CHECKING:
@@ -203,17 +203,17 @@ class Library:
             return None
         return self._shown(store, identity, uri.rpartition("/")[2], uri)
 
-    def shelves(self) -> Iterator[Shelf]:
+    def histories(self) -> Iterator[History]:
         """What all stores hold."""
         for store in self._stores.values():
-            yield from shelves(store)
+            yield from histories(store)
 
-    def shelf(self, path: str) -> Shelf | None:
+    def history(self, path: str) -> History | None:
         """What there is of the identity of a listing, or of a virtual document."""
         store, identity, _ = self._named(path)
         if store is None or identity is None:
             return None
-        return next((s for s in shelves(store) if s.identity == identity), None)
+        return next((h for h in histories(store) if h.identity == identity), None)
 
     def is_stale(self, revision: Revision) -> bool:
         """Whether a source of a revision changed since, or is gone."""

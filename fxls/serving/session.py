@@ -23,6 +23,7 @@ from fxls.ide.entries import entries as ide_entries
 from fxls.ide.from_source import SourceFile
 from fxls.ide.listing.document import Destination, Document, Jump
 from fxls.ide.listing.freshness import Standing
+from fxls.ide.listing.table_rows import rows
 from fxls.listing import Failure, Reason
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
@@ -34,9 +35,6 @@ from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
 
 __all__ = ["Session"]
-
-_rules = lru_cache(maxsize=8)(listing_diagnostics)
-"""Remembered, because an editor asks anew with each key that is pressed."""
 
 
 class Session:
@@ -59,6 +57,11 @@ class Session:
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = Texts()
         self._lines: tuple[str, LineTable] | None = None
+        # An editor asks anew with each key that is pressed.
+        self._rules = lru_cache(maxsize=8)(listing_diagnostics)
+        self.rows = lru_cache(maxsize=1)(rows)
+        """The rows of a table; a page asks for each window that is scrolled into view.
+        """
         self._compared: dict[str, tuple[str, str, bool]] = {}
         """Of open listings: what is shown, what was written, whether that is the same."""
 
@@ -253,7 +256,7 @@ class Session:
         document = self.document(path)
         if document is None:
             return self.trouble(path)
-        return _rules(document, self.standing(document))
+        return self._rules(document, self.standing(document))
 
     def _remember(self, path: str) -> None:
         content = _content(path)

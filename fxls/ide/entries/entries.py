@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import io
-import os
 import re
 import tokenize
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from io import StringIO
+from os.path import normpath
 from pathlib import PurePath
 from typing import cast
 
@@ -199,7 +199,7 @@ def _read_comments(text: str) -> Iterator[tuple[int, int, str]]:
     """The same as they are read; line by line where Python gave up."""
     reached = 0
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokenize.generate_tokens(StringIO(text).readline):
             reached = token.end[0]
             if token.type == tokenize.COMMENT:
                 yield token.start[0] - 1, token.start[1], token.string
@@ -251,7 +251,7 @@ def _project_entry(item: object, folder: str) -> Entry | str:
     error = _expression(expression.strip())
     if isinstance(error, SyntaxError):
         return f"{expression.strip()!r} is not an expression: {error.msg}"
-    path = os.path.normpath(PurePath(folder, f"{file}.py"))
+    path = normpath(PurePath(folder, f"{file}.py"))
     return Entry(path, expression.strip(), Kind.PROJECT)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 
 from fxls.listing import Items, Plain, Tensor, Value
 
@@ -81,9 +81,12 @@ def long_form(value: Value) -> str:
     return ", ".join(words)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _short_dtype(dtype: str) -> str:
-    """``f32`` for ``torch.float32``; a name that has no short form stays."""
+    """``f32`` for ``torch.float32``; a name that has no short form stays.
+
+    Remembered, because a table asks for a hundred thousand nodes of few dtypes.
+    """
     name = dtype.removeprefix("torch.")
     match = re.fullmatch(r"([a-z]+)(\d\w*)", name)
     if match and match[1] in _SHORT:

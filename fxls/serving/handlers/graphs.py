@@ -10,6 +10,7 @@ from fxls.serving.connection import Server
 from fxls.serving.handlers.asked import document_of
 from fxls.serving.handlers.documents import content
 from fxls.serving.library import virtual_uri
+from fxls.store.history import History
 
 __all__ = [
     "on_content",
@@ -40,20 +41,15 @@ def on_listings(ls: Server, asked: params.OfDocument) -> list[custom.ListingItem
 def on_identities(ls: Server, asked: params.Nothing) -> list[custom.IdentityItem]:
     library = ls.session.library
     return [
-        custom.identity_item(
-            shelf, virtual_uri(shelf.identity), stale=library.is_stale(shelf.newest)
-        )
-        for shelf in library.shelves()
+        _identity_item(history, stale=library.is_stale(history.newest))
+        for history in library.histories()
     ]
 
 
 def on_revisions(ls: Server, asked: params.About) -> list[custom.RevisionItem]:
     path = _named(asked.uri)
-    shelf = ls.session.library.shelf(path) if path else None
-    if shelf is None:
-        return []
-    identity = shelf.identity
-    return custom.revision_items(shelf, lambda name: virtual_uri(identity, name))
+    history = ls.session.library.history(path) if path else None
+    return _revision_items(history) if history else []
 
 
 def on_graph(ls: Server, asked: params.About) -> picture.GraphItem | None:
@@ -73,7 +69,10 @@ def on_rows(ls: Server, asked: params.Rows) -> picture.TableItem | None:
     document = document_of(ls, asked.uri)
     if document is None:
         return None
-    return picture.table_item(ls.client, document, asked, ls.session.lines_of)
+    found = ls.session.rows(
+        document, asked.sort, descending=asked.descending, search=asked.search
+    )
+    return picture.table_item(ls.client, document, found, asked, ls.session.lines_of)
 
 
 def on_normalized(ls: Server, asked: params.Normalized) -> custom.ContentItem | None:
@@ -86,11 +85,11 @@ def on_normalized(ls: Server, asked: params.Normalized) -> custom.ContentItem | 
 
 def on_delete(ls: Server, asked: params.About) -> custom.DeletedItem:
     path = _named(asked.uri)
-    shelf = ls.session.library.shelf(path) if path else None
+    history = ls.session.library.history(path) if path else None
     deleted, error = ls.session.library.delete(path) if path else ((), None)
     if deleted:
         ls.publish(*ls.open_paths)
-        ls.tell_changed([virtual_uri(shelf.identity)] if shelf else [])
+        ls.tell_changed([virtual_uri(history.identity)] if history else [])
         ls.refresh()
     problem = None if error is None else f"{error.problem}. {error.advice}"
     return custom.DeletedItem([uri_of(path) for path in deleted], problem)
@@ -99,3 +98,37 @@ def on_delete(ls: Server, asked: params.About) -> custom.DeletedItem:
 def _named(uri: str) -> str | None:
     """The path of a file; a virtual document stands for itself."""
     return uri if uri.startswith(f"{SCHEME}:") else path_of(uri)
+
+
+def _identity_item(history: History, *, stale: bool) -> custom.IdentityItem:
+    identity, newest = history.identity, history.newest
+    return custom.IdentityItem(
+        virtual_uri(identity),
+        uri_of(str(newest.path)),
+        str(newest.path),
+        identity.module,
+        identity.qualname,
+        identity.producer,
+        newest.time,
+        len(history.revisions),
+        [uri_of(source) for source in newest.sources],
+        identity.stage,
+        identity.rank,
+        newest.nodes,
+        newest.entry,
+        stale,
+    )
+
+
+def _revision_items(history: History) -> list[custom.RevisionItem]:
+    return [
+        custom.RevisionItem(
+            uri_of(str(one.path)),
+            str(one.path),
+            virtual_uri(history.identity, one.path.name),
+            one.time,
+            one.nodes,
+            one.entry,
+        )
+        for one in history.revisions
+    ]

@@ -1,4 +1,4 @@
-"""What a store holds, without opening a listing: identities and their revisions."""
+"""What a store holds of each identity, without opening a listing."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fxls.listing import Identity
-from fxls.store import Revision, Store
+from fxls.store.log import Revision
+from fxls.store.store import Store
 
-__all__ = ["Shelf", "shelves"]
+__all__ = ["History", "histories"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class History:
     """An identity and the revisions that are there, the newest first."""
 
     identity: Identity
@@ -25,7 +26,7 @@ class Shelf:
         return self.revisions[0]
 
 
-def shelves(store: Store) -> Iterator[Shelf]:
+def histories(store: Store) -> Iterator[History]:
     """Every identity that has a revision, by name, and passes in their order.
 
     Costs a look at each log and one at the folder, however many revisions there are.
@@ -38,15 +39,17 @@ def shelves(store: Store) -> Iterator[Shelf]:
             # A text that came back is as new as that.
             found.pop(revision.path, None)
             found[revision.path] = revision
-    made = [Shelf(one, tuple(reversed(found.values()))) for one, found in logs.items()]
+    made = [
+        History(one, tuple(reversed(found.values()))) for one, found in logs.items()
+    ]
     yield from sorted(made, key=_place)
 
 
-def _place(shelf: Shelf) -> tuple[str, str, str, int, float]:
-    identity = shelf.identity
+def _place(history: History) -> tuple[str, str, str, int, float]:
+    identity = history.identity
     rank = -1 if identity.rank is None else identity.rank
     # The graph as it was captured stands before what passes made of it.
-    when = shelf.newest.time if identity.stage else 0.0
+    when = history.newest.time if identity.stage else 0.0
     return identity.module, identity.qualname, identity.producer, rank, when
 
 
