@@ -129,8 +129,8 @@ REMEMBERED = {
     ),
     "fxls/ide/samples/first_layer.py: FirstLayer._asked": "for one question",
     "fxls/ide/samples/first_layer.py: FirstLayer._left": "for one question",
-    "fxls/ide/virtual_documents.py: _Writer._lines": "for one text",
-    "fxls/ide/virtual_documents.py: _Writer._links": "for one text",
+    "fxls/ide/text_document_content.py: _Writer._lines": "for one text",
+    "fxls/ide/text_document_content.py: _Writer._links": "for one text",
 }
 """What is remembered outside of `serving`, and how long. Nothing of it can be out of date:
 a function remembers what follows from its arguments, an object what follows from the

@@ -1,8 +1,8 @@
-"""What a hover in a listing shows: the card of a node, the table of a graph."""
+"""What a hover shows: of a node, of a graph, and of what an expression became."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from fxls.ide.listing.card import (
@@ -21,6 +21,7 @@ from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary
 from fxls.ide.listing.parent import is_made_since
+from fxls.ide.listing.submodule_calls import Part
 from fxls.ide.listing.value_text import long_form
 from fxls.ide.listing.wording import (
     arguments,
@@ -30,11 +31,14 @@ from fxls.ide.listing.wording import (
     node_line,
     node_link,
     place_link,
+    title,
 )
+from fxls.ide.source.source_file import SourceFile
+from fxls.ide.source.under_cursor import Made, calls_at, listings_at, made_at
 from fxls.listing import Facts, Place, Scope
 from fxls.text import LineTable, Point
 
-__all__ = ["SourceText", "hover"]
+__all__ = ["SourceText", "hover", "source_hover"]
 
 SourceText = Callable[[str], str | None]
 """The text of a source by its path; None when it cannot be read."""
@@ -61,6 +65,30 @@ def hover(
     if definition is not None:
         return Hover(definition, summary(document))
     return None
+
+
+def source_hover(source: SourceFile, point: Point) -> Hover | None:
+    """What the code under a cursor became, with links and shapes.
+
+    On an expression its nodes; on an entry comment and on the name of a class the
+    listings that were made of it, else its calls in those of other classes.
+    """
+    named = listings_at(source, point)
+    if named is not None:
+        span, documents = named
+        return Hover(span, tuple(Line(_listing_line(d)) for d in documents))
+    span, called = calls_at(source, point)
+    if called:
+        return Hover(
+            span, tuple(block for part in called for block in _part_blocks(part))
+        )
+    found = made_at(source, point)
+    if not found:
+        return None
+    card = [block for made in found for block in _made_blocks(made)]
+    if any(made.document.path in source.moves for made in found):
+        card.append(Line(("The file was edited since this was traced.",)))
+    return Hover(found[0].span, tuple(card))
 
 
 def _node_card(
@@ -173,3 +201,27 @@ def _users(document: Document, users: Sequence[int]) -> tuple[Inline, ...]:
     if len(users) > _NAMES:
         parts.append(f", … and {len(users) - _NAMES} more")
     return tuple(parts)
+
+
+def _part_blocks(part: Part) -> Iterator[Block]:
+    yield Line((f"{counted(len(part.calls), 'call')} in {title(part.document)}",))
+    for path, there in part.calls[:_NAMES]:
+        yield Field("", (Link(path, there.path, there.focus.start),))
+    if len(part.calls) > _NAMES:
+        yield Line((f"… and {len(part.calls) - _NAMES:,} more",))
+
+
+def _listing_line(document: Document) -> tuple[Inline, ...]:
+    start = document.start
+    count = counted(len(document.listing.nodes), "node")
+    link = Link("forward", start.path, start.focus.start)
+    return ("generated ", link, f" of {title(document)}: {count}")
+
+
+def _made_blocks(made: Made) -> Iterator[Block]:
+    yield Line((f"{counted(len(made.nodes), 'node')} of {title(made.document)}",))
+    for node in made.nodes[:_NAMES]:
+        link = node_link(made.document, node)
+        yield Field("", (link, ": ", *node_line(made.document, node)))
+    if len(made.nodes) > _NAMES:
+        yield Line((f"… and {len(made.nodes) - _NAMES:,} more",))

@@ -1,15 +1,22 @@
-"""What stands beside the code without being asked: shapes behind names."""
+"""Shapes beside the code: behind the names of a listing, and in the source."""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.value_text import holds_tensor, long_form, short_form
+from fxls.ide.source.source_file import SourceFile
+from fxls.ide.syntax.module_classes import parsed
 from fxls.listing import Role
-from fxls.text import Point
+from fxls.text import LineTable, Point, Span
 
-__all__ = ["Hint", "hints", "tip"]
+__all__ = ["Hint", "hints", "source_hints", "tip"]
+
+_SHAPES = 3
+"""Code that ran with more shapes than this shows only some of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +48,92 @@ def tip(document: Document, node: int) -> str | None:
     facts = document.listing.nodes[node]
     value = f": {long_form(facts.value)}" if facts.value is not None else ""
     return f"{facts.name} = {facts.target}{value}"
+
+
+def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
+    """Shapes behind the names that the lines assign, and behind what they return.
+
+    A line that ran several times, or in several listings, has each shape once.
+    """
+    tree = parsed(source.lines.text)
+    if tree is None or not source.documents:
+        return ()
+    found: list[Hint] = []
+    for point, value in _places(tree, source.lines, first, last):
+        shapes: dict[str, tuple[Document, int]] = {}
+        for document, node in _nodes(source, value):
+            known = document.listing.nodes[node].value
+            if known is not None and holds_tensor(known):
+                shapes.setdefault(short_form(known), (document, node))
+        if shapes:
+            shown = [*shapes][:_SHAPES] + ["…"] * (len(shapes) > _SHAPES)
+            document, node = next(iter(shapes.values()))
+            text = ": " + " | ".join(shown)
+            found.append(Hint(point, text, document.path, node))
+    return tuple(found)
+
+
+def _places(
+    tree: ast.Module, lines: LineTable, first: int, last: int
+) -> Iterator[tuple[Point, Span]]:
+    """Where the hint of a statement stands, and the expression that it is about."""
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name() as target], value=value)
+                | ast.AnnAssign(annotation=target, value=ast.expr() as value)
+                | ast.NamedExpr(target=target, value=value)
+            ):
+                span = _span(value, lines)
+                point = _span(target, lines).end
+            case ast.AugAssign(target=ast.Name() as target):
+                # The frame of ``x += y`` is the whole statement.
+                span = _span(node, lines)
+                point = _span(target, lines).end
+            case ast.Return(value=ast.expr() as value):
+                span = _span(value, lines)
+                point = span.end
+            case _:
+                continue
+        if first <= point.line <= last:
+            yield point, span
+
+
+def _nodes(source: SourceFile, value: Span) -> Iterator[tuple[Document, int]]:
+    """The node whose value an expression had, each time that it ran."""
+    for document in source.documents:
+        moves = source.moves.get(document.path)
+        before = moves.before(value.start) if moves else value.start
+        if before is None:
+            continue
+        for path in (source.path, *source.spellings - {source.path}):
+            for frame in document.frames_on(path, before.line):
+                span = document.listing.frames[frame].span
+                if (moves.after(span) if moves else span) == value:
+                    node = _value_of(document, frame)
+                    if node is not None:
+                        yield document, node
+
+
+def _value_of(document: Document, frame: int) -> int | None:
+    """The node that an expression gives: the one it made itself, else, of those that
+    were made in what it called, the only one that is read outside of that.
+    """
+    own = document.made_in(frame)
+    if own:
+        return own[-1]
+    inside = set(document.nodes_through(frame))
+    nodes = document.listing.nodes
+    outside = [n for n in inside if not inside.issuperset(nodes[n].users)]
+    return outside[0] if len(outside) == 1 else None
+
+
+def _span(node: ast.expr | ast.stmt, lines: LineTable) -> Span:
+    """The span of a syntax node; Python counts bytes."""
+
+    def point(line: int, offset: int) -> Point:
+        before = lines.line(line - 1).encode("utf-8", "surrogatepass")[:offset]
+        return Point(line - 1, len(before.decode("utf-8", "replace")))
+
+    end_line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
+    return Span(point(node.lineno, node.col_offset), point(end_line, end))

@@ -9,9 +9,9 @@ from lsprotocol import types as lsp
 
 from fxls.ide.call_hierarchy import Call, Item
 from fxls.ide.document_links import DocumentLink
+from fxls.ide.folding_ranges import Fold
 from fxls.ide.inline_values import Lookup
 from fxls.ide.listing.document import Document
-from fxls.ide.outline import Fold
 from fxls.ide.semantic_tokens import Colour, Token
 from fxls.ide.workspace_symbols import Found
 from fxls.lsp.client import Client, Lines

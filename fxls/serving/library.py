@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.freshness import Standing
 from fxls.ide.listing.node_matching import aligned
-from fxls.ide.virtual_documents import RevisionRow, Sheet, revisions_sheet, table_sheet
+from fxls.ide.text_document_content import (
+    RevisionRow,
+    Sheet,
+    revisions_sheet,
+    table_sheet,
+)
 from fxls.ide.workspace_symbols import Found, found_listings, found_nodes
 from fxls.listing import Identity
 from fxls.serving.document_cache import Kept

@@ -20,10 +20,10 @@ from fxls.ide.diagnostics import (
     listing_diagnostics,
 )
 from fxls.ide.entries import entries as ide_entries
-from fxls.ide.from_source import SourceFile
 from fxls.ide.listing.document import Destination, Document, Jump
 from fxls.ide.listing.freshness import Standing
 from fxls.ide.listing.table_rows import rows
+from fxls.ide.source.source_file import SourceFile
 from fxls.listing import Failure, Reason
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed

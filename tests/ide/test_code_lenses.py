@@ -22,11 +22,11 @@ from fxls.ide.code_lenses import (
 )
 from fxls.ide.document_links import links
 from fxls.ide.entries.entries import entries
-from fxls.ide.from_source import SourceFile
 from fxls.ide.listing.definitions import class_of_graph, class_of_scope, method_of_scope
 from fxls.ide.listing.document import Destination, Document
 from fxls.ide.listing.freshness import Standing
-from fxls.ide.virtual_documents import RevisionRow, revisions_sheet, table_sheet
+from fxls.ide.source.source_file import SourceFile
+from fxls.ide.text_document_content import RevisionRow, revisions_sheet, table_sheet
 from fxls.ide.workspace_symbols import found_listings, found_nodes
 from fxls.listing import Identity, Scope
 from fxls.text import LineTable, Span

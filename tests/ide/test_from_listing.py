@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from fxls.ide.from_listing import (
-    declaration,
-    definition,
-    highlights,
-    implementation,
-    references,
-    type_definition,
-)
+from fxls.ide.declaration import declaration
+from fxls.ide.definition import definition
+from fxls.ide.document_highlights import highlights
+from fxls.ide.implementation import implementation
 from fxls.ide.listing.document import Document
+from fxls.ide.references import references
+from fxls.ide.type_definition import type_definition
 from fxls.listing import Scope, Target
 from fxls.text import LineTable, Point
 from tests.ide.nets import BLOCK_PATH, NET, SOURCE, TEXT, source_text

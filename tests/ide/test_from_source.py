@@ -7,8 +7,11 @@ from textwrap import dedent
 import pytest
 from msgspec.structs import replace
 
-from fxls.ide.from_source import SourceFile, definition, hover, implementation
+from fxls.ide.definition import source_definition
+from fxls.ide.hover import source_hover
+from fxls.ide.implementation import source_implementation
 from fxls.ide.listing.document import Document
+from fxls.ide.source.source_file import SourceFile
 from fxls.text import LineTable, Point
 from tests.ide.nets import BLOCK, BLOCK_PATH, EXPORTED, NET, SOURCE, SOURCE_PATH
 from tests.support.cards import card_text, jump_text
@@ -27,8 +30,8 @@ def at(source: SourceFile, marked: str) -> Point:
 def check(source: SourceFile, marked: str, expected: str) -> None:
     """The hover at the ``$0`` of a line of the source, and where it leads."""
     point = at(source, marked)
-    found = hover(source, point)
-    jump = implementation(source, point)
+    found = source_hover(source, point)
+    jump = source_implementation(source, point)
     assert found is not None
     assert jump is not None
     assert jump.span == found.span
@@ -173,14 +176,17 @@ Net_ba9876543210.py:0:0-0:21
     ["im$0port torch", "class Net(torch.nn.Mod$0ule):", "    def forw$0ard(self, x):"],
 )
 def test_code_that_made_nothing_shows_nothing(marked: str) -> None:
-    assert hover(NET_FILE, at(NET_FILE, marked)) is None
-    assert implementation(NET_FILE, at(NET_FILE, marked)) is None
+    assert source_hover(NET_FILE, at(NET_FILE, marked)) is None
+    assert source_implementation(NET_FILE, at(NET_FILE, marked)) is None
 
 
 def test_a_file_that_no_listing_is_about_shows_nothing() -> None:
     other = SourceFile("/work/other.py", LineTable(SOURCE), (NET,))
 
-    assert hover(other, at(NET_FILE, "        y = torch.re$0lu(self.conv(x))")) is None
+    assert (
+        source_hover(other, at(NET_FILE, "        y = torch.re$0lu(self.conv(x))"))
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,7 +202,7 @@ def test_a_file_that_no_listing_is_about_shows_nothing() -> None:
 def test_definition_leaves_names_to_the_python_server(
     marked: str, expected: list[str]
 ) -> None:
-    assert jump_text(definition(NET_FILE, at(NET_FILE, marked))) == expected
+    assert jump_text(source_definition(NET_FILE, at(NET_FILE, marked))) == expected
 
 
 def test_a_call_that_made_very_many_nodes_is_cut_short() -> None:
@@ -212,7 +218,7 @@ def test_a_call_that_made_very_many_nodes_is_cut_short() -> None:
     )
     file = SourceFile("/work/f.py", LineTable(source), (many,))
 
-    found = hover(file, Point(1, 11))
+    found = source_hover(file, Point(1, 11))
 
     assert found is not None
     said = card_text(found.card).split("\n")
@@ -234,7 +240,7 @@ def test_an_expression_of_a_loop_leads_to_as_many_places_as_can_be_shown() -> No
     )
     source = SourceFile(path, LineTable(call), (Document("/work/.fxls/L.py", listing),))
 
-    jump = implementation(source, Point(0, 3))
+    jump = source_implementation(source, Point(0, 3))
 
     assert jump is not None
     assert [there.focus.start.line for there in jump.destinations] == [*range(1, 1001)]
@@ -260,4 +266,7 @@ class Block(torch.nn.Module):
 Net_0123456789ab.py:5:4-5:12
 """,
     )
-    assert hover(BLOCK_FILE, at(BLOCK_FILE, "class Bl$0ock(torch.nn.Module):")) is None
+    assert (
+        source_hover(BLOCK_FILE, at(BLOCK_FILE, "class Bl$0ock(torch.nn.Module):"))
+        is None
+    )

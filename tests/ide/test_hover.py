@@ -7,8 +7,8 @@ from textwrap import dedent
 import pytest
 from msgspec.structs import replace
 
-from fxls.ide.from_listing import implementation
 from fxls.ide.hover import hover
+from fxls.ide.implementation import implementation
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary, table

@@ -9,9 +9,9 @@ from fxls.ide.code_actions import Fix, fixes
 from fxls.ide.completion import completions, doubts
 from fxls.ide.entries.entries import entries
 from fxls.ide.entries.write_entry import entry_fixes, written_entry
-from fxls.ide.from_source import SourceFile
+from fxls.ide.inlay_hints import source_hints
 from fxls.ide.listing.document import Document
-from fxls.ide.source_inlay_hints import source_hints
+from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.edits import Moves
 from fxls.listing import Failure, Place, Reason, Tensor
 from fxls.text import LineTable, Point, Span

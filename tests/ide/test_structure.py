@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from fxls.ide.call_hierarchy import Call, callees, callers, item_at, item_of
+from fxls.ide.document_symbols import Symbol, outline
+from fxls.ide.folding_ranges import folds
 from fxls.ide.inline_values import lookups
 from fxls.ide.listing.document import Document
-from fxls.ide.outline import Symbol, folds, outline
 from fxls.ide.selection_ranges import selections
 from fxls.ide.semantic_tokens import tokens
 from fxls.text import Point, Span

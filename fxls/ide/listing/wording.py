@@ -18,6 +18,7 @@ __all__ = [
     "node_line",
     "node_link",
     "place_link",
+    "title",
 ]
 
 _CHARACTERS = 400
@@ -94,3 +95,16 @@ def _bounded(parts: list[Inline]) -> tuple[Inline, ...]:
         kept.append(part)
         room -= len(text)
     return tuple(kept)
+
+
+def title(document: Document) -> str:
+    """``Net``, with what sets it apart from other listings of the class."""
+    identity = document.listing.identity
+    words = [identity.qualname]
+    if identity.producer != "engine":
+        words.append(identity.producer)
+    if identity.stage:
+        words.append(identity.stage)
+    if identity.rank is not None:
+        words.append(f"rank {identity.rank}")
+    return ", ".join(words)

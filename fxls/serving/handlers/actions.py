@@ -11,9 +11,8 @@ from fxls.ide import code_lenses as lenses
 from fxls.ide import completion as comments
 from fxls.ide import document_links as links
 from fxls.ide.entries import write_entry as written_entry
-from fxls.ide.inlay_hints import hints, tip
-from fxls.ide.source_inlay_hints import source_hints
-from fxls.ide.virtual_documents import Sheet
+from fxls.ide.inlay_hints import hints, source_hints, tip
+from fxls.ide.text_document_content import Sheet
 from fxls.lsp import actions, from_lsp, structure
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Server

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from lsprotocol import types as lsp
 
 from fxls.ide.listing.document import Document
-from fxls.ide.virtual_documents import Sheet
+from fxls.ide.text_document_content import Sheet
 from fxls.lsp import from_lsp
 from fxls.lsp.uris import SCHEME, path_of
 from fxls.serving.connection import Server

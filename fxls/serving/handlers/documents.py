@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from fxls.ide.virtual_documents import Sheet
+from fxls.ide.text_document_content import Sheet
 from fxls.lsp.uris import path_of
 from fxls.serving.connection import Server
 from fxls.serving.handlers.tracing import look_at, trace_again

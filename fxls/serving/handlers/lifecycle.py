@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 
 from fxls.entry import Entry, Kind
 from fxls.ide.entries.write_entry import written_entry
-from fxls.ide.virtual_documents import table_sheet
+from fxls.ide.text_document_content import table_sheet
 from fxls.lsp import custom
 from fxls.lsp.abilities import abilities_of
 from fxls.lsp.actions import changes

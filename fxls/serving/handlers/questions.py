@@ -6,11 +6,16 @@ from collections.abc import Callable
 
 from lsprotocol import types as lsp
 
-from fxls.ide import from_listing as navigation
-from fxls.ide import from_source as source
-from fxls.ide import hover
+from fxls.ide.declaration import declaration
+from fxls.ide.definition import definition, source_definition
+from fxls.ide.document_highlights import highlights
+from fxls.ide.hover import hover, source_hover
+from fxls.ide.implementation import implementation, source_implementation
 from fxls.ide.listing.document import Document, Jump
 from fxls.ide.listing.parent import parent_of
+from fxls.ide.references import references, uses
+from fxls.ide.source.source_file import SourceFile
+from fxls.ide.type_definition import type_definition
 from fxls.serving.connection import Server
 from fxls.serving.handlers.asked import Asked, Positioned, asked
 from fxls.text import Point
@@ -36,18 +41,18 @@ def on_hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
         texts = ls.session.text_as_traced(place.document)
         above = parent_of(place.document)
         parent = ls.session.document(above) if above else None
-        found = hover.hover(place.document, place.point, texts, parent)
+        found = hover(place.document, place.point, texts, parent)
     else:
-        found = source.hover(ls.session.source(place.path), place.point)
+        found = source_hover(ls.session.source(place.path), place.point)
     return ls.client.hover(found, place.lines) if found else None
 
 
 def on_definition(ls: Server, params: lsp.DefinitionParams) -> Links | None:
-    return _jump(ls, params, navigation.definition, source.definition)
+    return _jump(ls, params, definition, source_definition)
 
 
 def on_implementation(ls: Server, params: lsp.ImplementationParams) -> Links | None:
-    return _jump(ls, params, navigation.implementation, source.implementation)
+    return _jump(ls, params, implementation, source_implementation)
 
 
 def on_declaration(ls: Server, params: lsp.DeclarationParams) -> Links | None:
@@ -55,14 +60,14 @@ def on_declaration(ls: Server, params: lsp.DeclarationParams) -> Links | None:
     if place is None or place.document is None:
         return None
     texts = ls.session.text_of
-    return _links(ls, place, navigation.declaration(place.document, place.point, texts))
+    return _links(ls, place, declaration(place.document, place.point, texts))
 
 
 def on_type_definition(ls: Server, params: lsp.TypeDefinitionParams) -> Links | None:
     place = asked(ls, params)
     if place is None or place.document is None:
         return None
-    found = navigation.type_definition(place.document, place.point, ls.session.text_of)
+    found = type_definition(place.document, place.point, ls.session.text_of)
     return _links(ls, place, found)
 
 
@@ -71,9 +76,9 @@ def on_references(ls: Server, params: lsp.ReferenceParams) -> list[lsp.Location]
     if place is None or place.document is None:
         return None
     if params.context.include_declaration:
-        marks = navigation.references(place.document, place.point)
+        marks = references(place.document, place.point)
     else:
-        marks = navigation.uses(place.document, place.point)
+        marks = uses(place.document, place.point)
     return ls.client.references(marks, place.document)
 
 
@@ -83,7 +88,7 @@ def on_document_highlight(
     place = asked(ls, params)
     if place is None or place.document is None:
         return None
-    marks = navigation.highlights(place.document, place.point)
+    marks = highlights(place.document, place.point)
     return ls.client.highlights(marks, place.document)
 
 
@@ -91,7 +96,7 @@ def _jump(
     ls: Server,
     params: Positioned,
     from_listing: Callable[[Document, Point], Jump | None],
-    from_source: Callable[[source.SourceFile, Point], Jump | None],
+    from_source: Callable[[SourceFile, Point], Jump | None],
 ) -> Links | None:
     place = asked(ls, params)
     if place is None:

@@ -8,12 +8,13 @@ from lsprotocol import types as lsp
 
 from fxls.ide import call_hierarchy as hierarchy
 from fxls.ide import inline_values as inline
-from fxls.ide import outline as symbols
 from fxls.ide import workspace_symbols as search
+from fxls.ide.document_symbols import outline
+from fxls.ide.folding_ranges import folds
 from fxls.ide.selection_ranges import selections
 from fxls.ide.semantic_tokens import tokens
 from fxls.lsp import from_lsp, structure
-from fxls.lsp.outline import SymbolItem, symbol_item
+from fxls.lsp.document_symbols import SymbolItem, symbol_item
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.connection import Server
 from fxls.serving.handlers.asked import asked, document_of
@@ -42,15 +43,14 @@ def on_document_symbol(
     document = document_of(ls, params.text_document.uri)
     if document is None:
         return None
-    outline = symbols.outline(document)
-    return [symbol_item(ls.client, outline, document.lines)]
+    return [symbol_item(ls.client, outline(document), document.lines)]
 
 
 def on_folding_range(
     ls: Server, params: lsp.FoldingRangeParams
 ) -> list[lsp.FoldingRange] | None:
     document = document_of(ls, params.text_document.uri)
-    return structure.folds(symbols.folds(document)) if document else None
+    return structure.folds(folds(document)) if document else None
 
 
 def on_semantic_tokens(

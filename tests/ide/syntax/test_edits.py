@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fxls.ide.from_source import SourceFile, hover, implementation
+from fxls.ide.hover import source_hover
+from fxls.ide.implementation import source_implementation
+from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.edits import Moves
 from fxls.text import LineTable, Point, Span
 from tests.ide.nets import LISTING_PATH, NET, SOURCE, SOURCE_PATH
@@ -61,7 +63,7 @@ def test_an_expression_that_moved_still_has_its_nodes_and_says_it_is_old() -> No
     text = "# a line\n" + SOURCE
     file = edited(text)
 
-    found = hover(file, Point(8, 30))
+    found = source_hover(file, Point(8, 30))
 
     assert found is not None
     assert drawn(text, [(found.span, "")]) == (
@@ -72,7 +74,7 @@ def test_an_expression_that_moved_still_has_its_nodes_and_says_it_is_old() -> No
         "- : [conv Net_0123456789ab.py:3:4]: call_module `conv` → `f32[1, 4, 8, 8]`\n"
         "The file was edited since this was traced."
     )
-    assert jump_text(implementation(file, Point(8, 30))) == [
+    assert jump_text(source_implementation(file, Point(8, 30))) == [
         "Net_0123456789ab.py:3:4-3:8"
     ]
 
@@ -80,5 +82,5 @@ def test_an_expression_that_moved_still_has_its_nodes_and_says_it_is_old() -> No
 def test_an_expression_that_was_edited_has_none() -> None:
     file = edited(SOURCE.replace("torch.relu(self", "torch.relu(1 * self"))
 
-    assert hover(file, Point(7, 30)) is None
-    assert hover(file, Point(8, 20)) is not None
+    assert source_hover(file, Point(7, 30)) is None
+    assert source_hover(file, Point(8, 20)) is not None

@@ -20,8 +20,8 @@ from torch import nn
 import fxls
 from fxls import engine
 from fxls.engine import GraphModule, symbolic_trace
-from fxls.ide import from_listing as navigation
-from fxls.ide import outline as symbols
+from fxls.ide.definition import definition
+from fxls.ide.folding_ranges import folds
 from fxls.ide.listing.document import Document
 from fxls.listing import Listing, Role
 from fxls.runtime import listing_of
@@ -158,11 +158,11 @@ def test_the_editor_finds_its_way_across_sections(deep: tuple[Any, Listing]) -> 
     (read,) = (
         m for m in document.marks_of(place) if m.line == listing.nodes[first].line
     )
-    jump = navigation.definition(document, read.span.start)
+    jump = definition(document, read.span.start)
     assert jump is not None
     assert [there.focus for there in jump.destinations] == [bound.span]
     assert lines[read.line][read.column :].startswith("mul__31")
-    (blocks,) = (f for f in symbols.folds(document) if f.text == "blocks.32 Block …")
+    (blocks,) = (f for f in folds(document) if f.text == "blocks.32 Block …")
     assert (lines[blocks.first], lines[blocks.last]) == (
         lines[listing.nodes[first].line],
         next(line for line in lines if line.lstrip().startswith("mul__32 =")),

@@ -6,7 +6,7 @@ and editors ask for the outline of whatever they open.
 
 from __future__ import annotations
 
-from fxls.ide.outline import Symbol
+from fxls.ide.document_symbols import Symbol
 from fxls.lsp.client import Client
 from fxls.lsp.encoding import counter
 from fxls.lsp.structs import Item

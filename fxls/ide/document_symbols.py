@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
 from fxls.ide.listing.document import Document
@@ -11,7 +9,7 @@ from fxls.ide.listing.groups import Group
 from fxls.ide.listing.value_text import short_form
 from fxls.text import Span
 
-__all__ = ["FORWARD", "MODULE", "Fold", "Symbol", "folds", "outline"]
+__all__ = ["Symbol", "outline"]
 
 FORWARD = "forward"
 MODULE = "module"
@@ -30,17 +28,6 @@ class Symbol(msgspec.Struct, frozen=True, gc=False):
     children: tuple[Symbol, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Lines that can be hidden behind the first of them."""
-
-    first: int
-    last: int
-    text: str
-    """What stands for them while they are hidden."""
-    kind: str = MODULE
-
-
 def outline(document: Document) -> Symbol:
     """The forward with all that is in it.
 
@@ -55,22 +42,6 @@ def outline(document: Document) -> Symbol:
         document.start.focus,
         _children(document, document.groups),
     )
-
-
-def folds(document: Document) -> tuple[Fold, ...]:
-    """The submodules that have more than a line, and the head of the text."""
-    listing = document.listing
-    found: list[Fold] = []
-    last = listing.definition - 1
-    while last > 0 and not document.lines.line(last).strip():
-        last -= 1
-    if last > 0:
-        found.append(Fold(0, last, "imports", "imports"))
-    for group in document.groups.within():
-        first, last = (listing.nodes[n].line for n in (group.first, group.last))
-        if last > first:
-            found.append(Fold(first, last, f"{_title(document, group)} …"))
-    return tuple(found)
 
 
 def _children(document: Document, group: Group) -> tuple[Symbol, ...]:
@@ -103,9 +74,3 @@ def _module(document: Document, group: Group) -> Symbol:
         first.focus,
         _children(document, group),
     )
-
-
-def _title(document: Document, group: Group) -> str:
-    assert group.scope is not None
-    scope = document.listing.scopes[group.scope]
-    return f"{scope.path} {scope.type.rpartition('.')[2]}"

@@ -1,0 +1,1 @@
+"""A source of the user's, and what its expressions became."""
