@@ -27,7 +27,7 @@ def definition(document: Document, point: Point) -> Jump | None:
 
 
 def source_definition(source: SourceFile, point: Point) -> Jump | None:
-    """As `source_implementation`, but only where no Python server has an answer of its own.
+    """`source_implementation`, but only where no Python server has its own answer.
 
     An editor shows the definitions of all its servers together, so on a name ours
     would turn a jump to the name's definition into a list to choose from. Operators,

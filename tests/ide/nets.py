@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fxls.ide.listing.document import Document
 from fxls.listing import Identity, Listing, Tensor
+from fxls.text import Point
+from tests.support.drawing import cursor
 from tests.support.listings import listing_of
 
 SOURCE_PATH = "/work/net.py"
@@ -98,3 +100,35 @@ EXPORTED = Document(
 def source_text(path: str) -> str | None:
     """The files that exist."""
     return {SOURCE_PATH: SOURCE, BLOCK_PATH: BLOCK}.get(path)
+
+
+TWICE = Document(
+    LISTING_PATH,
+    listing_of(
+        """\
+# fxls
+import torch
+
+def forward(self, x):
+    a = self.layer.fc(x)
+    b = torch.relu(a)
+    c = self.head(b)
+    d = self.layer.fc(c)
+    e = torch.relu(d)
+    return e
+""",
+        scopes={
+            "a": [("layer", "net.Layer"), ("layer.fc", "torch.nn.Linear")],
+            "b": [("layer", "net.Layer"), ("layer.act", "net.Act")],
+            "c": [("head", "torch.nn.Linear")],
+            "d": [("layer", "net.Layer"), ("layer.fc", "torch.nn.Linear")],
+            "e": [("layer", "net.Layer")],
+        },
+    ),
+)
+
+
+def at(marked: str) -> Point:
+    """The point of the ``$0`` in a line of `NET`."""
+    line, point = cursor(marked)
+    return Point(TEXT.split("\n").index(line), point.column)

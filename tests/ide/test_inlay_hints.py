@@ -1,9 +1,16 @@
-"""Shapes beside the names of a listing."""
+"""Shapes beside the names of a listing, and beside the code of a source."""
 
 from __future__ import annotations
 
-from fxls.ide.inlay_hints import hints
+from fxls.ide.inlay_hints import hints, source_hints
+from fxls.ide.listing.document import Document
+from fxls.ide.source.source_file import SourceFile
+from fxls.ide.syntax.edits import Moves
+from fxls.listing import Tensor
+from fxls.text import LineTable
+from tests.ide.model import MODEL, PATH
 from tests.ide.nets import NET, TEXT
+from tests.support.listings import listing_of
 
 
 def test_a_name_that_binds_a_tensor_says_its_shape() -> None:
@@ -24,3 +31,89 @@ def test_a_name_that_binds_a_tensor_says_its_shape() -> None:
 def test_only_the_lines_that_were_asked_for_are_answered() -> None:
     assert [hint.point.line for hint in hints(NET, 3, 3)] == [3]
     assert hints(NET, 5, 99) == ()
+
+
+CALLS = ["self.part(x)", "self.part(h)"]
+
+
+def traced() -> Document:
+    text = """\
+def forward(self, x, flag):
+    relu = torch.relu(x)
+    add = relu + 1
+    relu_1 = torch.relu(add)
+    add_1 = relu_1 + 1
+    add_2 = add_1 + add
+    view = add_2.view(-1)
+    return view
+"""
+    first, second = ((PATH, call) for call in CALLS)
+    relu, plus = (PATH, "torch.relu(é)"), (PATH, "b + 1")
+    shape = Tensor((2, 3), "float32", "cpu")
+    other = Tensor((4, 3), "float32", "cpu")
+    view = (PATH, MODEL[MODEL.index("y.view") : MODEL.index("\n\n    def part")])
+    return Document(
+        "/work/.fxls/Net_0123456789ab.py",
+        listing_of(
+            text,
+            sources={PATH: MODEL},
+            origins={
+                "relu": [relu, first],
+                "add": [plus, first],
+                "relu_1": [relu, second],
+                "add_1": [plus, second],
+                "add_2": [(PATH, "y += h")],
+                "view": [view],
+            },
+            values={
+                "relu": shape,
+                "add": shape,
+                "relu_1": other,
+                "add_1": other,
+                "add_2": shape,
+                "view": Tensor((6,), "float32", "cpu"),
+            },
+        ),
+    )
+
+
+def hinted(text: str, *documents: Document, moves: Moves | None = None) -> list[str]:
+    """The lines of a text that have hints, with the hints in them."""
+    known = {d.path: moves for d in documents} if moves else {}
+    source = SourceFile(PATH, LineTable(text), documents, moves=known)
+    lines = text.split("\n")
+    changed: set[int] = set()
+    for hint in sorted(
+        source_hints(source, 0, 99), key=lambda h: h.point, reverse=True
+    ):
+        line, column = hint.point.line, hint.point.column
+        lines[line] = f"{lines[line][:column]}⟦{hint.text}⟧{lines[line][column:]}"
+        changed.add(line)
+    return [lines[line].strip() for line in sorted(changed)]
+
+
+HINTED = [
+    "h⟦: f32[2, 3]⟧ = self.part(x)",
+    "y: torch.Tensor⟦: f32[4, 3]⟧ = self.part(h)",
+    "y⟦: f32[2, 3]⟧ += h",
+    ")⟦: f32[6]⟧",
+    "b⟦: f32[2, 3] | f32[4, 3]⟧ = torch.relu(é)",
+    "return b + 1⟦: f32[2, 3] | f32[4, 3]⟧",
+]
+
+
+def test_what_is_assigned_and_returned_says_its_shapes() -> None:
+    assert hinted(MODEL, traced()) == HINTED
+
+
+def test_hints_move_with_the_code_and_leave_what_was_edited() -> None:
+    edited = "import os\n" + MODEL.replace("torch.relu(é)", "torch.tanh(é)")
+
+    found = hinted(edited, traced(), moves=Moves(MODEL, edited))
+
+    assert found == [line for line in HINTED if "relu" not in line]
+
+
+def test_a_source_that_is_half_written_has_no_hints() -> None:
+    assert hinted(MODEL + "\nx = (", traced()) == []
+    assert hinted(MODEL) == []

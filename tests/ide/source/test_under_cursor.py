@@ -1,4 +1,4 @@
-"""From the source to the nodes that it made."""
+"""What the source became, under a cursor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from textwrap import dedent
 import pytest
 from msgspec.structs import replace
 
-from fxls.ide.definition import source_definition
 from fxls.ide.hover import source_hover
 from fxls.ide.implementation import source_implementation
 from fxls.ide.listing.document import Document
@@ -19,17 +18,19 @@ from tests.support.drawing import cursor, drawn
 from tests.support.listings import listing_of
 
 NET_FILE = SourceFile(SOURCE_PATH, LineTable(SOURCE), (NET,))
+
+
 BLOCK_FILE = SourceFile(BLOCK_PATH, LineTable(BLOCK), (NET,))
 
 
-def at(source: SourceFile, marked: str) -> Point:
+def at_in(source: SourceFile, marked: str) -> Point:
     line, point = cursor(marked)
     return Point(source.lines.text.split("\n").index(line), point.column)
 
 
 def check(source: SourceFile, marked: str, expected: str) -> None:
     """The hover at the ``$0`` of a line of the source, and where it leads."""
-    point = at(source, marked)
+    point = at_in(source, marked)
     found = source_hover(source, point)
     jump = source_implementation(source, point)
     assert found is not None
@@ -176,33 +177,17 @@ Net_ba9876543210.py:0:0-0:21
     ["im$0port torch", "class Net(torch.nn.Mod$0ule):", "    def forw$0ard(self, x):"],
 )
 def test_code_that_made_nothing_shows_nothing(marked: str) -> None:
-    assert source_hover(NET_FILE, at(NET_FILE, marked)) is None
-    assert source_implementation(NET_FILE, at(NET_FILE, marked)) is None
+    assert source_hover(NET_FILE, at_in(NET_FILE, marked)) is None
+    assert source_implementation(NET_FILE, at_in(NET_FILE, marked)) is None
 
 
 def test_a_file_that_no_listing_is_about_shows_nothing() -> None:
     other = SourceFile("/work/other.py", LineTable(SOURCE), (NET,))
 
     assert (
-        source_hover(other, at(NET_FILE, "        y = torch.re$0lu(self.conv(x))"))
+        source_hover(other, at_in(NET_FILE, "        y = torch.re$0lu(self.conv(x))"))
         is None
     )
-
-
-@pytest.mark.parametrize(
-    ("marked", "expected"),
-    [
-        ("        return self.block(y) $0+ y.view(", ["Net_0123456789ab.py:8:4-8:7"]),
-        ("# fxls: Net()(to$0rch.randn(1, 3, 8, 8))", ["Net_0123456789ab.py:2:0-2:21"]),
-        ("        y = torch.re$0lu(self.conv(x))", []),
-        ("        y = torch.relu$0(self.conv(x))", []),
-        ("class Ne$0t(torch.nn.Module):", []),
-    ],
-)
-def test_definition_leaves_names_to_the_python_server(
-    marked: str, expected: list[str]
-) -> None:
-    assert jump_text(source_definition(NET_FILE, at(NET_FILE, marked))) == expected
 
 
 def test_a_call_that_made_very_many_nodes_is_cut_short() -> None:
@@ -229,23 +214,6 @@ def test_a_call_that_made_very_many_nodes_is_cut_short() -> None:
     )
 
 
-def test_an_expression_of_a_loop_leads_to_as_many_places_as_can_be_shown() -> None:
-    lines = ["def forward(self, x):"]
-    lines += [f"    r{n} = torch.relu(x)" for n in range(1200)]
-    path, call = "/work/loop.py", "torch.relu(x)"
-    listing = listing_of(
-        "\n".join([*lines, "    return r0", ""]),
-        sources={path: f"{call}\n"},
-        origins={f"r{n}": [(path, call)] for n in range(1200)},
-    )
-    source = SourceFile(path, LineTable(call), (Document("/work/.fxls/L.py", listing),))
-
-    jump = source_implementation(source, Point(0, 3))
-
-    assert jump is not None
-    assert [there.focus.start.line for there in jump.destinations] == [*range(1, 1001)]
-
-
 def test_a_class_shows_its_calls_in_what_was_traced() -> None:
     scopes = tuple(
         replace(scope, file=BLOCK_PATH) if scope.type == "block.Block" else scope
@@ -267,6 +235,6 @@ Net_0123456789ab.py:5:4-5:12
 """,
     )
     assert (
-        source_hover(BLOCK_FILE, at(BLOCK_FILE, "class Bl$0ock(torch.nn.Module):"))
+        source_hover(BLOCK_FILE, at_in(BLOCK_FILE, "class Bl$0ock(torch.nn.Module):"))
         is None
     )

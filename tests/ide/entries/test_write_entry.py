@@ -1,0 +1,50 @@
+"""Entry comments that are written for a class."""
+
+from __future__ import annotations
+
+import pytest
+
+from fxls.ide.entries.write_entry import entry_fixes, written_entry
+from fxls.text import Point
+from tests.ide.model import PATH, applied
+from tests.support.listings import span_of
+
+
+def test_an_entry_comment_is_written_above_the_class() -> None:
+    text = "import torch\n\n@final\nclass Net(torch.nn.Module):\n    def forward(self, ids): ...\n"
+    point = span_of(text, "Net").start
+
+    (fix,) = entry_fixes(text, PATH, point)
+
+    assert fix.title == "Write an entry comment for Net"
+    assert applied(fix, text) == text.replace(
+        "@final", "# fxls: Net()(torch.zeros(1, 8, dtype=torch.long))\n@final"
+    )
+    assert entry_fixes(text, PATH, Point(0, 0)) == ()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ("self, width, act: str", "Net(width=8, act=[...])(torch.randn(1, 8))"),
+        ("self, é, width", "Net(é=[8], width=8)(torch.randn(1, 8))"),
+        ("self", "Net()([torch.randn(1, 8)])"),
+    ],
+)
+def test_an_entry_that_is_written_says_where_to_look(
+    parameters: str, expected: str
+) -> None:
+    text = "import torch\r\nif 1: pass\r\nclass Net(torch.nn.Module):\r\n"
+    text += (
+        f"    def __init__({parameters}): pass\r\n    def forward(self, x): pass\r\n"
+    )
+
+    written = written_entry(text, PATH, "Net")
+
+    assert written is not None
+    assert written.text == applied(written.fix, text)
+    line = written.text.split("\r\n")[2]
+    start, end = written.focus.start.column, written.focus.end.column
+    shown = f"{line[:start]}[{line[start:end]}]{line[end:]}"
+    assert (written.focus.start.line, shown) == (2, f"# fxls: {expected}")
+    assert written_entry(text, PATH, "Gone") is None
