@@ -17,8 +17,8 @@ from lsprotocol import types as lsp
 
 from fxls.lsp import custom
 from fxls.lsp.structure import LEGEND
-from fxls.serving.connection import Server
-from fxls.serving.faults import task_with_faults_logged, with_faults_logged
+from fxls.serving.connection import Connection
+from fxls.serving.faults import with_faults_logged, task_with_faults_logged
 from fxls.serving.handlers import (
     actions,
     documents,
@@ -33,9 +33,9 @@ from fxls.serving.settings import Settings
 from fxls.serving.transport.protocol import ListingProtocol, quietly
 from fxls.serving.transport.read_ahead import ReadAhead
 
-__all__ = ["Server", "make_server", "serve_stdio", "serve_tcp"]
+__all__ = ["connection_of", "serve_stdio", "serve_tcp"]
 
-_HANDLERS: dict[str, Callable[[Server, Any], object]] = {
+_HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.INITIALIZE: life.on_initialize,
     lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: life.on_did_change_folders,
     lsp.TEXT_DOCUMENT_DID_OPEN: documents.on_did_open,
@@ -81,7 +81,7 @@ _HANDLERS: dict[str, Callable[[Server, Any], object]] = {
     lsp.TEXT_DOCUMENT_DIAGNOSTIC: reports.on_diagnostic,
 }
 
-_TASKS: dict[str, Callable[[Server, Any], Awaitable[object]]] = {
+_TASKS: dict[str, Callable[[Connection, Any], Awaitable[object]]] = {
     custom.TIMES: times.on_times,
     lsp.INITIALIZED: life.on_initialized,
     lsp.SHUTDOWN: life.on_shutdown,
@@ -114,17 +114,17 @@ _OPTIONS: dict[str, object] = {
 }
 
 
-def make_server(settings: Settings) -> Server:
-    """A server with every handler, for one client that may set other settings."""
-    server = Server(settings)
+def connection_of(settings: Settings) -> Connection:
+    """The connection to a client that may set other settings, with every handler."""
+    connection = Connection(settings)
     for method, handler in _HANDLERS.items():
-        server.feature(method, _OPTIONS.get(method))(with_faults_logged(handler))
+        connection.feature(method, _OPTIONS.get(method))(with_faults_logged(handler))
     for method, task in _TASKS.items():
-        server.feature(method)(task_with_faults_logged(task))
+        connection.feature(method)(task_with_faults_logged(task))
     for command, run in _COMMANDS.items():
         answer: Callable[..., Awaitable[Any]] = task_with_faults_logged(run)
-        server.command(command)(answer)
-    return server
+        connection.command(command)(answer)
+    return connection
 
 
 def serve_stdio(*, store: str | None = None) -> None:
@@ -134,11 +134,11 @@ def serve_stdio(*, store: str | None = None) -> None:
     # Whatever prints, a library or a child, must not reach the protocol.
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    server = make_server(Settings(store=store))
+    connection = connection_of(Settings(store=store))
     messages = ReadAhead(sys.stdin.fileno())
-    assert isinstance(server.protocol, ListingProtocol)
-    server.protocol.given_up = messages.given_up
-    server.start_io(stdin=cast("BinaryIO", messages), stdout=answers)
+    assert isinstance(connection.protocol, ListingProtocol)
+    connection.protocol.given_up = messages.given_up
+    connection.start_io(stdin=cast("BinaryIO", messages), stdout=answers)
 
 
 def serve_tcp(host: str, port: int, *, store: str | None = None) -> None:
@@ -146,7 +146,7 @@ def serve_tcp(host: str, port: int, *, store: str | None = None) -> None:
     _begin()
     # It says which port it got when it was asked for any.
     logging.getLogger("pygls.server").setLevel(logging.INFO)
-    make_server(Settings(store=store)).start_tcp(host, port)
+    connection_of(Settings(store=store)).start_tcp(host, port)
 
 
 def _begin() -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fxls.cli.progress import Progress
     from fxls.cli.report import Shown, Sources
     from fxls.entry import Entry
-    from fxls.launching.entry_argument import Target
+    from fxls.launching.entry_argument import EntryArgument
     from fxls.store import Store
     from fxls.wire import Failed, Traced
 
@@ -61,9 +61,9 @@ def add(commands: Commands) -> None:
     )
     parser.set_defaults(command=trace)
     parser.add_argument(
-        "target",
+        "argument",
         metavar="FILE[:EXPRESSION]",
-        type=_target,
+        type=_argument,
         help="a Python file, and the expression that builds the model "
         "(default: the entries of the file)",
     )
@@ -93,13 +93,13 @@ def add(commands: Commands) -> None:
     )
 
 
-def _target(text: str) -> Target:
-    from fxls.launching.entry_argument import target_of
+def _argument(text: str) -> EntryArgument:
+    from fxls.launching.entry_argument import entry_argument
 
-    target = target_of(text)
-    if isinstance(target, str):
-        raise argparse.ArgumentTypeError(target)
-    return target
+    argument = entry_argument(text)
+    if isinstance(argument, str):
+        raise argparse.ArgumentTypeError(argument)
+    return argument
 
 
 def trace(options: argparse.Namespace) -> int:
@@ -110,10 +110,10 @@ def trace(options: argparse.Namespace) -> int:
     from fxls.launching.entry_argument import entries_of
     from fxls.store import Store, locate
 
-    target: Target = options.target
+    argument: EntryArgument = options.argument
     sources = sources_here()
-    store = Store(options.store or locate(target.path), report=warn)
-    entries, wrong = entries_of(target)
+    store = Store(options.store or locate(argument.path), report=warn)
+    entries, wrong = entries_of(argument)
     results = [Shown(entry=None, failure=failure) for failure in wrong]
     if not options.json:
         for failure in wrong:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fxls.entry import Entry, Kind
+from fxls.ide.listing.defects import Defect, DefectKind, defects
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.findings import Finding, Rule, findings
 from fxls.ide.listing.freshness import Standing, what_became
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Span
@@ -46,7 +46,7 @@ class Diagnostic:
     path: str
     span: Span
     severity: Severity
-    reason: Reason | Rule
+    reason: Reason | DefectKind
     message: str
     related: tuple[Related, ...] = ()
     unnecessary: bool = False
@@ -93,8 +93,8 @@ def diagnostics(
 def listing_diagnostics(
     document: Document, standing: Standing
 ) -> tuple[Diagnostic, ...]:
-    """What a listing says of itself: the rules that it breaks, and its age."""
-    found = [_of_rule(document, finding) for finding in findings(document)]
+    """What a listing says of itself: its defects, and its age."""
+    found = [_of_defect(document, defect) for defect in defects(document)]
     said = what_became(standing)
     if said:
         related: tuple[Related, ...] = ()
@@ -111,28 +111,30 @@ def listing_diagnostics(
     return tuple(found)
 
 
-def _of_rule(document: Document, finding: Finding) -> Diagnostic:
-    dead = finding.rule in (Rule.DEAD, Rule.UNREAD)
+def _of_defect(document: Document, defect: Defect) -> Diagnostic:
+    dead = defect.kind in (DefectKind.DEAD, DefectKind.UNREAD)
     related: tuple[Related, ...] = ()
-    if finding.cause is not None:
-        verb = "it is set to None" if finding.rule is Rule.FREED else "it is defined"
-        span = finding.cause.span
+    if defect.cause is not None:
+        verb = (
+            "it is set to None" if defect.kind is DefectKind.FREED else "it is defined"
+        )
+        span = defect.cause.span
         related = (Related(document.path, span, f"{verb} here"),)
     return Diagnostic(
         document.path,
-        finding.span,
-        _OF_RULE.get(finding.rule, Severity.ERROR),
-        finding.rule,
-        finding.message,
+        defect.span,
+        _SEVERITIES.get(defect.kind, Severity.ERROR),
+        defect.kind,
+        defect.message,
         related,
         unnecessary=dead,
     )
 
 
-_OF_RULE = {
-    Rule.DEAD: Severity.HINT,
-    Rule.UNREAD: Severity.HINT,
-    Rule.SHAPE: Severity.WARNING,
+_SEVERITIES = {
+    DefectKind.DEAD: Severity.HINT,
+    DefectKind.UNREAD: Severity.HINT,
+    DefectKind.SHAPE: Severity.WARNING,
 }
 
 

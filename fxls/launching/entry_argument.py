@@ -16,19 +16,19 @@ from fxls.ide.syntax.module_classes import modules
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Span
 
-__all__ = ["Target", "entries_of", "target_of"]
+__all__ = ["EntryArgument", "entries_of", "entry_argument"]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class EntryArgument:
     """A file, and an expression in its namespace; without one, the file's entries."""
 
     path: Path
     expression: str | None
 
 
-def target_of(text: str) -> Target | str:
-    """The target that FILE[:EXPRESSION] is, or what is wrong with it.
+def entry_argument(text: str) -> EntryArgument | str:
+    """The argument that FILE[:EXPRESSION] is, or what is wrong with it.
 
     A colon in the name of a file that exists belongs to the name.
     """
@@ -46,25 +46,27 @@ def target_of(text: str) -> Target | str:
             "trace the entries of the file"
         )
     absolute = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() follows links
-    return Target(absolute, expression.strip() or None)
+    return EntryArgument(absolute, expression.strip() or None)
 
 
-def entries_of(target: Target) -> tuple[tuple[Entry, ...], tuple[Failure, ...]]:
+def entries_of(
+    argument: EntryArgument,
+) -> tuple[tuple[Entry, ...], tuple[Failure, ...]]:
     """What is to be traced, and what is wrong with what should be.
 
     One of the two holds something.
     """
-    path = str(target.path)
-    if target.expression is not None:
-        return (Entry(path, target.expression, Kind.COMMAND),), ()
+    path = str(argument.path)
+    if argument.expression is not None:
+        return (Entry(path, argument.expression, Kind.COMMAND),), ()
     try:
-        text = target.path.read_bytes().decode("utf-8-sig", errors="replace")
+        text = argument.path.read_bytes().decode("utf-8-sig", errors="replace")
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or str(error)
         return (), (
             Failure(Reason.NOT_FOUND, f"{path}: {problem}", advice="Check the path."),
         )
-    project = _project(target.path)
+    project = _project(argument.path)
     entries = ide.entries(text, path, project.entries)
     wrong = (*ide.problems(text, path), *project.problems)
     if entries or wrong:

@@ -19,7 +19,7 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.entry import Entry, Producer
-from fxls.launching.entry_argument import entries_of, target_of
+from fxls.launching.entry_argument import entries_of, entry_argument
 from fxls.listing import Facts, Failure, Reason
 from fxls.pdb import Pdb
 from fxls.runtime import install
@@ -36,7 +36,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trace an entry and call it; returns what the process should end with."""
     options = _parser().parse_args(arguments)
-    entry = _entry(options.target)
+    entry = _entry(options.argument)
     if isinstance(entry, str):
         return _refuse(entry)
     path = Path(entry.path)
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Traces an entry and calls the generated code, for a debugger.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", metavar="FILE:EXPRESSION")
+    parser.add_argument("argument", metavar="FILE:EXPRESSION")
     parser.add_argument(
         "--store", metavar="FOLDER", help="the folder of listings (default: .fxls)"
     )
@@ -92,16 +92,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _entry(text: str) -> Entry | str:
     """The entry that is meant, where it stands in its file; or what is wrong."""
-    target = target_of(text)
-    if isinstance(target, str):
-        return target
-    entries, failures = entries_of(type(target)(target.path, None))
-    if target.expression is None:
+    argument = entry_argument(text)
+    if isinstance(argument, str):
+        return argument
+    entries, failures = entries_of(type(argument)(argument.path, None))
+    if argument.expression is None:
         return entries[0] if entries else _said(failures[0])
     for entry in entries:
-        if entry.expression == target.expression:
+        if entry.expression == argument.expression:
             return entry
-    (entry,) = entries_of(target)[0]
+    (entry,) = entries_of(argument)[0]
     return entry
 
 

@@ -23,7 +23,7 @@ from fxls.serving.settings import Settings
 from fxls.serving.tracing import Health, Traces
 from fxls.serving.transport.protocol import ListingProtocol
 
-__all__ = ["Server"]
+__all__ = ["Connection"]
 
 _POLL = 1.0
 """Seconds between two looks at the logs of the stores, which programs write too."""
@@ -33,8 +33,12 @@ _PAUSE = 0.3
 """Seconds without a key before what is being written is checked."""
 
 
-class Server(LanguageServer):
-    """The connection to one client."""
+class Connection(LanguageServer):
+    """What the server holds of one client, and how it speaks to it.
+
+    pygls calls this a server: it hands it to a handler as the first argument, by the
+    name `ls`.
+    """
 
     def __init__(self, settings: Settings) -> None:
         # Whole texts, because a model file is small, and pygls and the protocol do

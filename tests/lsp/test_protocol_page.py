@@ -12,7 +12,7 @@ import pytest
 from fxls.ide.listing.table_rows import Column
 from fxls.lsp import custom, params
 from fxls.lsp import graph_view as picture
-from fxls.server import make_server
+from fxls.server import connection_of
 from fxls.serving.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
@@ -65,7 +65,7 @@ def test_the_page_has_every_field_of_our_messages(
 
 
 def test_every_request_of_ours_has_typed_parameters_and_an_answer() -> None:
-    manager = cast("Any", make_server(Settings()).protocol.fm)  # untyped by pygls
+    manager = cast("Any", connection_of(Settings()).protocol.fm)  # untyped by pygls
     features: dict[str, object] = manager.features
 
     assert {name for name in features if name.startswith("fxls/")} == {*params.PARAMS}
@@ -97,7 +97,7 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
 
 
 def test_the_page_has_every_method_in_a_document() -> None:
-    manager = cast("Any", make_server(Settings()).protocol.fm)  # untyped by pygls
+    manager = cast("Any", connection_of(Settings()).protocol.fm)  # untyped by pygls
     features: dict[str, object] = manager.features
     asked = {name for name in features if name.startswith("textDocument/")}
     told = {name for name in asked if name.startswith("textDocument/did")}

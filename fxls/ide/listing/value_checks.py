@@ -1,7 +1,7 @@
 """Whether what is known of a node's value is what its target can give.
 
-Only what is certain is said: a rule that does not know a target, an argument or a
-size is silent.
+Only what is certain is said: where a target, an argument or a size is not
+known, nothing is.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def contradiction(listing: Listing, node: int) -> str | None:
     # A library may write its dtypes with their module.
     if _DTYPES.get(name, value.dtype) not in (value.dtype, dtype_of(value)):
         return f"{name} gives {_DTYPES[name]}, not {short_form(value)}"
-    rule = _RULES.get(name)
+    shape_of = _SHAPES.get(name)
     shape = _known(value)
-    if rule is None or shape is None or facts.kwargs:
+    if shape_of is None or shape is None or facts.kwargs:
         return None
     inputs = [_input(pieces, listing.nodes) for pieces in facts.args]
-    expected = rule(facts, inputs, shape)
+    expected = shape_of(facts, inputs, shape)
     if expected is None or expected == shape:
         return None
     of = ", ".join(short_form(i) for i in inputs if isinstance(i, Tensor))
@@ -44,7 +44,7 @@ def contradiction(listing: Listing, node: int) -> str | None:
 
 _Input = Tensor | str | None
 """A tensor, a written number, or something that nothing is known of."""
-_Rule = Callable[[Facts, list[_Input], Shape], Shape | None]
+_ShapeOf = Callable[[Facts, list[_Input], Shape], Shape | None]
 """The shape that the value must have, given the one it has; None for no opinion."""
 
 
@@ -158,7 +158,7 @@ _RESHAPING = (
 )
 # fmt: on
 
-_RULES: dict[str, _Rule] = {
+_SHAPES: dict[str, _ShapeOf] = {
     **dict.fromkeys(_POINTWISE, _same),
     **dict.fromkeys(_BINARY, _broadcast),
     **dict.fromkeys(_RESHAPING, _count),

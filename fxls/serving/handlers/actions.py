@@ -15,7 +15,7 @@ from fxls.ide.inlay_hints import hints, source_hints, tip
 from fxls.ide.text_document_content import Sheet
 from fxls.lsp import actions, from_lsp, structure
 from fxls.lsp.uris import SCHEME, path_of, uri_of
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.serving.handlers.asked import document_of
 from fxls.serving.settings import Lenses
 from fxls.serving.transport.protocol import content_modified
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def on_inlay_hint(
-    ls: Server, params: lsp.InlayHintParams
+    ls: Connection, params: lsp.InlayHintParams
 ) -> list[lsp.InlayHint] | None:
     first, last = params.range.start.line, params.range.end.line
     document = document_of(ls, params.text_document.uri)
@@ -53,7 +53,7 @@ def on_inlay_hint(
 
 
 def on_resolve_hint(
-    ls: Server, hint: lsp.InlayHint
+    ls: Connection, hint: lsp.InlayHint
 ) -> lsp.InlayHint | lsp.ResponseError:
     noted: object = hint.data
     data = cast("dict[str, Any]", noted) if isinstance(noted, dict) else {}
@@ -66,7 +66,9 @@ def on_resolve_hint(
     return hint
 
 
-def on_code_lens(ls: Server, params: lsp.CodeLensParams) -> list[lsp.CodeLens] | None:
+def on_code_lens(
+    ls: Connection, params: lsp.CodeLensParams
+) -> list[lsp.CodeLens] | None:
     document = document_of(ls, params.text_document.uri)
     path = path_of(params.text_document.uri)
     shown = ls.session.settings.lenses
@@ -89,7 +91,7 @@ def on_code_lens(ls: Server, params: lsp.CodeLensParams) -> list[lsp.CodeLens] |
 
 
 def on_document_link(
-    ls: Server, params: lsp.DocumentLinkParams
+    ls: Connection, params: lsp.DocumentLinkParams
 ) -> list[lsp.DocumentLink] | None:
     uri = params.text_document.uri
     if uri.startswith(f"{SCHEME}:"):
@@ -105,7 +107,7 @@ def on_document_link(
 
 
 def on_completion(
-    ls: Server, params: lsp.CompletionParams
+    ls: Connection, params: lsp.CompletionParams
 ) -> list[lsp.CompletionItem] | None:
     path = path_of(params.text_document.uri)
     text = None if path is None else ls.session.text_of(path)
@@ -118,7 +120,7 @@ def on_completion(
 
 
 def on_code_action(
-    ls: Server, params: lsp.CodeActionParams
+    ls: Connection, params: lsp.CodeActionParams
 ) -> list[lsp.CodeAction] | None:
     path = path_of(params.text_document.uri)
     text = None if path is None else ls.session.text_of(path)

@@ -10,7 +10,7 @@ from fxls.ide.listing.document import Document
 from fxls.ide.text_document_content import Sheet
 from fxls.lsp import from_lsp
 from fxls.lsp.uris import SCHEME, path_of
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.text import LineTable, Point
 
 __all__ = ["Asked", "Positioned", "asked", "document_of"]
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
     """The listing, when the place is in one; else it is in a source."""
 
 
-def document_of(ls: Server, uri: str) -> Document | None:
+def document_of(ls: Connection, uri: str) -> Document | None:
     """The listing that a URI names: a file of a store, or a virtual document."""
     if uri.startswith(f"{SCHEME}:"):
         found = ls.session.library.virtual(uri)
@@ -42,7 +42,7 @@ def document_of(ls: Server, uri: str) -> Document | None:
     return ls.session.document(path) if path else None
 
 
-def asked(ls: Server, params: Positioned) -> Asked | None:
+def asked(ls: Connection, params: Positioned) -> Asked | None:
     """The place of a request; None when there is nothing to say about its file."""
     uri = params.text_document.uri
     path = path_of(uri)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from fxls.lsp.uris import path_of
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.serving.transport.protocol import server_cancelled
 
 __all__ = ["on_diagnostic", "on_workspace_diagnostic"]
@@ -16,7 +16,7 @@ _Document = (
 )
 
 
-def on_diagnostic(ls: Server, params: lsp.DocumentDiagnosticParams) -> _Document:
+def on_diagnostic(ls: Connection, params: lsp.DocumentDiagnosticParams) -> _Document:
     path = path_of(params.text_document.uri)
     if path is None:
         return lsp.RelatedFullDocumentDiagnosticReport([])
@@ -30,7 +30,7 @@ def on_diagnostic(ls: Server, params: lsp.DocumentDiagnosticParams) -> _Document
 
 
 async def on_workspace_diagnostic(
-    ls: Server, params: lsp.WorkspaceDiagnosticParams
+    ls: Connection, params: lsp.WorkspaceDiagnosticParams
 ) -> lsp.WorkspaceDiagnosticReport | lsp.ResponseError:
     """Answered when there is something else to say, so that nobody need ask again."""
     ls.pulls_workspace()

@@ -6,7 +6,7 @@ from lsprotocol import types as lsp
 
 from fxls.ide.text_document_content import Sheet
 from fxls.lsp.uris import path_of
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.serving.handlers.tracing import look_at, trace_again
 
 __all__ = [
@@ -22,14 +22,14 @@ __all__ = [
 ]
 
 
-def on_did_open(ls: Server, params: lsp.DidOpenTextDocumentParams) -> None:
+def on_did_open(ls: Connection, params: lsp.DidOpenTextDocumentParams) -> None:
     path = ls.opened(params.text_document.uri)
     if path is not None:
         ls.publish(path)
         look_at(ls, path)
 
 
-def on_did_change(ls: Server, params: lsp.DidChangeTextDocumentParams) -> None:
+def on_did_change(ls: Connection, params: lsp.DidChangeTextDocumentParams) -> None:
     path = path_of(params.text_document.uri)
     if path is not None:
         # The diagnostics of a listing say whether it is still the generated text.
@@ -37,20 +37,20 @@ def on_did_change(ls: Server, params: lsp.DidChangeTextDocumentParams) -> None:
         ls.check_soon(path)
 
 
-def on_did_save(ls: Server, params: lsp.DidSaveTextDocumentParams) -> None:
+def on_did_save(ls: Connection, params: lsp.DidSaveTextDocumentParams) -> None:
     path = path_of(params.text_document.uri)
     if path is not None:
         ls.publish(*ls.open_paths)
         look_at(ls, path)
 
 
-def on_did_close(ls: Server, params: lsp.DidCloseTextDocumentParams) -> None:
+def on_did_close(ls: Connection, params: lsp.DidCloseTextDocumentParams) -> None:
     path = ls.closed(params.text_document.uri)
     if path is not None:
         ls.publish(path, *ls.session.forget(path))
 
 
-def on_did_rename_files(ls: Server, params: lsp.RenameFilesParams) -> None:
+def on_did_rename_files(ls: Connection, params: lsp.RenameFilesParams) -> None:
     for file in params.files:
         _gone(ls, file.old_uri)
         path = path_of(file.new_uri)
@@ -58,13 +58,13 @@ def on_did_rename_files(ls: Server, params: lsp.RenameFilesParams) -> None:
             look_at(ls, path)
 
 
-def on_did_delete_files(ls: Server, params: lsp.DeleteFilesParams) -> None:
+def on_did_delete_files(ls: Connection, params: lsp.DeleteFilesParams) -> None:
     for file in params.files:
         _gone(ls, file.uri)
 
 
 def on_did_change_watched_files(
-    ls: Server, params: lsp.DidChangeWatchedFilesParams
+    ls: Connection, params: lsp.DidChangeWatchedFilesParams
 ) -> None:
     for change in params.changes:
         path = path_of(change.uri)
@@ -82,12 +82,12 @@ def on_did_change_watched_files(
 
 
 def on_text_document_content(
-    ls: Server, params: lsp.TextDocumentContentParams
+    ls: Connection, params: lsp.TextDocumentContentParams
 ) -> lsp.TextDocumentContentResult:
     return lsp.TextDocumentContentResult(content(ls, params.uri))
 
 
-def content(ls: Server, uri: str) -> str:
+def content(ls: Connection, uri: str) -> str:
     """The text of a virtual document."""
     found = ls.session.library.virtual(uri)
     if found is None:
@@ -95,7 +95,7 @@ def content(ls: Server, uri: str) -> str:
     return found.text if isinstance(found, Sheet) else found.listing.text
 
 
-def _gone(ls: Server, uri: str) -> None:
+def _gone(ls: Connection, uri: str) -> None:
     path = path_of(uri)
     if path is not None:
         ls.publish(path, *ls.session.forget(path))

@@ -6,7 +6,7 @@ from fxls.ide.listing.comparable_text import normalized
 from fxls.lsp import custom, params
 from fxls.lsp import graph_view as picture
 from fxls.lsp.uris import SCHEME, path_of, uri_of
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.serving.handlers.asked import document_of
 from fxls.serving.handlers.documents import content
 from fxls.serving.library import virtual_uri
@@ -24,11 +24,11 @@ __all__ = [
 ]
 
 
-def on_content(ls: Server, asked: params.About) -> custom.ContentItem:
+def on_content(ls: Connection, asked: params.About) -> custom.ContentItem:
     return custom.ContentItem(content(ls, asked.uri))
 
 
-def on_listings(ls: Server, asked: params.OfDocument) -> list[custom.ListingItem]:
+def on_listings(ls: Connection, asked: params.OfDocument) -> list[custom.ListingItem]:
     path = path_of(asked.text_document.uri)
     if path is None:
         return []
@@ -38,7 +38,7 @@ def on_listings(ls: Server, asked: params.OfDocument) -> list[custom.ListingItem
     ]
 
 
-def on_identities(ls: Server, asked: params.Nothing) -> list[custom.IdentityItem]:
+def on_identities(ls: Connection, asked: params.Nothing) -> list[custom.IdentityItem]:
     library = ls.session.library
     return [
         _identity_item(history, stale=library.is_stale(history.newest))
@@ -46,13 +46,13 @@ def on_identities(ls: Server, asked: params.Nothing) -> list[custom.IdentityItem
     ]
 
 
-def on_revisions(ls: Server, asked: params.About) -> list[custom.RevisionItem]:
+def on_revisions(ls: Connection, asked: params.About) -> list[custom.RevisionItem]:
     path = _named(asked.uri)
     history = ls.session.library.history(path) if path else None
     return _revision_items(history) if history else []
 
 
-def on_graph(ls: Server, asked: params.About) -> picture.GraphItem | None:
+def on_graph(ls: Connection, asked: params.About) -> picture.GraphItem | None:
     document = document_of(ls, asked.uri)
     if document is None:
         return None
@@ -65,7 +65,7 @@ def on_graph(ls: Server, asked: params.About) -> picture.GraphItem | None:
     )
 
 
-def on_rows(ls: Server, asked: params.Rows) -> picture.TableItem | None:
+def on_rows(ls: Connection, asked: params.Rows) -> picture.TableItem | None:
     document = document_of(ls, asked.uri)
     if document is None:
         return None
@@ -75,7 +75,9 @@ def on_rows(ls: Server, asked: params.Rows) -> picture.TableItem | None:
     return picture.table_item(ls.client, document, found, asked, ls.session.lines_of)
 
 
-def on_normalized(ls: Server, asked: params.Normalized) -> custom.ContentItem | None:
+def on_normalized(
+    ls: Connection, asked: params.Normalized
+) -> custom.ContentItem | None:
     document = document_of(ls, asked.uri)
     like = document_of(ls, asked.like) if asked.like else None
     if document is None or (asked.like and like is None):
@@ -83,7 +85,7 @@ def on_normalized(ls: Server, asked: params.Normalized) -> custom.ContentItem | 
     return custom.ContentItem(normalized(document, like))
 
 
-def on_delete(ls: Server, asked: params.About) -> custom.DeletedItem:
+def on_delete(ls: Connection, asked: params.About) -> custom.DeletedItem:
     path = _named(asked.uri)
     history = ls.session.library.history(path) if path else None
     deleted, error = ls.session.library.delete(path) if path else ((), None)

@@ -17,7 +17,7 @@ from fxls.lsp.actions import changes
 from fxls.lsp.client import Client
 from fxls.lsp.encoding import Encoding
 from fxls.lsp.uris import path_of, uri_of
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
 from fxls.serving.handlers.asked import document_of
 from fxls.serving.handlers.tracing import look_at, traced
@@ -39,14 +39,14 @@ __all__ = [
 ]
 
 
-def on_initialize(ls: Server, params: lsp.InitializeParams) -> None:
+def on_initialize(ls: Connection, params: lsp.InitializeParams) -> None:
     encoding = Encoding(ls.workspace.position_encoding or Encoding.UTF16.value)
     ls.client = Client(abilities_of(params.capabilities, encoding))
     _set(ls, "initializationOptions", params.initialization_options)
     _set_folders(ls)
 
 
-async def on_initialized(ls: Server, params: object) -> None:
+async def on_initialized(ls: Connection, params: object) -> None:
     if ls.client.abilities.takes_changes:
         ls.watch()
     if ls.client.abilities.watches_files:
@@ -61,7 +61,7 @@ async def on_initialized(ls: Server, params: object) -> None:
 
 
 async def on_did_change_configuration(
-    ls: Server, params: lsp.DidChangeConfigurationParams
+    ls: Connection, params: lsp.DidChangeConfigurationParams
 ) -> None:
     if ls.client.abilities.tells_settings:
         items = [lsp.ConfigurationItem(section="fxls")]
@@ -81,12 +81,12 @@ async def on_did_change_configuration(
 
 
 def on_did_change_folders(
-    ls: Server, params: lsp.DidChangeWorkspaceFoldersParams
+    ls: Connection, params: lsp.DidChangeWorkspaceFoldersParams
 ) -> None:
     _set_folders(ls)
 
 
-async def on_shutdown(ls: Server, params: object) -> None:
+async def on_shutdown(ls: Connection, params: object) -> None:
     ls.unwatch()
     ls.wake(changed=False)
     for task in ls.tasks:
@@ -101,7 +101,7 @@ async def on_shutdown(ls: Server, params: object) -> None:
 # Commands
 
 
-async def on_trace(ls: Server, uri: str = "", *expressions: str) -> list[object]:
+async def on_trace(ls: Connection, uri: str = "", *expressions: str) -> list[object]:
     path = path_of(uri)
     if path is None:
         return []
@@ -113,7 +113,7 @@ async def on_trace(ls: Server, uri: str = "", *expressions: str) -> list[object]
     return [custom.plainly(item) for item in await traced(ls, found)]
 
 
-async def on_open(ls: Server, uri: str, line: int, character: int) -> bool:
+async def on_open(ls: Connection, uri: str, line: int, character: int) -> bool:
     """Whether the client showed it."""
     place = lsp.Position(line, character)
     shown = await ls.window_show_document_async(
@@ -122,7 +122,7 @@ async def on_open(ls: Server, uri: str, line: int, character: int) -> bool:
     return shown.success
 
 
-async def on_table(ls: Server, uri: str) -> str | None:
+async def on_table(ls: Connection, uri: str) -> str | None:
     """The URI of the table of a listing, which the client also shows, if it can."""
     document = document_of(ls, uri)
     if document is None:
@@ -138,7 +138,7 @@ async def on_table(ls: Server, uri: str) -> str | None:
     return there
 
 
-async def on_write_entry(ls: Server, uri: str, name: str) -> bool:
+async def on_write_entry(ls: Connection, uri: str, name: str) -> bool:
     """Whether an entry comment for a class was written; the cursor goes there."""
     path = path_of(uri)
     text = None if path is None else ls.session.text_of(path)
@@ -166,7 +166,7 @@ def _written(listing: Path, text: str) -> Path:
     return path
 
 
-def _set(ls: Server, name: str, said: object) -> bool:
+def _set(ls: Connection, name: str, said: object) -> bool:
     """Take settings for those of the session; False when they are no settings."""
     try:
         ls.session.settings = read_settings(said, ls.session.settings, name)
@@ -176,7 +176,7 @@ def _set(ls: Server, name: str, said: object) -> bool:
     return True
 
 
-def _set_folders(ls: Server) -> None:
+def _set_folders(ls: Connection) -> None:
     folders = (path_of(folder.uri) for folder in ls.workspace.folders.values())
     known = tuple(folder for folder in folders if folder is not None)
     root = ls.workspace.root_path

@@ -16,7 +16,7 @@ from fxls.ide.listing.parent import parent_of
 from fxls.ide.references import references, uses
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.type_definition import type_definition
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.serving.handlers.asked import Asked, Positioned, asked
 from fxls.text import Point
 
@@ -33,7 +33,7 @@ __all__ = [
 Links = list[lsp.LocationLink] | list[lsp.Location]
 
 
-def on_hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
+def on_hover(ls: Connection, params: lsp.HoverParams) -> lsp.Hover | None:
     place = asked(ls, params)
     if place is None:
         return None
@@ -47,15 +47,15 @@ def on_hover(ls: Server, params: lsp.HoverParams) -> lsp.Hover | None:
     return ls.client.hover(found, place.lines) if found else None
 
 
-def on_definition(ls: Server, params: lsp.DefinitionParams) -> Links | None:
+def on_definition(ls: Connection, params: lsp.DefinitionParams) -> Links | None:
     return _jump(ls, params, definition, source_definition)
 
 
-def on_implementation(ls: Server, params: lsp.ImplementationParams) -> Links | None:
+def on_implementation(ls: Connection, params: lsp.ImplementationParams) -> Links | None:
     return _jump(ls, params, implementation, source_implementation)
 
 
-def on_declaration(ls: Server, params: lsp.DeclarationParams) -> Links | None:
+def on_declaration(ls: Connection, params: lsp.DeclarationParams) -> Links | None:
     place = asked(ls, params)
     if place is None or place.document is None:
         return None
@@ -63,7 +63,9 @@ def on_declaration(ls: Server, params: lsp.DeclarationParams) -> Links | None:
     return _links(ls, place, declaration(place.document, place.point, texts))
 
 
-def on_type_definition(ls: Server, params: lsp.TypeDefinitionParams) -> Links | None:
+def on_type_definition(
+    ls: Connection, params: lsp.TypeDefinitionParams
+) -> Links | None:
     place = asked(ls, params)
     if place is None or place.document is None:
         return None
@@ -71,7 +73,9 @@ def on_type_definition(ls: Server, params: lsp.TypeDefinitionParams) -> Links | 
     return _links(ls, place, found)
 
 
-def on_references(ls: Server, params: lsp.ReferenceParams) -> list[lsp.Location] | None:
+def on_references(
+    ls: Connection, params: lsp.ReferenceParams
+) -> list[lsp.Location] | None:
     place = asked(ls, params)
     if place is None or place.document is None:
         return None
@@ -83,7 +87,7 @@ def on_references(ls: Server, params: lsp.ReferenceParams) -> list[lsp.Location]
 
 
 def on_document_highlight(
-    ls: Server, params: lsp.DocumentHighlightParams
+    ls: Connection, params: lsp.DocumentHighlightParams
 ) -> list[lsp.DocumentHighlight] | None:
     place = asked(ls, params)
     if place is None or place.document is None:
@@ -93,7 +97,7 @@ def on_document_highlight(
 
 
 def _jump(
-    ls: Server,
+    ls: Connection,
     params: Positioned,
     from_listing: Callable[[Document, Point], Jump | None],
     from_source: Callable[[SourceFile, Point], Jump | None],
@@ -109,5 +113,5 @@ def _jump(
     return _links(ls, place, found)
 
 
-def _links(ls: Server, place: Asked, found: Jump | None) -> Links | None:
+def _links(ls: Connection, place: Asked, found: Jump | None) -> Links | None:
     return ls.client.jump(found, place.lines, ls.session.lines_of) if found else None

@@ -16,7 +16,7 @@ from fxls.ide.semantic_tokens import tokens
 from fxls.lsp import from_lsp, structure
 from fxls.lsp.document_symbols import SymbolItem, symbol_item
 from fxls.lsp.uris import path_of, uri_of
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.serving.handlers.asked import asked, document_of
 from fxls.serving.transport.protocol import content_modified
 
@@ -38,7 +38,7 @@ _GONE = "the listing is gone, or was edited"
 
 
 def on_document_symbol(
-    ls: Server, params: lsp.DocumentSymbolParams
+    ls: Connection, params: lsp.DocumentSymbolParams
 ) -> list[SymbolItem] | None:
     document = document_of(ls, params.text_document.uri)
     if document is None:
@@ -47,14 +47,14 @@ def on_document_symbol(
 
 
 def on_folding_range(
-    ls: Server, params: lsp.FoldingRangeParams
+    ls: Connection, params: lsp.FoldingRangeParams
 ) -> list[lsp.FoldingRange] | None:
     document = document_of(ls, params.text_document.uri)
     return structure.folds(folds(document)) if document else None
 
 
 def on_semantic_tokens(
-    ls: Server, params: lsp.SemanticTokensParams
+    ls: Connection, params: lsp.SemanticTokensParams
 ) -> lsp.SemanticTokens | None:
     document = document_of(ls, params.text_document.uri)
     if document is None:
@@ -64,7 +64,7 @@ def on_semantic_tokens(
 
 
 def on_semantic_tokens_range(
-    ls: Server, params: lsp.SemanticTokensRangeParams
+    ls: Connection, params: lsp.SemanticTokensRangeParams
 ) -> lsp.SemanticTokens | None:
     document = document_of(ls, params.text_document.uri)
     if document is None:
@@ -74,7 +74,7 @@ def on_semantic_tokens_range(
 
 
 def on_selection_range(
-    ls: Server, params: lsp.SelectionRangeParams
+    ls: Connection, params: lsp.SelectionRangeParams
 ) -> list[lsp.SelectionRange] | None:
     document = document_of(ls, params.text_document.uri)
     if document is None:
@@ -90,7 +90,7 @@ def on_selection_range(
 
 
 def on_inline_value(
-    ls: Server, params: lsp.InlineValueParams
+    ls: Connection, params: lsp.InlineValueParams
 ) -> list[lsp.InlineValue] | None:
     document = document_of(ls, params.text_document.uri)
     if document is None:
@@ -102,7 +102,7 @@ def on_inline_value(
 
 
 def on_prepare_call_hierarchy(
-    ls: Server, params: lsp.CallHierarchyPrepareParams
+    ls: Connection, params: lsp.CallHierarchyPrepareParams
 ) -> list[lsp.CallHierarchyItem] | None:
     place = asked(ls, params)
     if place is None or place.document is None:
@@ -112,7 +112,7 @@ def on_prepare_call_hierarchy(
 
 
 def on_incoming_calls(
-    ls: Server, params: lsp.CallHierarchyIncomingCallsParams
+    ls: Connection, params: lsp.CallHierarchyIncomingCallsParams
 ) -> list[lsp.CallHierarchyIncomingCall] | lsp.ResponseError | None:
     noted = structure.data_of(params.item)
     if noted is None:
@@ -126,7 +126,7 @@ def on_incoming_calls(
 
 
 def on_outgoing_calls(
-    ls: Server, params: lsp.CallHierarchyOutgoingCallsParams
+    ls: Connection, params: lsp.CallHierarchyOutgoingCallsParams
 ) -> list[lsp.CallHierarchyOutgoingCall] | lsp.ResponseError | None:
     noted = structure.data_of(params.item)
     if noted is None:
@@ -140,13 +140,15 @@ def on_outgoing_calls(
 
 
 def on_workspace_symbol(
-    ls: Server, params: lsp.WorkspaceSymbolParams
+    ls: Connection, params: lsp.WorkspaceSymbolParams
 ) -> list[lsp.WorkspaceSymbol]:
     found = islice(ls.session.library.found(params.query), search.MOST)
     return structure.found_symbols(ls.client, found, ls.session.lines_of)
 
 
-def on_resolve_symbol(ls: Server, symbol: lsp.WorkspaceSymbol) -> lsp.WorkspaceSymbol:
+def on_resolve_symbol(
+    ls: Connection, symbol: lsp.WorkspaceSymbol
+) -> lsp.WorkspaceSymbol:
     path = path_of(symbol.location.uri)
     document = ls.session.document(path) if path else None
     if document is not None:

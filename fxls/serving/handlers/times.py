@@ -8,7 +8,7 @@ from fxls.entry import Entry, Kind, Producer
 from fxls.ide.listing.definitions import class_of_graph
 from fxls.ide.listing.document import Document
 from fxls.lsp import custom, params
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.serving.handlers.asked import document_of
 from fxls.serving.handlers.tracing import watched
 from fxls.wire import Failed
@@ -16,7 +16,7 @@ from fxls.wire import Failed
 __all__ = ["on_times"]
 
 
-async def on_times(ls: Server, asked: params.About) -> custom.TimesItem | None:
+async def on_times(ls: Connection, asked: params.About) -> custom.TimesItem | None:
     document = document_of(ls, asked.uri)
     if document is None:
         return None
@@ -46,7 +46,7 @@ async def on_times(ls: Server, asked: params.About) -> custom.TimesItem | None:
     return custom.TimesItem(outcome.times)
 
 
-def _entry_of(ls: Server, document: Document) -> Entry | None:
+def _entry_of(ls: Connection, document: Document) -> Entry | None:
     """The entry that a listing was made from; None when the engine traced none."""
     expression = document.listing.entry
     source = class_of_graph(document, ls.session.text_of)

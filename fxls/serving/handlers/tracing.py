@@ -13,14 +13,14 @@ from lsprotocol import types as lsp
 from fxls.entry import Entry
 from fxls.listing import Failure, Reason
 from fxls.lsp import custom
-from fxls.serving.connection import Server
+from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
 from fxls.wire import Failed, Traced
 
 __all__ = ["look_at", "trace_again", "traced", "watched"]
 
 
-def look_at(ls: Server, path: str) -> None:
+def look_at(ls: Connection, path: str) -> None:
     """Check the entries of a source; trace those, and what imports it, when allowed."""
     if not path.endswith(".py") or ls.session.is_listing(path):
         return
@@ -28,14 +28,14 @@ def look_at(ls: Server, path: str) -> None:
     trace_again(ls, (*ls.session.entries(path), *ls.session.traces.made_of(path)))
 
 
-def trace_again(ls: Server, found: Sequence[Entry]) -> None:
+def trace_again(ls: Connection, found: Sequence[Entry]) -> None:
     """Trace entries that nobody asked for, where that is allowed."""
     allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
     if allowed:
         ls.start(asyncio.ensure_future(task_with_faults_logged(traced)(ls, allowed)))
 
 
-async def traced(ls: Server, found: Sequence[Entry]) -> list[custom.TracedItem]:
+async def traced(ls: Connection, found: Sequence[Entry]) -> list[custom.TracedItem]:
     """Trace entries, and tell the client what became of each."""
     request = ls.protocol.msg_id
     tasks = [asyncio.ensure_future(_trace(ls, entry)) for entry in found]
@@ -44,7 +44,7 @@ async def traced(ls: Server, found: Sequence[Entry]) -> list[custom.TracedItem]:
     return list(await asyncio.gather(*tasks))
 
 
-async def _trace(ls: Server, entry: Entry) -> custom.TracedItem:
+async def _trace(ls: Connection, entry: Entry) -> custom.TracedItem:
     task = asyncio.ensure_future(ls.session.trace(entry))
     outcome = await watched(ls, "Tracing", entry, task)
     if outcome is None:
@@ -60,7 +60,7 @@ async def _trace(ls: Server, entry: Entry) -> custom.TracedItem:
 
 
 async def watched(
-    ls: Server, title: str, entry: Entry, task: asyncio.Task[Traced | Failed]
+    ls: Connection, title: str, entry: Entry, task: asyncio.Task[Traced | Failed]
 ) -> Traced | Failed | None:
     """What becomes of an entry, with progress meanwhile; None when its button stops it."""
     if ls.client.abilities.shows_progress:
@@ -79,7 +79,9 @@ async def watched(
         return None
 
 
-async def _show(ls: Server, title: str, entry: Entry, task: asyncio.Task[Any]) -> None:
+async def _show(
+    ls: Connection, title: str, entry: Entry, task: asyncio.Task[Any]
+) -> None:
     token = str(uuid.uuid4())
     progress = cast("Any", ls.work_done_progress)  # pygls leaves half of it untyped
     await progress.create_async(token)

@@ -1,4 +1,4 @@
-"""The rules that a graph keeps."""
+"""What is wrong in a graph."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from fxls.ide.diagnostics import Related, Severity, listing_diagnostics
+from fxls.ide.listing.defects import MOST, defects
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.findings import MOST, findings
 from fxls.ide.listing.freshness import Standing
 from fxls.listing import Role, Tensor, Value
 from fxls.text import Span
@@ -33,14 +33,14 @@ def document(
 
 
 def said(document: Document) -> str:
-    """The findings under their lines."""
-    found = findings(document)
-    marks = [(f.span, f"{f.rule.value}: {f.message}") for f in found]
+    """The defects under their lines."""
+    found = defects(document)
+    marks = [(f.span, f"{f.kind.value}: {f.message}") for f in found]
     return drawn(document.listing.text, marks)
 
 
-def test_a_good_graph_breaks_no_rule() -> None:
-    assert findings(NET) == ()
+def test_a_good_graph_has_no_defect() -> None:
+    assert defects(NET) == ()
 
 
 def test_what_nobody_reads_is_dead_code() -> None:
@@ -74,9 +74,9 @@ def test_a_name_is_bound_before_it_is_read_and_not_freed() -> None:
         "    b = torch.add(a, y)\n"
         "                     ^ read-after-free: y is read after it was set to None"
     )
-    (finding,) = findings(Document(LISTING_PATH, listing))
-    assert finding.cause is not None
-    assert finding.cause.span == Span.of(1, 26, 1, 27)
+    (defect,) = defects(Document(LISTING_PATH, listing))
+    assert defect.cause is not None
+    assert defect.cause.span == Span.of(1, 26, 1, 27)
 
 
 def test_a_name_that_is_read_above_its_definition_is_an_error() -> None:
@@ -89,11 +89,11 @@ def test_a_name_that_is_read_above_its_definition_is_an_error() -> None:
 
     early = Document(LISTING_PATH, msgspec.structs.replace(listing, marks=marks))
 
-    (finding,) = findings(early)
-    assert early.lines.slice(finding.span) == "x"
-    assert finding.message == "a is read before it is defined"
-    assert finding.cause is not None
-    assert finding.cause.span == Span.of(1, 4, 1, 5)
+    (defect,) = defects(early)
+    assert early.lines.slice(defect.span) == "x"
+    assert defect.message == "a is read before it is defined"
+    assert defect.cause is not None
+    assert defect.cause.span == Span.of(1, 4, 1, 5)
 
 
 def f32(*shape: int | str) -> Tensor:
@@ -136,11 +136,11 @@ X = {"x": f32(2, 3), "y": f32(3, 4)}
 def test_a_shape_is_what_the_target_can_give(
     statement: str, value: Tensor, message: str | None
 ) -> None:
-    found = findings(
+    found = defects(
         document(f"    a = {statement}\n    b = a.b_()\n", {**X, "a": value})
     )
 
-    shapes = [f.message for f in found if f.rule.value == "shape"]
+    shapes = [f.message for f in found if f.kind.value == "shape"]
     assert shapes == ([] if message is None else [message])
 
 
@@ -162,29 +162,29 @@ def test_a_submodule_of_torch_gives_its_shape(
     detail: str, value: Tensor, message: str | None
 ) -> None:
     body = "    a = self.fc(x)\n    b = a.b_()\n"
-    found = findings(document(body, {**X, "a": value}, {"a": detail}))
+    found = defects(document(body, {**X, "a": value}, {"a": detail}))
 
-    shapes = [f.message for f in found if f.rule.value == "shape"]
+    shapes = [f.message for f in found if f.kind.value == "shape"]
     assert shapes == ([] if message is None else [message])
 
 
 def test_a_convolution_gives_its_channels() -> None:
     values = {"x": f32(1, 3, 8, 8), "a": f32(1, 8, 4, 4)}
     detail = {"a": "Conv2d(3, 16, kernel_size=(3, 3))"}
-    found = findings(document("    a = self.fc(x)\n    b = a.b_()\n", values, detail))
+    found = defects(document("    a = self.fc(x)\n    b = a.b_()\n", values, detail))
 
     assert found[-1].message == (
         "Conv2d of f32[1, 3, 8, 8] gives [1, 16, 4, 4], not f32[1, 8, 4, 4]"
     )
 
 
-def test_there_are_not_more_findings_than_somebody_reads() -> None:
+def test_there_are_not_more_defects_than_somebody_reads() -> None:
     body = "".join(f"    a{n} = torch.relu(y)\n" for n in range(MOST + 9))
 
-    assert len(findings(document(body))) == MOST
+    assert len(defects(document(body))) == MOST
 
 
-def test_findings_are_hints_warnings_and_errors() -> None:
+def test_defects_are_hints_warnings_and_errors() -> None:
     body = "    a = torch.relu(x);  y = None\n    b = torch.add(a, y)\n"
     found = listing_diagnostics(document(body, {**X, "a": f32(1)}), Standing())
 

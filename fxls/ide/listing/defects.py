@@ -1,4 +1,4 @@
-"""The rules that a graph keeps when all is well, and the nodes that break them."""
+"""What is wrong in a graph, or looks so, node by node."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fxls.ide.listing.value_checks import contradiction
 from fxls.listing import Facts, Mark, Role
 from fxls.text import Span
 
-__all__ = ["MOST", "Finding", "Rule", "findings"]
+__all__ = ["MOST", "Defect", "DefectKind", "defects"]
 
 MOST = 200
-"""More findings than this nobody reads."""
+"""More defects than this nobody reads."""
 
 
-class Rule(enum.Enum):
+class DefectKind(enum.Enum):
     DEAD = "dead-code"
     """Nobody reads the node, and it does nothing besides."""
     UNREAD = "unread-input"
@@ -32,23 +32,23 @@ class Rule(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A rule that a node breaks."""
+class Defect:
+    """What is wrong with a node, or with a name that is read."""
 
     span: Span
-    rule: Rule
+    kind: DefectKind
     message: str
     cause: Mark | None = None
     """Where the name is bound, or was freed."""
 
 
-def findings(document: Document) -> tuple[Finding, ...]:
-    """What breaks a rule, in the order of the text."""
+def defects(document: Document) -> tuple[Defect, ...]:
+    """What is wrong, in the order of the text."""
     found = [*islice(_order(document), MOST), *islice(_nodes(document), MOST)]
-    return tuple(sorted(found, key=lambda finding: finding.span)[:MOST])
+    return tuple(sorted(found, key=lambda defect: defect.span)[:MOST])
 
 
-def _order(document: Document) -> Iterator[Finding]:
+def _order(document: Document) -> Iterator[Defect]:
     """Names that are read where they have no value."""
     state: dict[int, Mark] = {}
     bound: list[Mark] = []
@@ -67,24 +67,26 @@ def _order(document: Document) -> Iterator[Finding]:
         name = document.listing.nodes[mark.node].name
         if last is None:
             message = f"{name} is read before it is defined"
-            yield Finding(mark.span, Rule.EARLY, message, document.binding(mark.node))
+            yield Defect(
+                mark.span, DefectKind.EARLY, message, document.binding(mark.node)
+            )
         elif last.role is Role.FREES:
             message = f"{name} is read after it was set to None"
-            yield Finding(mark.span, Rule.FREED, message, last)
+            yield Defect(mark.span, DefectKind.FREED, message, last)
 
 
-def _nodes(document: Document) -> Iterator[Finding]:
+def _nodes(document: Document) -> Iterator[Defect]:
     for node, facts in enumerate(document.listing.nodes):
         if not facts.users and facts.opcode == "placeholder":
             message = f"nothing reads the input {facts.name}"
             focus = document.destination(node).focus
-            yield Finding(focus, Rule.UNREAD, message)
+            yield Defect(focus, DefectKind.UNREAD, message)
         elif not facts.users and not _has_effect(facts):
             message = f"nothing reads {facts.name}: it is dead code"
-            yield Finding(document.destination(node).whole, Rule.DEAD, message)
+            yield Defect(document.destination(node).whole, DefectKind.DEAD, message)
         wrong = contradiction(document.listing, node)
         if wrong is not None:
-            yield Finding(document.destination(node).focus, Rule.SHAPE, wrong)
+            yield Defect(document.destination(node).focus, DefectKind.SHAPE, wrong)
 
 
 def _has_effect(facts: Facts) -> bool:
