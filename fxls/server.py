@@ -21,13 +21,13 @@ from fxls.serving.connection import Connection
 from fxls.serving.faults import with_faults_logged, task_with_faults_logged
 from fxls.serving.handlers import (
     actions,
+    diagnostics,
     documents,
     graphs,
-    questions,
+    navigation,
     structure,
     times,
 )
-from fxls.serving.handlers import diagnostics as reports
 from fxls.serving.handlers import lifecycle as life
 from fxls.serving.settings import Settings
 from fxls.serving.transport.protocol import ListingProtocol, quietly
@@ -54,13 +54,13 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     custom.NORMALIZED: graphs.on_normalized,
     custom.REVISIONS: graphs.on_revisions,
     custom.ROWS: graphs.on_rows,
-    lsp.TEXT_DOCUMENT_HOVER: questions.on_hover,
-    lsp.TEXT_DOCUMENT_DEFINITION: questions.on_definition,
-    lsp.TEXT_DOCUMENT_DECLARATION: questions.on_declaration,
-    lsp.TEXT_DOCUMENT_TYPE_DEFINITION: questions.on_type_definition,
-    lsp.TEXT_DOCUMENT_IMPLEMENTATION: questions.on_implementation,
-    lsp.TEXT_DOCUMENT_REFERENCES: questions.on_references,
-    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: questions.on_document_highlight,
+    lsp.TEXT_DOCUMENT_HOVER: navigation.on_hover,
+    lsp.TEXT_DOCUMENT_DEFINITION: navigation.on_definition,
+    lsp.TEXT_DOCUMENT_DECLARATION: navigation.on_declaration,
+    lsp.TEXT_DOCUMENT_TYPE_DEFINITION: navigation.on_type_definition,
+    lsp.TEXT_DOCUMENT_IMPLEMENTATION: navigation.on_implementation,
+    lsp.TEXT_DOCUMENT_REFERENCES: navigation.on_references,
+    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: navigation.on_document_highlight,
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: structure.on_document_symbol,
     lsp.TEXT_DOCUMENT_FOLDING_RANGE: structure.on_folding_range,
     lsp.TEXT_DOCUMENT_SELECTION_RANGE: structure.on_selection_range,
@@ -78,14 +78,14 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.TEXT_DOCUMENT_DOCUMENT_LINK: actions.on_document_link,
     lsp.TEXT_DOCUMENT_COMPLETION: actions.on_completion,
     lsp.TEXT_DOCUMENT_CODE_ACTION: actions.on_code_action,
-    lsp.TEXT_DOCUMENT_DIAGNOSTIC: reports.on_diagnostic,
+    lsp.TEXT_DOCUMENT_DIAGNOSTIC: diagnostics.on_diagnostic,
 }
 
 _TASKS: dict[str, Callable[[Connection, Any], Awaitable[object]]] = {
     custom.TIMES: times.on_times,
     lsp.INITIALIZED: life.on_initialized,
     lsp.SHUTDOWN: life.on_shutdown,
-    lsp.WORKSPACE_DIAGNOSTIC: reports.on_workspace_diagnostic,
+    lsp.WORKSPACE_DIAGNOSTIC: diagnostics.on_workspace_diagnostic,
     lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: life.on_did_change_configuration,
 }
 

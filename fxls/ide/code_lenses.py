@@ -9,7 +9,7 @@ from fxls.entry import Entry, Kind
 from fxls.ide.entries.entries import commented, names_of
 from fxls.ide.listing.definitions import SourceText, class_of_graph
 from fxls.ide.listing.document import Destination, Document
-from fxls.ide.listing.freshness import Standing
+from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.submodule_calls import parts
 from fxls.ide.listing.wording import counted, place_link, title
 from fxls.ide.source.source_file import SourceFile, listings_from, listings_of
@@ -98,7 +98,7 @@ class Lens:
 
 
 def lenses(
-    document: Document, standing: Standing, source: SourceText
+    document: Document, freshness: Freshness, source: SourceText
 ) -> tuple[Lens, ...]:
     """What stands above the ``def`` of a listing."""
     listing, span = document.listing, document.start.focus
@@ -108,13 +108,13 @@ def lenses(
     there = class_of_graph(document, source)
     if there is not None:
         found.append(Lens(span, f"from {listing.identity.qualname}", Open(there)))
-    if standing.newest is not None:
+    if freshness.newest is not None:
         title = "earlier revision: go to the newest"
-        found.append(Lens(span, title, Open(standing.newest.start)))
-    elif standing.changed and listing.entry is not None and there is not None:
+        found.append(Lens(span, title, Open(freshness.newest.start)))
+    elif freshness.changed and listing.entry is not None and there is not None:
         title = "stale: trace again"
         found.append(Lens(span, title, Trace(there.path, listing.entry)))
-    elif standing.changed:
+    elif freshness.changed:
         found.append(Lens(span, "stale"))
     return tuple(found)
 

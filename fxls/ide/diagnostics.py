@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fxls.entry import Entry, Kind
 from fxls.ide.listing.defects import Defect, DefectKind, defects
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.freshness import Standing, what_became
+from fxls.ide.listing.freshness import Freshness, freshness_in_words
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Span
 
@@ -91,15 +91,15 @@ def diagnostics(
 
 
 def listing_diagnostics(
-    document: Document, standing: Standing
+    document: Document, freshness: Freshness
 ) -> tuple[Diagnostic, ...]:
     """What a listing says of itself: its defects, and its age."""
     found = [_of_defect(document, defect) for defect in defects(document)]
-    said = what_became(standing)
+    said = freshness_in_words(freshness)
     if said:
         related: tuple[Related, ...] = ()
-        if standing.newest is not None:
-            there = standing.newest.start
+        if freshness.newest is not None:
+            there = freshness.newest.start
             related = (Related(there.path, there.focus, "the newest revision"),)
         focus = document.start.focus
         found.insert(

@@ -17,7 +17,7 @@ from fxls.lsp import custom
 from fxls.lsp.client import Client
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.library import virtual_uri
-from fxls.serving.published import Reports
+from fxls.serving.published import PublishedDiagnostics
 from fxls.serving.session import Session
 from fxls.serving.settings import Settings
 from fxls.serving.tracing import Health, Traces
@@ -57,7 +57,7 @@ class Connection(LanguageServer):
         self.tasks: set[asyncio.Task[object]] = set()
         self._requests: dict[str | int, set[asyncio.Task[Any]]] = {}
         self._uris: dict[str, str] = {}
-        self.reports = Reports()
+        self.published = PublishedDiagnostics()
         self._waiting: asyncio.Future[bool] | None = None
         self._pulls_workspace = False
         self._health = Health()
@@ -74,7 +74,7 @@ class Connection(LanguageServer):
         """Note how the client spells a path; None when it is no file."""
         path = path_of(uri)
         if path is not None:
-            pushed = self.reports.said(path) and not self._is_pulled(path)
+            pushed = self.published.said(path) and not self._is_pulled(path)
             if pushed and self.client.abilities.pulls_diagnostics:
                 self._push(path, ())
             self._uris[path] = uri
@@ -87,7 +87,7 @@ class Connection(LanguageServer):
             self._uris.pop(path, None)
             if self.client.abilities.pulls_diagnostics:
                 # What it was told of an open file it shows no more.
-                self.reports.forget(path)
+                self.published.forget(path)
         return path
 
     @property
@@ -102,7 +102,7 @@ class Connection(LanguageServer):
         pulled: set[str] = set()
         for path in paths:
             said = self.session.diagnostics(path)
-            if not self.reports.note(path, said):
+            if not self.published.note(path, said):
                 # A client moves what it shows along with edits; leave that be.
                 continue
             if self._is_pulled(path):
@@ -116,14 +116,14 @@ class Connection(LanguageServer):
 
     def diagnostics(self, path: str) -> list[lsp.Diagnostic]:
         """What was noted about a file."""
-        said = self.reports.said(path)
+        said = self.published.said(path)
         return [self.client.diagnostic(d, self.session.lines_of) for d in said]
 
     def pulls_workspace(self) -> None:
         """Note that the client asks for the diagnostics of all files, open or not."""
         if not self._pulls_workspace:
             self._pulls_workspace = True
-            for path in self.reports.changed(()):
+            for path in self.published.changed(()):
                 if path not in self._uris:
                     self._push(path, ())
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fxls.ide.listing.document import Document
 from fxls.listing import Listing
 
-__all__ = ["Kept"]
+__all__ = ["DocumentCache"]
 
 _KEPT, _NODES = 64, 1_000_000
 """Documents whose tables stay in memory, and how many nodes these may have."""
@@ -16,7 +16,7 @@ _KEPT_REVISIONS = 8
 """So many of one identity and entry stay."""
 
 
-class Kept:
+class DocumentCache:
     """Documents by their paths, those that were asked for last at the end."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.freshness import Standing
+from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.node_matching import aligned
 from fxls.ide.text_document_content import (
     RevisionRow,
@@ -22,7 +22,7 @@ from fxls.ide.text_document_content import (
 )
 from fxls.ide.workspace_symbols import Found, found_listings, found_nodes
 from fxls.listing import Identity
-from fxls.serving.document_cache import Kept
+from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import Digests, modified
 from fxls.store import (
     Revision,
@@ -81,7 +81,7 @@ class Library:
         self._root = root
         self._folders = folders
         self._stores: dict[Path, Store] = {}
-        self._kept = Kept()
+        self._documents = DocumentCache()
         self._tokens: dict[Path, Token] = {}
         self._digests = Digests()
         self._were_files: dict[Path, frozenset[str]] = {}
@@ -142,7 +142,7 @@ class Library:
             return None, None
         store = self.store_at(Path(path).parent)
         try:
-            return self._kept.keep(path, store.read(Path(path))), None
+            return self._documents.keep(path, store.read(Path(path))), None
         except StoreError as error:
             return None, error
 
@@ -181,25 +181,25 @@ class Library:
     ) -> None:
         for listing in store.about(Path(source)):
             path = str(store.path_of(listing.identity.class_name, listing.text))
-            found[path] = self._kept.keep(path, listing)
+            found[path] = self._documents.keep(path, listing)
             for entry in expressions - {listing.entry}:
                 revision = _newest_of(store, listing.identity, entry)
                 other = self._revision(store, revision) if revision else None
                 if other is not None:
                     found.setdefault(other.path, other)
 
-    def standing(self, document: Document) -> Standing:
+    def freshness(self, document: Document) -> Freshness:
         """What became of a listing: a newer one of the same entry, changed sources."""
         listing = document.listing
         if document.path.startswith(_VIRTUAL):
-            return Standing()
+            return Freshness()
         store = self.store_at(Path(document.path).parent)
         revision = _newest_of(store, listing.identity, listing.entry)
         if revision is not None and str(revision.path) != document.path:
             newest = self._revision(store, revision)
             if newest is not None and newest.listing.text != listing.text:
-                return Standing(newest)
-        return Standing(changed=self._changed(document))
+                return Freshness(newest)
+        return Freshness(changed=self._changed(document))
 
     def virtual(self, uri: str) -> Document | Sheet | None:
         """What a virtual document shows; None when nothing is known of its identity."""
@@ -259,7 +259,7 @@ class Library:
             for found in found_listings(query, newest.items()):
                 if os.path.exists(found.path):  # noqa: PTH110 - quicker
                     yield found
-        yield from found_nodes(query, [*self._kept])
+        yield from found_nodes(query, [*self._documents])
 
     def news(self) -> tuple[News, ...]:
         """What was written to the stores since this was last asked, by whomever."""
@@ -302,7 +302,7 @@ class Library:
         document = self._revision(store, revisions[-1]) if revisions else None
         if document is None or name == _TABLE:
             return table_sheet(document) if document else None
-        return self._kept.keep(uri, document.listing)
+        return self._documents.keep(uri, document.listing)
 
     def _named(self, path: str) -> tuple[Store | None, Identity | None, Path | None]:
         """The store, identity and file of a listing; no file for a whole identity."""
@@ -331,7 +331,9 @@ class Library:
 
     def _revision(self, store: Store, revision: Revision) -> Document | None:
         try:
-            return self._kept.keep(str(revision.path), store.read_revision(revision))
+            return self._documents.keep(
+                str(revision.path), store.read_revision(revision)
+            )
         except StoreError:
             return None
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from fxls.ide.diagnostics import Diagnostic
 
-__all__ = ["Reports"]
+__all__ = ["PublishedDiagnostics"]
 
 _Said = tuple[Diagnostic, ...]
 
 
-class Reports:
+class PublishedDiagnostics:
     """The diagnostics of files as they were looked at last, each by a number.
 
     A file that was never looked at, or of which nothing is to be said, has none.

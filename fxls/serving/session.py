@@ -21,14 +21,14 @@ from fxls.ide.diagnostics import (
 )
 from fxls.ide.entries import entries as ide_entries
 from fxls.ide.listing.document import Destination, Document, Jump
-from fxls.ide.listing.freshness import Standing
+from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.table_rows import rows
 from fxls.ide.source.source_file import SourceFile
 from fxls.listing import Failure, Reason
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
 from fxls.serving.settings import Settings
-from fxls.serving.traced_texts import Texts, decoded
+from fxls.serving.traced_texts import TracedTexts, decoded
 from fxls.serving.tracing import Traces
 from fxls.store import NotAListing, StoreError, locate
 from fxls.text import LineTable, Span
@@ -55,7 +55,7 @@ class Session:
         self.traces = traces
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
-        self._texts = Texts()
+        self._texts = TracedTexts()
         self._lines: tuple[str, LineTable] | None = None
         # An editor asks anew with each key that is pressed.
         self._rules = lru_cache(maxsize=8)(listing_diagnostics)
@@ -174,8 +174,8 @@ class Session:
         text = self.text_of(path) or ""
         failures = ide_entries.problems(text, path)
         said = [
-            *_standing(failures, Kind.COMMENT),
-            *_standing(self._project(path).problems, Kind.PROJECT),
+            *_in_place(failures, Kind.COMMENT),
+            *_in_place(self._project(path).problems, Kind.PROJECT),
         ]
         if not self.may_trace(path):
             # A trace says it better.
@@ -234,9 +234,9 @@ class Session:
         """The diagnostics of a file that are failures, which fixes are made for."""
         return tuple(d for d in self.diagnostics(path) if d.failure is not None)
 
-    def standing(self, document: Document) -> Standing:
+    def freshness(self, document: Document) -> Freshness:
         """What became of a listing since it was made."""
-        return self.library.standing(document)
+        return self.library.freshness(document)
 
     def _unwritten(self, path: str) -> tuple[str, ...]:
         """Drop what was said about entry comments that are gone; returns as `check`."""
@@ -256,7 +256,7 @@ class Session:
         document = self.document(path)
         if document is None:
             return self.trouble(path)
-        return self._rules(document, self.standing(document))
+        return self._rules(document, self.freshness(document))
 
     def _remember(self, path: str) -> None:
         content = _content(path)
@@ -328,7 +328,7 @@ def _content(path: str) -> bytes | None:
         return None
 
 
-def _standing(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
+def _in_place(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
     """Failures that say themselves where they stand."""
     for failure in failures:
         entry = Entry(failure.places[0].path, "", kind)
@@ -338,5 +338,5 @@ def _standing(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
 def _doubtful(found: Iterable[tuple[Failure, Entry]]) -> Iterable[Diagnostic]:
     """Failures that nobody has seen yet."""
     for failure, entry in found:
-        for diagnostic in _standing((failure,), Kind.COMMENT):
+        for diagnostic in _in_place((failure,), Kind.COMMENT):
             yield replace(diagnostic, severity=Severity.WARNING, entry=entry)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fxls.ide.syntax.edits import Moves
 from fxls.listing import source_digest
 
-__all__ = ["Texts", "decoded"]
+__all__ = ["TracedTexts", "decoded"]
 
 _KEPT = 100
 
 
-class Texts:
-    """Texts by the digest that a listing has of them; the latest hundred."""
+class TracedTexts:
+    """TracedTexts by the digest that a listing has of them; the latest hundred."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}

@@ -19,7 +19,7 @@ from fxls.ide.code_lenses import (
 )
 from fxls.ide.entries.entries import entries
 from fxls.ide.listing.document import Destination, Document
-from fxls.ide.listing.freshness import Standing
+from fxls.ide.listing.freshness import Freshness
 from fxls.ide.source.source_file import SourceFile
 from fxls.listing import Identity
 from fxls.text import LineTable, Span
@@ -50,27 +50,27 @@ def acts(found: tuple[Lens, ...]) -> list[tuple[str, object]]:
 
 
 def test_the_definition_of_a_listing_leads_to_its_table_and_class() -> None:
-    found = lenses(NET, Standing(), source_text)
+    found = lenses(NET, Freshness(), source_text)
 
     assert {lens.span for lens in found} == {NET.start.focus}
     assert acts(found) == [("8 nodes", Table(LISTING_PATH)), ("from Net", Open(CLASS))]
 
 
 def test_a_listing_of_the_past_leads_to_the_newest() -> None:
-    (*_, last) = lenses(OLDER, Standing(NET), source_text)
+    (*_, last) = lenses(OLDER, Freshness(NET), source_text)
 
     assert acts((last,)) == [("earlier revision: go to the newest", Open(NET.start))]
 
 
 def test_a_stale_listing_can_be_traced_again() -> None:
-    (*_, last) = lenses(NET, Standing(changed=(SOURCE_PATH,)), source_text)
+    (*_, last) = lenses(NET, Freshness(changed=(SOURCE_PATH,)), source_text)
 
     assert acts((last,)) == [("stale: trace again", Trace(SOURCE_PATH, ENTRY))]
 
 
 def test_a_stale_listing_of_a_run_only_says_so() -> None:
     run = Document(LISTING_PATH, listing_of(TEXT))
-    (*_, last) = lenses(run, Standing(changed=(SOURCE_PATH,)), source_text)
+    (*_, last) = lenses(run, Freshness(changed=(SOURCE_PATH,)), source_text)
 
     assert acts((last,)) == [("stale", None)]
 

@@ -87,7 +87,7 @@ class Net(torch.nn.Module):
 #
 """
 
-RULES = """\
+DEFECTS = """\
 import torch
 
 def forward(self, x, y):
@@ -259,9 +259,9 @@ class Pictures:
         target = link["target"].rpartition("/")[2]
         yield f"  {link['tooltip']}: {target}"
 
-    def rules_of_the_graph(self) -> Iterator[str]:
+    def defects_of_the_graph(self) -> Iterator[str]:
         made = listing_of(
-            RULES,
+            DEFECTS,
             values={
                 "add": Tensor((2, 3), "torch.float32", "cpu"),
                 "y": Tensor((3, 4), "torch.float32", "cpu"),

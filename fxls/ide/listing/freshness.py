@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from fxls.ide.listing.document import Document
 
-__all__ = ["Standing", "what_became"]
+__all__ = ["Freshness", "freshness_in_words"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Freshness:
     """Whether a listing is what the source gives today; by default it is."""
 
     newest: Document | None = None
@@ -19,14 +19,14 @@ class Standing:
     """The sources that are not as they were: the listing is stale."""
 
 
-def what_became(standing: Standing) -> str:
+def freshness_in_words(freshness: Freshness) -> str:
     """In a sentence or two; empty for a listing that is current."""
     said: list[str] = []
-    if standing.newest is not None:
+    if freshness.newest is not None:
         said.append("This is an earlier revision.")
-    elif standing.changed:
+    elif freshness.changed:
         names = sorted(
-            {path.replace("\\", "/").rpartition("/")[2] for path in standing.changed}
+            {path.replace("\\", "/").rpartition("/")[2] for path in freshness.changed}
         )
         verb = "have" if len(names) > 1 else "has"
         said.append(f"{_joined(names)} {verb} changed since this was traced.")

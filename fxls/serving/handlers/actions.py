@@ -16,7 +16,7 @@ from fxls.ide.text_document_content import Sheet
 from fxls.lsp import actions, from_lsp, structure
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.asked import document_of
+from fxls.serving.handlers.request_place import document_of
 from fxls.serving.settings import Lenses
 from fxls.serving.transport.protocol import content_modified
 from fxls.text import LineTable
@@ -75,8 +75,8 @@ def on_code_lens(
     if shown is Lenses.OFF:
         return None
     if document is not None:
-        standing, texts = ls.session.standing(document), ls.session.text_of
-        found = [*lenses.lenses(document, standing, texts)]
+        freshness, texts = ls.session.freshness(document), ls.session.text_of
+        found = [*lenses.lenses(document, freshness, texts)]
         if shown is Lenses.NODES:
             found += lenses.node_lenses(document)
         lines = document.lines

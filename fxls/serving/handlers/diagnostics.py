@@ -20,8 +20,8 @@ def on_diagnostic(ls: Connection, params: lsp.DocumentDiagnosticParams) -> _Docu
     path = path_of(params.text_document.uri)
     if path is None:
         return lsp.RelatedFullDocumentDiagnosticReport([])
-    ls.reports.note(path, ls.session.diagnostics(path))
-    number = ls.reports.number(path)
+    ls.published.note(path, ls.session.diagnostics(path))
+    number = ls.published.number(path)
     if params.previous_result_id == number:
         return lsp.RelatedUnchangedDocumentDiagnosticReport(number)
     return lsp.RelatedFullDocumentDiagnosticReport(
@@ -39,13 +39,15 @@ async def on_workspace_diagnostic(
         path = path_of(known.uri)
         if path is not None:
             told[path] = known.value
-    while not (changed := [*ls.reports.changed(told.items())]):
+    while not (changed := [*ls.published.changed(told.items())]):
         if not await ls.something_to_say():
             return server_cancelled("nobody waits for it any more", retrigger=False)
     return lsp.WorkspaceDiagnosticReport(
         [
             lsp.WorkspaceFullDocumentDiagnosticReport(
-                ls.uri_of(path), ls.diagnostics(path), result_id=ls.reports.number(path)
+                ls.uri_of(path),
+                ls.diagnostics(path),
+                result_id=ls.published.number(path),
             )
             for path in changed
         ]

@@ -7,7 +7,7 @@ from lsprotocol import types as lsp
 from fxls.ide.text_document_content import Sheet
 from fxls.lsp.uris import path_of
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.tracing import look_at, trace_again
+from fxls.serving.handlers.tracing import check_and_trace, trace_again
 
 __all__ = [
     "content",
@@ -26,7 +26,7 @@ def on_did_open(ls: Connection, params: lsp.DidOpenTextDocumentParams) -> None:
     path = ls.opened(params.text_document.uri)
     if path is not None:
         ls.publish(path)
-        look_at(ls, path)
+        check_and_trace(ls, path)
 
 
 def on_did_change(ls: Connection, params: lsp.DidChangeTextDocumentParams) -> None:
@@ -41,7 +41,7 @@ def on_did_save(ls: Connection, params: lsp.DidSaveTextDocumentParams) -> None:
     path = path_of(params.text_document.uri)
     if path is not None:
         ls.publish(*ls.open_paths)
-        look_at(ls, path)
+        check_and_trace(ls, path)
 
 
 def on_did_close(ls: Connection, params: lsp.DidCloseTextDocumentParams) -> None:
@@ -55,7 +55,7 @@ def on_did_rename_files(ls: Connection, params: lsp.RenameFilesParams) -> None:
         _gone(ls, file.old_uri)
         path = path_of(file.new_uri)
         if path in ls.open_paths:
-            look_at(ls, path)
+            check_and_trace(ls, path)
 
 
 def on_did_delete_files(ls: Connection, params: lsp.DeleteFilesParams) -> None:
@@ -74,7 +74,7 @@ def on_did_change_watched_files(
             _gone(ls, change.uri)
         elif path.endswith("pyproject.toml"):
             for source in ls.open_paths:
-                look_at(ls, source)
+                check_and_trace(ls, source)
         elif path not in ls.open_paths:
             # A file that is open is looked at when it is saved.
             trace_again(ls, ls.session.traces.made_of(path))

@@ -7,8 +7,8 @@ from fxls.lsp import custom, params
 from fxls.lsp import graph_view as picture
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.asked import document_of
 from fxls.serving.handlers.documents import content
+from fxls.serving.handlers.request_place import document_of
 from fxls.serving.library import virtual_uri
 from fxls.store.history import History
 
@@ -61,7 +61,7 @@ def on_graph(ls: Connection, asked: params.About) -> picture.GraphItem | None:
         document,
         virtual_uri(document.listing.identity),
         ls.session.lines_of,
-        stale=bool(ls.session.standing(document).changed),
+        stale=bool(ls.session.freshness(document).changed),
     )
 
 

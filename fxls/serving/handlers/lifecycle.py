@@ -19,8 +19,8 @@ from fxls.lsp.encoding import Encoding
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
-from fxls.serving.handlers.asked import document_of
-from fxls.serving.handlers.tracing import look_at, traced
+from fxls.serving.handlers.request_place import document_of
+from fxls.serving.handlers.tracing import check_and_trace, trace_entries
 from fxls.serving.library import virtual_uri
 from fxls.serving.settings import SettingsError
 from fxls.serving.settings import read as read_settings
@@ -77,7 +77,7 @@ async def on_did_change_configuration(
     _set_folders(ls)  # their stores may be others
     ls.refresh()
     for path in ls.open_paths:
-        look_at(ls, path)
+        check_and_trace(ls, path)
 
 
 def on_did_change_folders(
@@ -110,7 +110,7 @@ async def on_trace(ls: Connection, uri: str = "", *expressions: str) -> list[obj
         known = {entry.name: entry for entry in found}
         asked = (Entry(path, text, Kind.COMMAND) for text in expressions)
         found = tuple(known.get(entry.name, entry) for entry in asked)
-    return [custom.plainly(item) for item in await traced(ls, found)]
+    return [custom.plainly(item) for item in await trace_entries(ls, found)]
 
 
 async def on_open(ls: Connection, uri: str, line: int, character: int) -> bool:

@@ -17,7 +17,7 @@ from fxls.lsp import from_lsp, structure
 from fxls.lsp.document_symbols import SymbolItem, symbol_item
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.asked import asked, document_of
+from fxls.serving.handlers.request_place import document_of, place_of
 from fxls.serving.transport.protocol import content_modified
 
 __all__ = [
@@ -104,7 +104,7 @@ def on_inline_value(
 def on_prepare_call_hierarchy(
     ls: Connection, params: lsp.CallHierarchyPrepareParams
 ) -> list[lsp.CallHierarchyItem] | None:
-    place = asked(ls, params)
+    place = place_of(ls, params)
     if place is None or place.document is None:
         return None
     found = hierarchy.item_at(place.document, place.point)

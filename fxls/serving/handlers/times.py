@@ -9,8 +9,8 @@ from fxls.ide.listing.definitions import class_of_graph
 from fxls.ide.listing.document import Document
 from fxls.lsp import custom, params
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.asked import document_of
-from fxls.serving.handlers.tracing import watched
+from fxls.serving.handlers.request_place import document_of
+from fxls.serving.handlers.tracing import with_progress
 from fxls.wire import Failed
 
 __all__ = ["on_times"]
@@ -28,7 +28,7 @@ async def on_times(ls: Connection, asked: params.About) -> custom.TimesItem | No
         )
     task = asyncio.ensure_future(ls.session.trace(entry, timed=True))
     ls.started_by(ls.protocol.msg_id, task)
-    outcome = await watched(ls, "Measuring", entry, task)
+    outcome = await with_progress(ls, "Measuring", entry, task)
     if outcome is None:
         return custom.TimesItem(problem=f"{entry.name}: it was cancelled.")
     ls.publish(*ls.session.settle(entry, outcome))

@@ -17,10 +17,10 @@ from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
 from fxls.wire import Failed, Traced
 
-__all__ = ["look_at", "trace_again", "traced", "watched"]
+__all__ = ["check_and_trace", "trace_again", "trace_entries", "with_progress"]
 
 
-def look_at(ls: Connection, path: str) -> None:
+def check_and_trace(ls: Connection, path: str) -> None:
     """Check the entries of a source; trace those, and what imports it, when allowed."""
     if not path.endswith(".py") or ls.session.is_listing(path):
         return
@@ -32,10 +32,12 @@ def trace_again(ls: Connection, found: Sequence[Entry]) -> None:
     """Trace entries that nobody asked for, where that is allowed."""
     allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
     if allowed:
-        ls.start(asyncio.ensure_future(task_with_faults_logged(traced)(ls, allowed)))
+        ls.start(asyncio.ensure_future(task_with_faults_logged(trace_entries)(ls, allowed)))
 
 
-async def traced(ls: Connection, found: Sequence[Entry]) -> list[custom.TracedItem]:
+async def trace_entries(
+    ls: Connection, found: Sequence[Entry]
+) -> list[custom.TracedItem]:
     """Trace entries, and tell the client what became of each."""
     request = ls.protocol.msg_id
     tasks = [asyncio.ensure_future(_trace(ls, entry)) for entry in found]
@@ -46,7 +48,7 @@ async def traced(ls: Connection, found: Sequence[Entry]) -> list[custom.TracedIt
 
 async def _trace(ls: Connection, entry: Entry) -> custom.TracedItem:
     task = asyncio.ensure_future(ls.session.trace(entry))
-    outcome = await watched(ls, "Tracing", entry, task)
+    outcome = await with_progress(ls, "Tracing", entry, task)
     if outcome is None:
         stopped = Failure(Reason.STOPPED, "it was cancelled")
         return custom.TracedItem.failed(entry.name, stopped)
@@ -59,7 +61,7 @@ async def _trace(ls: Connection, entry: Entry) -> custom.TracedItem:
     return custom.TracedItem.traced(entry.name, outcome.path, outcome.trouble)
 
 
-async def watched(
+async def with_progress(
     ls: Connection, title: str, entry: Entry, task: asyncio.Task[Traced | Failed]
 ) -> Traced | Failed | None:
     """What becomes of an entry, with progress meanwhile; None when its button stops it."""

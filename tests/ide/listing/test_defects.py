@@ -11,7 +11,7 @@ import pytest
 from fxls.ide.diagnostics import Related, Severity, listing_diagnostics
 from fxls.ide.listing.defects import MOST, defects
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.freshness import Standing
+from fxls.ide.listing.freshness import Freshness
 from fxls.listing import Role, Tensor, Value
 from fxls.text import Span
 from tests.ide.nets import LISTING_PATH, NET, SOURCE_PATH
@@ -186,7 +186,7 @@ def test_there_are_not_more_defects_than_somebody_reads() -> None:
 
 def test_defects_are_hints_warnings_and_errors() -> None:
     body = "    a = torch.relu(x);  y = None\n    b = torch.add(a, y)\n"
-    found = listing_diagnostics(document(body, {**X, "a": f32(1)}), Standing())
+    found = listing_diagnostics(document(body, {**X, "a": f32(1)}), Freshness())
 
     assert [(d.severity, d.reason.value, d.unnecessary, d.related) for d in found] == [
         (Severity.WARNING, "shape", False, ()),
@@ -203,7 +203,7 @@ def test_defects_are_hints_warnings_and_errors() -> None:
 def test_an_earlier_revision_says_where_the_newest_is() -> None:
     newest = Document("/work/.fxls/Net_ffffffffffff.py", NET.listing)
 
-    (said,) = listing_diagnostics(NET, Standing(newest))
+    (said,) = listing_diagnostics(NET, Freshness(newest))
 
     assert (said.span, said.severity) == (NET.start.focus, Severity.NOTE)
     assert said.message == "This is an earlier revision."
@@ -213,11 +213,11 @@ def test_an_earlier_revision_says_where_the_newest_is() -> None:
 
 
 def test_a_stale_listing_says_what_changed() -> None:
-    one = Standing(changed=(SOURCE_PATH,))
-    two = Standing(changed=(SOURCE_PATH, "/work/block.py"))
+    one = Freshness(changed=(SOURCE_PATH,))
+    two = Freshness(changed=(SOURCE_PATH, "/work/block.py"))
 
     messages = [
-        listing_diagnostics(NET, standing)[0].message for standing in (one, two)
+        listing_diagnostics(NET, freshness)[0].message for freshness in (one, two)
     ]
 
     assert messages == [

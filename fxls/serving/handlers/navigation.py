@@ -1,4 +1,4 @@
-"""What is this, and where does it come from: hover and every way to go somewhere."""
+"""Hover, and every way to go from one place to another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fxls.ide.references import references, uses
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.type_definition import type_definition
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.asked import Asked, Positioned, asked
+from fxls.serving.handlers.request_place import Positioned, RequestPlace, place_of
 from fxls.text import Point
 
 __all__ = [
@@ -34,7 +34,7 @@ Links = list[lsp.LocationLink] | list[lsp.Location]
 
 
 def on_hover(ls: Connection, params: lsp.HoverParams) -> lsp.Hover | None:
-    place = asked(ls, params)
+    place = place_of(ls, params)
     if place is None:
         return None
     if place.document is not None:
@@ -56,7 +56,7 @@ def on_implementation(ls: Connection, params: lsp.ImplementationParams) -> Links
 
 
 def on_declaration(ls: Connection, params: lsp.DeclarationParams) -> Links | None:
-    place = asked(ls, params)
+    place = place_of(ls, params)
     if place is None or place.document is None:
         return None
     texts = ls.session.text_of
@@ -66,7 +66,7 @@ def on_declaration(ls: Connection, params: lsp.DeclarationParams) -> Links | Non
 def on_type_definition(
     ls: Connection, params: lsp.TypeDefinitionParams
 ) -> Links | None:
-    place = asked(ls, params)
+    place = place_of(ls, params)
     if place is None or place.document is None:
         return None
     found = type_definition(place.document, place.point, ls.session.text_of)
@@ -76,7 +76,7 @@ def on_type_definition(
 def on_references(
     ls: Connection, params: lsp.ReferenceParams
 ) -> list[lsp.Location] | None:
-    place = asked(ls, params)
+    place = place_of(ls, params)
     if place is None or place.document is None:
         return None
     if params.context.include_declaration:
@@ -89,7 +89,7 @@ def on_references(
 def on_document_highlight(
     ls: Connection, params: lsp.DocumentHighlightParams
 ) -> list[lsp.DocumentHighlight] | None:
-    place = asked(ls, params)
+    place = place_of(ls, params)
     if place is None or place.document is None:
         return None
     marks = highlights(place.document, place.point)
@@ -102,7 +102,7 @@ def _jump(
     from_listing: Callable[[Document, Point], Jump | None],
     from_source: Callable[[SourceFile, Point], Jump | None],
 ) -> Links | None:
-    place = asked(ls, params)
+    place = place_of(ls, params)
     if place is None:
         return None
     if place.document is not None:
@@ -113,5 +113,5 @@ def _jump(
     return _links(ls, place, found)
 
 
-def _links(ls: Connection, place: Asked, found: Jump | None) -> Links | None:
+def _links(ls: Connection, place: RequestPlace, found: Jump | None) -> Links | None:
     return ls.client.jump(found, place.lines, ls.session.lines_of) if found else None

@@ -13,7 +13,7 @@ from fxls.lsp.uris import SCHEME, path_of
 from fxls.serving.connection import Connection
 from fxls.text import LineTable, Point
 
-__all__ = ["Asked", "Positioned", "asked", "document_of"]
+__all__ = ["Positioned", "RequestPlace", "document_of", "place_of"]
 
 
 class Positioned(Protocol):
@@ -23,7 +23,7 @@ class Positioned(Protocol):
     position: lsp.Position
 
 
-class Asked(NamedTuple):
+class RequestPlace(NamedTuple):
     """A place that the client asks about."""
 
     path: str
@@ -42,7 +42,7 @@ def document_of(ls: Connection, uri: str) -> Document | None:
     return ls.session.document(path) if path else None
 
 
-def asked(ls: Connection, params: Positioned) -> Asked | None:
+def place_of(ls: Connection, params: Positioned) -> RequestPlace | None:
     """The place of a request; None when there is nothing to say about its file."""
     uri = params.text_document.uri
     path = path_of(uri)
@@ -55,4 +55,4 @@ def asked(ls: Connection, params: Positioned) -> Asked | None:
     if not lines or path is None:
         return None
     point = from_lsp.point(params.position, lines, ls.client.encoding)
-    return Asked(path, lines, point, document)
+    return RequestPlace(path, lines, point, document)
