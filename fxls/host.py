@@ -38,7 +38,7 @@ from fxls.wire import (
     framed,
 )
 
-__all__ = ["Host", "Settings", "State", "Status"]
+__all__ = ["Host", "State", "Status", "WorkerSettings"]
 
 _GRACE = 5.0
 """Seconds behind a trace's time limit after which the worker itself must be stuck."""
@@ -59,7 +59,7 @@ def _three_quarters() -> int | None:
 
 
 @dataclass(frozen=True)
-class Settings:
+class WorkerSettings:
     """How the worker is started."""
 
     python: str = sys.executable
@@ -107,7 +107,7 @@ class Host:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: WorkerSettings,
         *,
         on_printed: Callable[[Entry | None, str], None] = lambda _entry, _text: None,
         on_status: Callable[[Status], None] = lambda _status: None,
@@ -335,7 +335,7 @@ class _Worker:
     @classmethod
     async def start(
         cls,
-        settings: Settings,
+        settings: WorkerSettings,
         receive: Callable[[Answer], None],
         on_printed: Callable[[Entry | None, str], None],
     ) -> _Worker | Failure:

@@ -18,7 +18,7 @@ from lsprotocol import types as lsp
 from fxls.lsp import custom
 from fxls.lsp.structure import LEGEND
 from fxls.serving.connection import Connection
-from fxls.serving.faults import with_faults_logged, task_with_faults_logged
+from fxls.serving.faults import task_with_faults_logged, with_faults_logged
 from fxls.serving.handlers import (
     actions,
     diagnostics,

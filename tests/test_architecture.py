@@ -17,7 +17,7 @@ PROGRAMS = [*MODULES, *sorted((ROOT / "tools").rglob("*.py"))]
 
 MAY_CATCH_EVERYTHING = {
     "fxls/serving/faults.py",
-    "fxls/worker/catch_all.py",
+    "fxls/worker/catching.py",
     "fxls/attempt.py",
 }
 """The server's handler wrapper, the worker's request loop, what runs of the user's inside

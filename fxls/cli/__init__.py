@@ -20,7 +20,7 @@ from fxls.cli import (
     serve_command,
     trace_command,
 )
-from fxls.cli.command import Code
+from fxls.cli.command import ExitCode
 
 __all__ = ["main"]
 
@@ -65,11 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = options.command(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return Code.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has enough; Python would complain at its own exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Code.OK
+        return ExitCode.OK
     return code
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fxls.cli.command import Code, Commands, add_command, say
+from fxls.cli.command import Commands, ExitCode, add_command, say
 from fxls.cli.listen_option import add_listen, check_listen
 
 __all__ = ["add", "attach"]
@@ -40,6 +40,6 @@ def attach(options: argparse.Namespace) -> int:
     problem = put_debugger_into(options.pid, where)
     if problem is not None:
         say(f"fxls: error: {problem}")
-        return Code.TROUBLE
+        return ExitCode.TROUBLE
     print(f"process {options.pid} can be debugged on {where}")
-    return Code.OK
+    return ExitCode.OK

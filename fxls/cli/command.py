@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from fxls.store import StoreError
 
 __all__ = [
-    "Code",
     "Commands",
+    "ExitCode",
     "add_command",
     "add_store",
     "add_store_to_read",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-class Code(enum.IntEnum):
+class ExitCode(enum.IntEnum):
     """What the process ends with."""
 
     OK = 0

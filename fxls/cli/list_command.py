@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxls.cli.command import (
-    Code,
     Commands,
+    ExitCode,
     add_command,
     add_store_to_read,
     say,
@@ -39,17 +39,17 @@ def list_(options: argparse.Namespace) -> int:
     from fxls.cli.report import identities, revision_as_json
     from fxls.store import Store, StoreError, locate
 
-    code = Code.OK
+    code = ExitCode.OK
 
     def complain(error: StoreError) -> None:
         nonlocal code
-        code = Code.SYSTEM
+        code = ExitCode.SYSTEM
         warn(error)
 
     store = Store(options.store or locate(Path.cwd()), report=complain)
     if store.root.exists() and not store.root.is_dir():
         say(f"fxls: error: {store.root} is not a folder\nhelp: Move the file away.")
-        return Code.SYSTEM
+        return ExitCode.SYSTEM
     table: list[tuple[Revision, int | None]] = []
     for identity in store.identities():
         revision = store.newest(identity)
@@ -66,7 +66,7 @@ def list_(options: argparse.Namespace) -> int:
         print(json.dumps({"store": str(store.root), "listings": listings}))
     elif table:
         print(identities(table, sources_here(), time.time()))
-    elif code is Code.OK:
+    elif code is ExitCode.OK:
         say(
             f"fxls: no listings in {store.root}\n"
             "help: `fxls run FILE` or `fxls trace FILE` makes one; --store or FXLS_STORE "

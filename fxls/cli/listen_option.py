@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fxls.cli.command import Code, say
+from fxls.cli.command import ExitCode, say
 
 __all__ = ["add_listen", "check_listen"]
 
@@ -22,7 +22,7 @@ def check_listen(options: argparse.Namespace) -> None:
         problem = missing() or trouble(options.listen)
         if problem is not None:
             say(f"fxls: error: {problem}")
-            raise SystemExit(Code.SYSTEM)
+            raise SystemExit(ExitCode.SYSTEM)
 
 
 def _address(text: str) -> object:

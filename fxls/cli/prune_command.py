@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fxls.cli.command import Code, Commands, add_command, add_store, number_of, say
+from fxls.cli.command import Commands, ExitCode, add_command, add_store, number_of, say
 
 __all__ = ["add", "prune"]
 
@@ -36,6 +36,6 @@ def prune(options: argparse.Namespace) -> int:
         pruned = store.prune(root, days=options.days, megabytes=options.megabytes)
     except store.StoreError as error:
         say(f"fxls: error: {error}")
-        return Code.SYSTEM
+        return ExitCode.SYSTEM
     print(f"{pruned} in {root}")
-    return Code.OK
+    return ExitCode.OK

@@ -23,8 +23,8 @@ from fxls.text import LineTable
 from fxls.wire import Traced
 
 __all__ = [
-    "Shown",
     "Sources",
+    "TraceResult",
     "age",
     "identities",
     "nodes",
@@ -68,7 +68,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class TraceResult:
     """What became of one entry; without an entry, of looking for one."""
 
     entry: Entry | None

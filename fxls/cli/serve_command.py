@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from fxls.cli.command import Code, Commands, add_command, say
+from fxls.cli.command import Commands, ExitCode, add_command, say
 
 __all__ = ["add", "serve"]
 
@@ -44,7 +44,7 @@ def serve(options: argparse.Namespace) -> int:
     store = os.environ.get("FXLS_STORE") or None
     if options.tcp is None:
         serve_stdio(store=store)
-        return Code.OK
+        return ExitCode.OK
     try:
         serve_tcp(*options.tcp, store=store)
     except OSError as error:
@@ -52,5 +52,5 @@ def serve(options: argparse.Namespace) -> int:
         # What asyncio makes of `strerror` says the address once more.
         problem = os.strerror(error.errno) if error.errno else str(error)
         say(f"fxls: error: cannot listen on {host}:{port}: {problem}")
-        return Code.SYSTEM
-    return Code.OK
+        return ExitCode.SYSTEM
+    return ExitCode.OK

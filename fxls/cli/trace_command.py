@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxls.cli.command import (
-    Code,
     Commands,
+    ExitCode,
     add_command,
     add_store,
     number_of,
@@ -23,7 +23,7 @@ from fxls.cli.command import (
 
 if TYPE_CHECKING:
     from fxls.cli.progress import Progress
-    from fxls.cli.report import Shown, Sources
+    from fxls.cli.report import Sources, TraceResult
     from fxls.entry import Entry
     from fxls.launching.entry_argument import EntryArgument
     from fxls.store import Store
@@ -106,7 +106,7 @@ def trace(options: argparse.Namespace) -> int:
     """`fxls trace`: trace entries one after the other and show each."""
     import asyncio
 
-    from fxls.cli.report import Shown, shown
+    from fxls.cli.report import TraceResult, shown
     from fxls.launching.entry_argument import entries_of
     from fxls.store import Store, locate
 
@@ -114,7 +114,7 @@ def trace(options: argparse.Namespace) -> int:
     sources = sources_here()
     store = Store(options.store or locate(argument.path), report=warn)
     entries, wrong = entries_of(argument)
-    results = [Shown(entry=None, failure=failure) for failure in wrong]
+    results = [TraceResult(entry=None, failure=failure) for failure in wrong]
     if not options.json:
         for failure in wrong:
             say(shown(failure, None, sources))
@@ -129,19 +129,19 @@ def trace(options: argparse.Namespace) -> int:
         asyncio.run(trace_all())
     if options.json:
         print(json.dumps({"results": [result.as_json() for result in results]}))
-    return max(map(_code_of, results), default=Code.OK)
+    return max(map(_code_of, results), default=ExitCode.OK)
 
 
 async def _traced(
     entries: Sequence[Entry], store: Store, options: argparse.Namespace
-) -> AsyncIterator[Shown]:
+) -> AsyncIterator[TraceResult]:
     from fxls.cli.progress import Progress
-    from fxls.host import Host, Settings
+    from fxls.host import Host, WorkerSettings
 
     progress = Progress(sys.stderr)
     prints = _Prints(progress, verbose=options.verbose)
     host = Host(
-        Settings(python=options.python, jobs=1),
+        WorkerSettings(python=options.python, jobs=1),
         on_printed=prints.add,
         on_status=lambda status: progress.change(status.message),
     )
@@ -157,24 +157,24 @@ async def _traced(
         await host.close()
 
 
-def _result(entry: Entry, outcome: Traced | Failed, store: Store) -> Shown:
-    from fxls.cli.report import Shown
+def _result(entry: Entry, outcome: Traced | Failed, store: Store) -> TraceResult:
+    from fxls.cli.report import TraceResult
     from fxls.listing import Failure, Reason
     from fxls.store import StoreError
     from fxls.wire import Failed
 
     if isinstance(outcome, Failed):
-        return Shown(entry, outcome.failure)
+        return TraceResult(entry, outcome.failure)
     path = Path(outcome.path)
     try:
         listing = store.read(path)
     except StoreError as error:
         message = f"{error.path}: {error.problem}"
-        return Shown(entry, Failure(Reason.STORE, message, advice=error.advice))
-    return Shown(entry, outcome.trouble, path, listing, outcome)
+        return TraceResult(entry, Failure(Reason.STORE, message, advice=error.advice))
+    return TraceResult(entry, outcome.trouble, path, listing, outcome)
 
 
-def _show(result: Shown, show: Show, sources: Sources) -> None:
+def _show(result: TraceResult, show: Show, sources: Sources) -> None:
     from fxls.cli.report import nodes, shown, summary
 
     if result.listing is not None:
@@ -216,13 +216,13 @@ class _Prints:
         self._progress.write("".join(f"{name} | {line}\n" for line in lines))
 
 
-def _code_of(result: Shown) -> Code:
+def _code_of(result: TraceResult) -> ExitCode:
     from fxls.listing import Reason
 
     match result.failure and result.failure.reason:
         case None:
-            return Code.OK
+            return ExitCode.OK
         case Reason.STORE | Reason.WORKER:
-            return Code.SYSTEM
+            return ExitCode.SYSTEM
         case _:
-            return Code.TROUBLE
+            return ExitCode.TROUBLE

@@ -16,11 +16,11 @@ from fxls.ide.listing.value_text import short_form
 from fxls.listing import Role
 from fxls.text import Point, Span
 
-__all__ = ["Call", "Item", "callees", "callers", "item_at", "item_of"]
+__all__ = ["Call", "CallItem", "callees", "callers", "item_at", "item_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class CallItem:
     """A node, or a submodule's group of nodes, in the hierarchy."""
 
     path: str
@@ -41,11 +41,11 @@ class Item:
 class Call:
     """An item at the other end, and where the reading is written."""
 
-    item: Item
+    item: CallItem
     spans: tuple[Span, ...]
 
 
-def item_at(document: Document, point: Point) -> Item | None:
+def item_at(document: Document, point: Point) -> CallItem | None:
     """The node under a cursor; on the ``def`` the forward."""
     touched = document.touched(point)
     if touched is not None:
@@ -55,7 +55,7 @@ def item_at(document: Document, point: Point) -> Item | None:
     return None
 
 
-def item_of(document: Document, first: int, scope: int | None) -> Item | None:
+def item_of(document: Document, first: int, scope: int | None) -> CallItem | None:
     """The item that another one said; None when the listing has no such."""
     if not 0 <= first < len(document.listing.nodes):
         return None
@@ -65,7 +65,7 @@ def item_of(document: Document, first: int, scope: int | None) -> Item | None:
     return _group(document, group) if group else None
 
 
-def callers(document: Document, item: Item) -> tuple[Call, ...]:
+def callers(document: Document, item: CallItem) -> tuple[Call, ...]:
     """The nodes that read a node; the module that a group is part of."""
     if item.scope is not None:
         return tuple(_above(document, item))
@@ -75,7 +75,7 @@ def callers(document: Document, item: Item) -> tuple[Call, ...]:
     )
 
 
-def callees(document: Document, item: Item) -> tuple[Call, ...]:
+def callees(document: Document, item: CallItem) -> tuple[Call, ...]:
     """The nodes that a node reads; what was made in a group."""
     if item.scope is None:
         return tuple(
@@ -95,7 +95,7 @@ def _members(document: Document, group: Group) -> Iterator[Call]:
         yield Call(item, (item.focus,))
 
 
-def _above(document: Document, item: Item) -> Iterator[Call]:
+def _above(document: Document, item: CallItem) -> Iterator[Call]:
     for group in (document.groups, *document.groups.within()):
         for member in group.members:
             if not isinstance(member, int) and _names(member, item.first, item.scope):
@@ -121,11 +121,11 @@ def _reads(document: Document, reader: int, read: int) -> tuple[Span, ...]:
     )
 
 
-def _node(document: Document, node: int) -> Item:
+def _node(document: Document, node: int) -> CallItem:
     facts = document.listing.nodes[node]
     there = document.destination(node)
     value = f" → {short_form(facts.value)}" if facts.value is not None else ""
-    return Item(
+    return CallItem(
         document.path,
         node,
         None,
@@ -137,16 +137,16 @@ def _node(document: Document, node: int) -> Item:
     )
 
 
-def _group(document: Document, group: Group) -> Item:
+def _group(document: Document, group: Group) -> CallItem:
     listing = document.listing
     if group.scope is None:
         start = document.start
         whole = Span(start.whole.start, document.end)
         name = f"{listing.identity.qualname}.forward"
-        return Item(document.path, 0, -1, name, "", "forward", whole, start.focus)
+        return CallItem(document.path, 0, -1, name, "", "forward", whole, start.focus)
     scope = listing.scopes[group.scope]
     first, last = document.destination(group.first), document.destination(group.last)
-    return Item(
+    return CallItem(
         document.path,
         group.first,
         group.scope,

@@ -20,13 +20,13 @@ from fxls.text import Span
 __all__ = [
     "MOST",
     "Act",
-    "Debug",
+    "DebugEntry",
     "Lens",
-    "Open",
-    "Peek",
-    "Table",
-    "Trace",
-    "Write",
+    "OpenPlace",
+    "PeekPlaces",
+    "ShowTable",
+    "TraceEntry",
+    "WriteEntry",
     "lenses",
 ]
 __all__ += ["node_lenses", "source_lenses"]
@@ -39,14 +39,14 @@ _PARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenPlace:
     """Go to a place."""
 
     there: Destination
 
 
 @dataclass(frozen=True, slots=True)
-class Peek:
+class PeekPlaces:
     """Show places beside the code."""
 
     span: Span
@@ -54,14 +54,14 @@ class Peek:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ShowTable:
     """Show the table of a listing."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class TraceEntry:
     """Trace an entry."""
 
     path: str
@@ -69,7 +69,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Debug:
+class DebugEntry:
     """Run an entry with a debugger that stops in its generated code."""
 
     path: str
@@ -78,14 +78,14 @@ class Debug:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class WriteEntry:
     """Write an entry comment for a class."""
 
     path: str
     name: str
 
 
-Act = Open | Peek | Table | Trace | Debug | Write
+Act = OpenPlace | PeekPlaces | ShowTable | TraceEntry | DebugEntry | WriteEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +103,17 @@ def lenses(
     """What stands above the ``def`` of a listing."""
     listing, span = document.listing, document.start.focus
     found = [
-        Lens(span, counted(len(listing.nodes), "node"), Table(document.path)),
+        Lens(span, counted(len(listing.nodes), "node"), ShowTable(document.path)),
     ]
     there = class_of_graph(document, source)
     if there is not None:
-        found.append(Lens(span, f"from {listing.identity.qualname}", Open(there)))
+        found.append(Lens(span, f"from {listing.identity.qualname}", OpenPlace(there)))
     if freshness.newest is not None:
         title = "earlier revision: go to the newest"
-        found.append(Lens(span, title, Open(freshness.newest.start)))
+        found.append(Lens(span, title, OpenPlace(freshness.newest.start)))
     elif freshness.changed and listing.entry is not None and there is not None:
         title = "stale: trace again"
-        found.append(Lens(span, title, Trace(there.path, listing.entry)))
+        found.append(Lens(span, title, TraceEntry(there.path, listing.entry)))
     elif freshness.changed:
         found.append(Lens(span, "stale"))
     return tuple(found)
@@ -130,11 +130,11 @@ def node_lenses(document: Document) -> Iterator[Lens]:
             reads = [m for m in document.marks_of(node) if m.role is Role.READS]
             places = (Destination(document.path, m.span, m.span) for m in reads)
             title = counted(len(facts.users), "user")
-            yield Lens(span, title, Peek(span, tuple(places)))
+            yield Lens(span, title, PeekPlaces(span, tuple(places)))
         place = next(listing.places(facts.origin), None)
         if place is not None:
             there = Destination(place.path, place.span, place.span)
-            yield Lens(span, place_link(place).text, Open(there))
+            yield Lens(span, place_link(place).text, OpenPlace(there))
 
 
 def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Lens]:
@@ -154,28 +154,34 @@ def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Le
         for part in inner.get(module.name, ())[:_PARTS]:
             calls = counted(len(part.calls), "call")
             first = part.calls[0][1]
-            yield Lens(module.span, f"{calls} in {title(part.document)}", Open(first))
+            yield Lens(
+                module.span, f"{calls} in {title(part.document)}", OpenPlace(first)
+            )
         if not (module.constructible or module.name in named or module.name in inner):
             offer = "Write an example call to trace"
-            yield Lens(module.span, offer, Write(source.path, module.name))
+            yield Lens(module.span, offer, WriteEntry(source.path, module.name))
         for document in listings_of(source, module.name):
             shown_as = f"generated code of {title(document)}"
-            yield Lens(module.span, shown_as, Open(document.start))
+            yield Lens(module.span, shown_as, OpenPlace(document.start))
 
 
 def _entry_lenses(
     entry: Entry, span: Span, documents: list[Document]
 ) -> Iterator[Lens]:
     name = "Trace" if entry.kind is Kind.COMMENT else f"Trace {entry.name}"
-    yield Lens(span, name, Trace(entry.path, entry.name))
+    yield Lens(span, name, TraceEntry(entry.path, entry.name))
     for document in documents[:1]:
-        yield Lens(span, "Show generated code", Open(document.start))
+        yield Lens(span, "Show generated code", OpenPlace(document.start))
     listing = documents[0].path if documents else None
-    yield Lens(span, "Debug generated code", Debug(entry.path, entry.name, listing))
+    yield Lens(
+        span, "Debug generated code", DebugEntry(entry.path, entry.name, listing)
+    )
     for document in documents[:1]:
         nodes = counted(len(document.listing.nodes), "node")
-        yield Lens(span, f"Table ({nodes})", Table(document.path))
+        yield Lens(span, f"Table ({nodes})", ShowTable(document.path))
     if entry.kind is Kind.CLASS:
         # It is traced without inputs.
         name = entry.expression.removesuffix("()")
-        yield Lens(span, "Write an example call to see shapes", Write(entry.path, name))
+        yield Lens(
+            span, "Write an example call to see shapes", WriteEntry(entry.path, name)
+        )

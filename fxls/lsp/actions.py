@@ -7,7 +7,16 @@ from collections.abc import Callable
 from lsprotocol import types as lsp
 
 from fxls.ide.code_actions import Fix
-from fxls.ide.code_lenses import Act, Debug, Lens, Open, Peek, Table, Trace, Write
+from fxls.ide.code_lenses import (
+    Act,
+    DebugEntry,
+    Lens,
+    OpenPlace,
+    PeekPlaces,
+    ShowTable,
+    TraceEntry,
+    WriteEntry,
+)
 from fxls.ide.completion import Completion, Offer
 from fxls.ide.inlay_hints import Hint
 from fxls.lsp import custom
@@ -107,24 +116,24 @@ def _named(
     client: Client, act: Act, lines: LineTable, lines_of: Lines
 ) -> tuple[str, list[object]]:
     match act:
-        case Open(there):
+        case OpenPlace(there):
             place = client.location(there, lines_of)
             return custom.OPEN, [
                 place.uri,
                 place.range.start.line,
                 place.range.start.character,
             ]
-        case Peek(span, destinations):
+        case PeekPlaces(span, destinations):
             places = [client.location(there, lines_of) for there in destinations]
             start = client.position(span.start, lines)
             uri = places[0].uri if places else ""
             return custom.SHOW_REFERENCES, [uri, start, places]
-        case Table(path):
+        case ShowTable(path):
             return custom.TABLE, [uri_of(path)]
-        case Trace(path, expression):
+        case TraceEntry(path, expression):
             return custom.TRACE, [uri_of(path), expression]
-        case Debug(path, expression, listing):
+        case DebugEntry(path, expression, listing):
             uri = uri_of(listing) if listing else None
             return custom.DEBUG, [uri_of(path), expression, uri]
-        case Write(path, name):
+        case WriteEntry(path, name):
             return custom.WRITE_ENTRY, [uri_of(path), name]

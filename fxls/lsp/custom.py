@@ -8,7 +8,7 @@ import msgspec
 
 from fxls.ide.listing.document import Document
 from fxls.listing import Failure
-from fxls.lsp.structs import Item
+from fxls.lsp.item import Item
 from fxls.lsp.uris import uri_of
 
 __all__ = [

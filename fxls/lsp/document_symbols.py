@@ -9,7 +9,7 @@ from __future__ import annotations
 from fxls.ide.document_symbols import Symbol
 from fxls.lsp.client import Client
 from fxls.lsp.encoding import counter
-from fxls.lsp.structs import Item
+from fxls.lsp.item import Item
 from fxls.lsp.structure import KINDS, OTHER
 from fxls.text import LineTable, Point, Span
 

@@ -12,8 +12,8 @@ from fxls.ide.listing.value_text import bytes_of, device_of, dtype_of, short_for
 from fxls.listing import Listing
 from fxls.lsp.client import Client, Lines
 from fxls.lsp.encoding import counter
+from fxls.lsp.item import Item
 from fxls.lsp.params import Rows
-from fxls.lsp.structs import Item
 from fxls.lsp.uris import uri_of
 
 __all__ = [

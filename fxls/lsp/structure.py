@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from lsprotocol import types as lsp
 
-from fxls.ide.call_hierarchy import Call, Item
+from fxls.ide.call_hierarchy import Call, CallItem
 from fxls.ide.document_links import DocumentLink
 from fxls.ide.folding_ranges import Fold
 from fxls.ide.inline_values import Lookup
@@ -122,7 +122,7 @@ def links(
     ]
 
 
-def item(client: Client, item_: Item, lines: LineTable) -> lsp.CallHierarchyItem:
+def item(client: Client, item_: CallItem, lines: LineTable) -> lsp.CallHierarchyItem:
     return lsp.CallHierarchyItem(
         item_.name,
         KINDS.get(item_.kind, OTHER),

@@ -15,7 +15,7 @@ from fxls.runtime.producers.torch_export import note_program
 from fxls.runtime.producers.torch_fx import lister
 from fxls.runtime.torch_private import fx
 from fxls.store import StoreError
-from fxls.store.shown import ask_to_show
+from fxls.store.show_requests import ask_to_show
 
 __all__ = ["listing_of_module", "show"]
 

@@ -25,18 +25,18 @@ from fxls.listing import Identity
 from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import Digests, modified
 from fxls.store import (
+    Bookmark,
     Revision,
     Store,
     StoreError,
-    Token,
     class_name_of,
+    identity_uri,
     is_url,
     locate,
     prune_seldom,
-    uri_of,
 )
 from fxls.store.history import History, histories
-from fxls.store.shown import Asked, Shown
+from fxls.store.show_requests import ShowRequest, ShowRequests
 
 if TYPE_CHECKING:
     from fxls.store.following import Follower
@@ -62,7 +62,7 @@ class News:
 
 def virtual_uri(identity: Identity, name: str = _FORWARD) -> str:
     """A virtual document about an identity: its newest listing, unless named."""
-    return uri_of(identity).removesuffix(_FORWARD) + name
+    return identity_uri(identity).removesuffix(_FORWARD) + name
 
 
 class Library:
@@ -82,11 +82,11 @@ class Library:
         self._folders = folders
         self._stores: dict[Path, Store] = {}
         self._documents = DocumentCache()
-        self._tokens: dict[Path, Token] = {}
+        self._bookmarks: dict[Path, Bookmark] = {}
         self._digests = Digests()
         self._were_files: dict[Path, frozenset[str]] = {}
         """Of revisions whose sources are gone: those that were files."""
-        self._shown_in: dict[Path, Shown] = {}
+        self._shown_in: dict[Path, ShowRequests] = {}
         self._followers: dict[str, Follower] = {}
         """By URL, what keeps the copies of stores on other machines."""
 
@@ -98,9 +98,9 @@ class Library:
             root = None  # what is made here lies here
         return self.store_at(Path(root) if root is not None else locate(Path(source)))
 
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[ShowRequest, ...]:
         """What programs asked to be shown since this was last asked."""
-        found: list[Asked] = []
+        found: list[ShowRequest] = []
         for root in self._stores:
             try:
                 found += self._shown_in[root].asked()
@@ -123,8 +123,8 @@ class Library:
 
     def _open(self, root: Path, store: Store) -> None:
         self._stores[root] = store
-        self._tokens[root] = store.changes_since(None).token
-        self._shown_in[root] = Shown(root)
+        self._bookmarks[root] = store.changes_since(None).bookmark
+        self._shown_in[root] = ShowRequests(root)
 
     def _here(self, project: str, path: str) -> str:
         """A file of a project on another machine, in a folder of the workspace."""
@@ -265,8 +265,8 @@ class Library:
         """What was written to the stores since this was last asked, by whomever."""
         found: dict[tuple[Identity, str], News] = {}
         for root, store in self._stores.items():
-            changes = store.changes_since(self._tokens[root])
-            self._tokens[root] = changes.token
+            changes = store.changes_since(self._bookmarks[root])
+            self._bookmarks[root] = changes.bookmark
             for revision in changes.revisions:
                 before = _before(store, revision)
                 if before is not None:

@@ -7,7 +7,7 @@ from typing import cast
 
 import msgspec
 
-__all__ = ["FORMAT", "Lenses", "Settings", "SettingsError", "read"]
+__all__ = ["FORMAT", "Lenses", "Settings", "SettingsError", "read_settings"]
 
 FORMAT = 1
 """The version of the settings; a client that says none means this one."""
@@ -44,7 +44,7 @@ class SettingsError(ValueError):
     """What a client sent are no settings; the message says in what way."""
 
 
-def read(
+def read_settings(
     options: object, given: Settings, name: str = "initializationOptions"
 ) -> Settings:
     """What a client sets; what it does not set is as `given`.

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from fxls.entry import Entry
-from fxls.host import Host, State, Status
-from fxls.host import Settings as HostSettings
+from fxls.host import Host, State, Status, WorkerSettings
 from fxls.wire import Failed, Traced
 
 __all__ = ["Health", "Traces"]
@@ -55,10 +54,10 @@ class Traces:
         timed: bool = False,
     ) -> Traced | Failed:
         """Run an entry and materialize its listing; cancelling the call stops it."""
-        python = python or HostSettings.python
+        python = python or WorkerSettings.python
         host = self._hosts.get((python, folder))
         if host is None:
-            settings = HostSettings(python=python, cwd=folder)
+            settings = WorkerSettings(python=python, cwd=folder)
             host = self._hosts[python, folder] = Host(
                 settings,
                 on_printed=self._on_printed,

@@ -6,11 +6,12 @@ never import torch, the engine or the protocol.
 
 from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
 from fxls.store.log import Revision
-from fxls.store.names import class_name_of, digest_of, is_url, locate, uri_of
+from fxls.store.names import class_name_of, digest_of, identity_uri, is_url, locate
 from fxls.store.pruning import Pruned, prune, prune_seldom
-from fxls.store.store import Changes, Store, Token
+from fxls.store.store import Bookmark, Changes, Store
 
 __all__ = [
+    "Bookmark",
     "Changes",
     "Damaged",
     "NotAListing",
@@ -18,14 +19,13 @@ __all__ = [
     "Revision",
     "Store",
     "StoreError",
-    "Token",
     "Unreadable",
     "Unwritable",
     "class_name_of",
     "digest_of",
+    "identity_uri",
     "is_url",
     "locate",
     "prune",
     "prune_seldom",
-    "uri_of",
 ]

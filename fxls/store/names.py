@@ -18,12 +18,12 @@ __all__ = [
     "digest_in",
     "digest_of",
     "file_name",
+    "identity_uri",
     "is_file_name",
     "is_url",
     "locate",
     "slug_in",
     "slug_of",
-    "uri_of",
 ]
 
 FOLDER = ".fxls"
@@ -101,12 +101,12 @@ def slug_of(identity: Identity) -> str:
     return f"{readable[:_LONGEST].strip('._-') or 'graph'}-{digest}"
 
 
-def uri_of(identity: Identity) -> str:
+def identity_uri(identity: Identity) -> str:
     """The virtual document that always shows the newest revision of an identity."""
     return f"fxls:/{slug_of(identity)}/forward.py"
 
 
 def slug_in(uri: str) -> str | None:
-    """The slug in a URI made by `uri_of`; None for any other."""
+    """The slug in a URI made by `identity_uri`; None for any other."""
     found = _URI.fullmatch(uri)
     return found[1] if found else None

@@ -20,7 +20,7 @@ from fxls.store.errors import StoreError
 from fxls.store.log import SUFFIX, revisions_in
 from fxls.store.names import FOLDER, digest_in, digest_of, is_file_name
 from fxls.store.pruning import delete_listing
-from fxls.store.shown import NAME as SHOWN
+from fxls.store.show_requests import NAME as SHOWN
 
 __all__ = ["Mirror", "Unreachable", "copies", "project_of"]
 

@@ -36,15 +36,15 @@ from fxls.store.names import (
     slug_of,
 )
 from fxls.store.pruning import delete_listing
-from fxls.store.shown import NAME as SHOWN
+from fxls.store.show_requests import NAME as SHOWN
 
-__all__ = ["Changes", "Store", "Token"]
+__all__ = ["Bookmark", "Changes", "Store"]
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Bookmark:
     """How many lines of each log somebody has seen."""
 
     seen: Mapping[str, int]
@@ -55,7 +55,7 @@ class Changes:
     """What happened to a store, oldest first for each identity, and where it stands."""
 
     revisions: tuple[Revision, ...]
-    token: Token
+    bookmark: Bookmark
 
 
 def _warn(trouble: StoreError) -> None:
@@ -169,7 +169,7 @@ class Store:
         return tuple(line.identity for line in sorted(filter(None, newest), key=_name))
 
     def identity_of(self, uri: str) -> Identity | None:
-        """The identity whose `uri_of` this is; None when the store never had it."""
+        """The identity whose `identity_uri` this is; None when the store never had it."""
         slug = slug_in(uri)
         log = self._logs.of(slug) if slug else None
         return log.lines[-1].identity if log else None
@@ -232,12 +232,12 @@ class Store:
                     self._report_once(trouble)
         return tuple(found)
 
-    def changes_since(self, token: Token | None) -> Changes:
-        """What the logs say that they did not say at `token`; None is the beginning.
+    def changes_since(self, bookmark: Bookmark | None) -> Changes:
+        """What the logs say that they did not say at `bookmark`; None is the beginning.
 
         Costs one stat for each identity: cheap enough to ask every second.
         """
-        seen: Mapping[str, int] = token.seen if token else {}
+        seen: Mapping[str, int] = bookmark.seen if bookmark else {}
         logs = self._logs.all()
         revisions: list[Revision] = []
         for slug, log in logs.items():
@@ -245,7 +245,7 @@ class Store:
             # A log that is shorter than it was is another one.
             revisions += log.lines[start if start <= len(log.lines) else 0 :]
         counts = {slug: len(log.lines) for slug, log in logs.items()}
-        return Changes(tuple(revisions), Token(counts))
+        return Changes(tuple(revisions), Bookmark(counts))
 
     def _own(self, path: Path) -> Path:
         """The path as this store spells it."""

@@ -12,7 +12,7 @@ import msgspec
 from fxls.entry import Entry, Producer
 from fxls.listing import Failure, Listing, Reason
 from fxls.runtime.producers.by_request import compiled, exported
-from fxls.worker.catch_all import Raised, catch_all
+from fxls.worker.catching import UserRaised, caught
 from fxls.worker.evaluate import Model, Refused
 
 __all__ = ["listings_by", "others_advice"]
@@ -46,8 +46,8 @@ def others_advice(model: Model, entry: Entry) -> str | None:
         return None
     for producer, what in _OTHERS:
         with _silence():
-            found = catch_all(lambda p=producer: listings_by(p, model, entry))
-        if not isinstance(found, Raised):
+            found = caught(lambda p=producer: listings_by(p, model, entry))
+        if not isinstance(found, UserRaised):
             count = f" in {len(found)} graphs" if len(found) > 1 else ""
             return (
                 f"{what} captures it{count}: write"

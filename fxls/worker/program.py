@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from fxls.listing import Failure, Reason
 from fxls.wire import PREAMBLE, Answer, Failed, Hello, Trace, framed, read_request
-from fxls.worker.catch_all import Raised, catch_all
+from fxls.worker.catching import UserRaised, caught
 from fxls.worker.channel import Channel, send
 from fxls.worker.mailbox import SelectorMailbox, ThreadMailbox
 from fxls.worker.serve import serve
@@ -76,10 +76,10 @@ def _serve_one(channel: Channel) -> NoReturn:
 
 def _warm() -> Hello:
     """Import what every trace needs; forked children have it at once."""
-    torch = catch_all(lambda: importlib.import_module("torch"))
-    tracing = catch_all(lambda: importlib.import_module("fxls.worker.trace"))
+    torch = caught(lambda: importlib.import_module("torch"))
+    tracing = caught(lambda: importlib.import_module("fxls.worker.trace"))
     for module in (torch, tracing):
-        if isinstance(module, Raised):
+        if isinstance(module, UserRaised):
             kind = type(module.error).__name__
             return Hello(sys.executable, None, f"{kind}: {module.error}")
     assert isinstance(torch, ModuleType)

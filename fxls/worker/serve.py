@@ -13,7 +13,7 @@ from typing import NoReturn, cast
 
 from fxls.listing import Failure, Reason
 from fxls.wire import PREAMBLE, Failed, Trace, Traced, framed
-from fxls.worker.catch_all import Raised, catch_all
+from fxls.worker.catching import UserRaised, caught
 from fxls.worker.channel import send
 from fxls.worker.limits import end_time, limit_memory, limit_time, watch_for_death
 
@@ -68,9 +68,9 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     attempt = Attempt(request, lift_memory, lambda text: send(log, text.encode()))
     watch_for_death(answers, request.time_limit + AFTER)
     limit_time(request.time_limit, at_end)
-    outcome = catch_all(attempt.outcome)
+    outcome = caught(attempt.outcome)
     end_time()
-    if isinstance(outcome, Raised):
+    if isinstance(outcome, UserRaised):
         # The attempt itself takes whatever the user's code raises.
         send(log, "".join(traceback.format_exception(outcome.error)).encode())
         outcome = Failed(request.id, _fault(outcome.error), (request.entry.path,))

@@ -24,7 +24,7 @@ from fxls.runtime import listing_of
 from fxls.runtime.listings.value_facts import note_value
 from fxls.store import Store, StoreError, locate
 from fxls.wire import Failed, Trace, Traced
-from fxls.worker.catch_all import Raised, catch_all
+from fxls.worker.catching import UserRaised, caught
 from fxls.worker.deaths import out_of_time
 from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
 from fxls.worker.failures import failure_of, is_ours
@@ -180,8 +180,8 @@ class Attempt:
 
     def _step(self, reason: Reason, step: Callable[[], _Result]) -> _Result | Failure:
         """The result of a step that runs the user's code, or what became of it."""
-        result = catch_all(step)
-        if not isinstance(result, Raised):
+        result = caught(step)
+        if not isinstance(result, UserRaised):
             return result
         error = result.error
         if isinstance(error, Refused):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxls.engine import GraphModule, Tracer, symbolic_trace
-from fxls.worker.catch_all import Raised, catch_all
+from fxls.worker.catching import UserRaised, caught
 
 if TYPE_CHECKING:
     from fxls.worker.evaluate import Model
@@ -32,8 +32,8 @@ def traced(model: Model) -> GraphModule:
         return model.root
     left_out = _left_out(model)
     tracer = Tracer()
-    plain = catch_all(lambda: _made(tracer, model))
-    if not isinstance(plain, Raised):
+    plain = caught(lambda: _made(tracer, model))
+    if not isinstance(plain, UserRaised):
         nothing = {name: None for name, value in left_out.items() if value is None}
         uses = any(
             node.target in nothing and node.users
@@ -43,12 +43,12 @@ def traced(model: Model) -> GraphModule:
     if not isinstance(plain.error, Exception):
         raise plain.error
     if left_out:
-        bound = catch_all(lambda: symbolic_trace(model.root, left_out))
-        if not isinstance(bound, Raised):
+        bound = caught(lambda: symbolic_trace(model.root, left_out))
+        if not isinstance(bound, UserRaised):
             return bound
     patient = _Patient()
-    whole = catch_all(lambda: _made(patient, model, left_out))
-    if not isinstance(whole, Raised):
+    whole = caught(lambda: _made(patient, model, left_out))
+    if not isinstance(whole, UserRaised):
         return whole
     raise whole.error if _calls(patient) > _calls(tracer) else plain.error
 

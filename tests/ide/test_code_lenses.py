@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from fxls.ide.code_lenses import (
-    Debug,
+    DebugEntry,
     Lens,
-    Open,
-    Peek,
-    Table,
-    Trace,
-    Write,
+    OpenPlace,
+    PeekPlaces,
+    ShowTable,
+    TraceEntry,
+    WriteEntry,
     lenses,
     node_lenses,
     source_lenses,
@@ -53,19 +53,24 @@ def test_the_definition_of_a_listing_leads_to_its_table_and_class() -> None:
     found = lenses(NET, Freshness(), source_text)
 
     assert {lens.span for lens in found} == {NET.start.focus}
-    assert acts(found) == [("8 nodes", Table(LISTING_PATH)), ("from Net", Open(CLASS))]
+    assert acts(found) == [
+        ("8 nodes", ShowTable(LISTING_PATH)),
+        ("from Net", OpenPlace(CLASS)),
+    ]
 
 
 def test_a_listing_of_the_past_leads_to_the_newest() -> None:
     (*_, last) = lenses(OLDER, Freshness(NET), source_text)
 
-    assert acts((last,)) == [("earlier revision: go to the newest", Open(NET.start))]
+    assert acts((last,)) == [
+        ("earlier revision: go to the newest", OpenPlace(NET.start))
+    ]
 
 
 def test_a_stale_listing_can_be_traced_again() -> None:
     (*_, last) = lenses(NET, Freshness(changed=(SOURCE_PATH,)), source_text)
 
-    assert acts((last,)) == [("stale: trace again", Trace(SOURCE_PATH, ENTRY))]
+    assert acts((last,)) == [("stale: trace again", TraceEntry(SOURCE_PATH, ENTRY))]
 
 
 def test_a_stale_listing_of_a_run_only_says_so() -> None:
@@ -84,9 +89,9 @@ def test_a_node_says_who_reads_it_and_where_it_came_from() -> None:
     assert acts(tuple(relu)) == [
         (
             "2 users",
-            Peek(span, tuple(Destination(LISTING_PATH, s, s) for s in reads)),
+            PeekPlaces(span, tuple(Destination(LISTING_PATH, s, s) for s in reads)),
         ),
-        ("net.py:8", Open(Destination(SOURCE_PATH, origin, origin))),
+        ("net.py:8", OpenPlace(Destination(SOURCE_PATH, origin, origin))),
     ]
 
 
@@ -100,11 +105,11 @@ def test_an_entry_is_traced_shown_debugged_and_tabulated() -> None:
     )
 
     assert acts(tuple(found)) == [
-        ("Trace", Trace(SOURCE_PATH, ENTRY)),
-        ("Show generated code", Open(NET.start)),
-        ("Debug generated code", Debug(SOURCE_PATH, ENTRY, LISTING_PATH)),
-        ("Table (8 nodes)", Table(LISTING_PATH)),
-        ("generated code of Net", Open(NET.start)),
+        ("Trace", TraceEntry(SOURCE_PATH, ENTRY)),
+        ("Show generated code", OpenPlace(NET.start)),
+        ("Debug generated code", DebugEntry(SOURCE_PATH, ENTRY, LISTING_PATH)),
+        ("Table (8 nodes)", ShowTable(LISTING_PATH)),
+        ("generated code of Net", OpenPlace(NET.start)),
     ]
 
 
@@ -117,9 +122,9 @@ def test_an_entry_leads_to_the_listing_of_its_own_producer() -> None:
     found = source_lenses(asked, entries(text, SOURCE_PATH))
 
     shown = [lens.act for lens in found if lens.title == "Show generated code"]
-    assert shown == [Open(exported.start), Open(NET.start)]
+    assert shown == [OpenPlace(exported.start), OpenPlace(NET.start)]
     found = source_lenses(asked, entries(text, SOURCE_PATH))
-    traces = [lens.act for lens in found if isinstance(lens.act, Trace)]
+    traces = [lens.act for lens in found if isinstance(lens.act, TraceEntry)]
     assert [act.expression for act in traces] == [f"[export] {ENTRY}", ENTRY]
 
 
@@ -127,9 +132,9 @@ def test_a_class_that_was_not_traced_offers_to_trace_it() -> None:
     found = source_lenses(source(BLOCK_PATH, BLOCK), entries(BLOCK, BLOCK_PATH))
 
     assert acts(tuple(found)) == [
-        ("Trace Block()", Trace(BLOCK_PATH, "Block()")),
-        ("Debug generated code", Debug(BLOCK_PATH, "Block()", None)),
-        ("Write an example call to see shapes", Write(BLOCK_PATH, "Block")),
+        ("Trace Block()", TraceEntry(BLOCK_PATH, "Block()")),
+        ("Debug generated code", DebugEntry(BLOCK_PATH, "Block()", None)),
+        ("Write an example call to see shapes", WriteEntry(BLOCK_PATH, "Block")),
     ]
 
 
@@ -156,15 +161,15 @@ def test_a_class_that_needs_arguments_offers_to_write_an_example() -> None:
 
     assert write.span == span_of(GIVEN, "Given")
     assert acts((write,)) == [
-        ("Write an example call to trace", Write(SOURCE_PATH, "Given"))
+        ("Write an example call to trace", WriteEntry(SOURCE_PATH, "Given"))
     ]
     document = Document(
         LISTING_PATH,
         replace(NET_LISTING, identity=Identity("net", "Given", "engine")),
     )
     assert offers(GIVEN, document) == [
-        ("Write an example call to trace", Write(SOURCE_PATH, "Given")),
-        ("generated code of Given", Open(document.start)),
+        ("Write an example call to trace", WriteEntry(SOURCE_PATH, "Given")),
+        ("generated code of Given", OpenPlace(document.start)),
     ]
 
 
@@ -184,9 +189,11 @@ def test_a_class_leads_to_its_calls_in_what_was_traced() -> None:
 
     inner = document(SOURCE_PATH)
 
-    assert offers(GIVEN, inner) == [("2 calls in Outer", Open(inner.destination(1)))]
+    assert offers(GIVEN, inner) == [
+        ("2 calls in Outer", OpenPlace(inner.destination(1)))
+    ]
     assert offers(GIVEN, document("/work/other.py")) == [
-        ("Write an example call to trace", Write(SOURCE_PATH, "Given"))
+        ("Write an example call to trace", WriteEntry(SOURCE_PATH, "Given"))
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fxls.store import Store, uri_of
+from fxls.store import Store, identity_uri
 from tests.support.lsp_client import LspClient, started
 from tests.support.projects import EDITOR, SOURCE, TEXT, net_listing, spot
 
@@ -360,7 +360,7 @@ def test_an_entry_that_is_doubtful_is_repaired(
 def test_virtual_documents_show_listings_tables_and_revisions(
     client: LspClient, project: Path, listing: Path
 ) -> None:
-    forward = uri_of(net_listing(project).identity)
+    forward = identity_uri(net_listing(project).identity)
     beside = forward.removesuffix("forward.py")
 
     def text_of(uri: str) -> str:
@@ -401,7 +401,7 @@ def test_a_table_is_shown_in_the_editor(
     shown = client.reply("window/showDocument", {"success": True})
     answer = client.answer(request)["result"]
 
-    uri = uri_of(net_listing(project).identity).replace("forward.py", "table.txt")
+    uri = identity_uri(net_listing(project).identity).replace("forward.py", "table.txt")
     assert (answer, shown["uri"]) == (uri, uri)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from fxls.store import Store
-from fxls.store.shown import ask_to_show
+from fxls.store.show_requests import ask_to_show
 from tests.support.lsp_client import started
 from tests.support.projects import EDITOR, SOURCE, TEXT, net_listing, spot
 from tests.support.ssh_server import ssh_server

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fxls.lsp.params import PARAMS
-from fxls.store import uri_of
+from fxls.store import identity_uri
 from tests.support.lsp_client import PATIENCE, SERVE, LspClient, started
 from tests.support.projects import EDITOR, net_listing, spot
 
@@ -63,7 +63,7 @@ def drained(client: LspClient, requests: list[int]) -> list[Json]:
 def test_every_place_of_every_document_is_answered(
     project: Path, listing: Path
 ) -> None:
-    forward = uri_of(net_listing(project).identity)
+    forward = identity_uri(net_listing(project).identity)
     documents = [listing.as_uri(), (project / "net.py").as_uri(), forward]
     places = [(line, character) for line in range(10) for character in (0, 4, 13, 99)]
     places += [(2**31 - 1, 0), (0, 2**31 - 1)]

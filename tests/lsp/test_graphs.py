@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from fxls.listing import Identity, Listing, Scope
-from fxls.store import Store, uri_of
+from fxls.store import Store, identity_uri
 from tests.support.listings import NET, listing_of
 from tests.support.lsp_client import LspClient, started
 from tests.support.projects import SOURCE, TEXT, net_listing
@@ -59,7 +59,7 @@ def later(project: Path, identity: Identity = NET) -> Listing:
 
 
 def forward(project: Path) -> str:
-    return uri_of(net_listing(project).identity)
+    return identity_uri(net_listing(project).identity)
 
 
 def changed(client: LspClient, *documents: str) -> None:
@@ -215,7 +215,7 @@ def test_what_the_stores_hold_is_listed_with_its_passes(
 ) -> None:
     fused = store.materialize(later(project, FUSED))
     second = store.materialize(later(project))
-    changed(client, uri_of(FUSED), forward(project))
+    changed(client, identity_uri(FUSED), forward(project))
     found = client.request("fxls/identities", {})
     revisions = client.request("fxls/revisions", {"uri": forward(project)})
 
@@ -237,7 +237,7 @@ def test_what_the_stores_hold_is_listed_with_its_passes(
     }
     assert pass_ == {
         **net,
-        "document": uri_of(FUSED),
+        "document": identity_uri(FUSED),
         "stage": "fuse",
         "time": pass_["time"],
         "revisions": 1,

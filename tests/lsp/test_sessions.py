@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fxls.store import uri_of
+from fxls.store import identity_uri
 from tests.support.lsp_client import SERVE, LspClient, connected, started
 from tests.support.projects import SOURCE, TEXT, net_listing, spot
 
@@ -184,7 +184,7 @@ def test_an_expression_of_the_source_leads_to_its_nodes(
             "qualname": "Net",
             "producer": "engine",
             "nodes": 5,
-            "document": uri_of(net_listing(project).identity),
+            "document": identity_uri(net_listing(project).identity),
             "entry": "Net()(torch.randn(2))",
         }
     ]

@@ -19,7 +19,7 @@ import torch
 
 from fxls import engine as fx
 from fxls.engine.graph import _PyTreeCodeGen  # pyright: ignore[reportPrivateUsage]  # FX's name of it
-from fxls.serving.settings import Settings, read
+from fxls.serving.settings import Settings, read_settings
 from fxls.store import Revision, Store
 from tests.saved import make
 
@@ -146,7 +146,7 @@ def test_the_code_of_a_listing_runs(tmp_path: Path, models: Any) -> None:
 def test_the_settings_of_an_extension_are_read() -> None:
     sent = json.loads((SAMPLES / "settings.json").read_text("utf-8"))
 
-    assert read(sent, Settings()) == Settings(
+    assert read_settings(sent, Settings()) == Settings(
         format=1,
         trusted=True,
         python="/models/.venv/bin/python",

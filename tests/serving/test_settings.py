@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fxls.serving.settings import Settings, SettingsError, read
+from fxls.serving.settings import Settings, SettingsError, read_settings
 
 
 @pytest.mark.parametrize("options", [None, {}])
 def test_a_client_need_not_set_anything(options: object) -> None:
-    assert read(options, Settings()) == Settings(
+    assert read_settings(options, Settings()) == Settings(
         trusted=False, python=None, store=None, time_limit=60.0
     )
 
@@ -22,7 +22,7 @@ def test_every_setting_is_read() -> None:
         "timeLimit": 5,
     }
 
-    assert read(options, Settings()) == Settings(
+    assert read_settings(options, Settings()) == Settings(
         trusted=True, python="/usr/bin/python3", store="/tmp/store", time_limit=5.0
     )
 
@@ -30,7 +30,7 @@ def test_every_setting_is_read() -> None:
 def test_what_a_client_does_not_set_is_as_the_server_was_started() -> None:
     given = Settings(store="/tmp/store", python="/usr/bin/python3")
 
-    assert read({"store": "/work/.fxls", "trusted": True}, given) == Settings(
+    assert read_settings({"store": "/work/.fxls", "trusted": True}, given) == Settings(
         trusted=True, store="/work/.fxls", python="/usr/bin/python3"
     )
 
@@ -53,6 +53,6 @@ def test_what_a_client_does_not_set_is_as_the_server_was_started() -> None:
 )
 def test_what_is_no_setting_is_said(options: object, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        read(options, Settings())
+        read_settings(options, Settings())
 
     assert str(caught.value) == f"initializationOptions: {message}"

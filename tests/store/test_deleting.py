@@ -38,10 +38,10 @@ def test_a_listing_that_was_deleted_can_be_made_again(store: Store) -> None:
     store.delete(path)
     store.delete(path)
     watcher = Store(store.root)
-    token = watcher.changes_since(None).token
+    bookmark = watcher.changes_since(None).bookmark
 
     assert store.materialize(made("relu")) == path
-    assert [one.path for one in watcher.changes_since(token).revisions] == [path]
+    assert [one.path for one in watcher.changes_since(bookmark).revisions] == [path]
     assert store.read(path) == made("relu")
     assert [one.path for one in store.revisions(NET)] == [path]
 
@@ -50,7 +50,7 @@ def test_an_identity_that_was_forgotten_leaves_what_is_anothers(store: Store) ->
     relu, tanh = store.materialize(made("relu")), store.materialize(made("tanh"))
     store.materialize(made("tanh", identity=OTHER))
     watched = Store(store.root)
-    token = watched.changes_since(None).token
+    bookmark = watched.changes_since(None).bookmark
 
     assert store.forget(NET) == (relu,)
 
@@ -58,7 +58,7 @@ def test_an_identity_that_was_forgotten_leaves_what_is_anothers(store: Store) ->
     assert store.revisions(NET) == ()
     assert store.read(tanh) == made("tanh", identity=OTHER)
     assert not relu.exists()
-    assert watched.changes_since(token).revisions == ()
+    assert watched.changes_since(bookmark).revisions == ()
     assert store.forget(NET) == ()
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fxls.listing import Identity
-from fxls.store import Store, class_name_of, locate, uri_of
+from fxls.store import Store, class_name_of, identity_uri, locate
 
 LETTERS = st.text(st.characters(exclude_categories=["Cs"]))
 IDENTITIES = st.builds(
@@ -119,12 +119,12 @@ def test_other_files_have_no_class(name: str) -> None:
     ],
 )
 def test_the_uri_of_an_identity_can_be_read(identity: Identity, expected: str) -> None:
-    assert uri_of(identity).startswith(f"fxls:/{expected}")
+    assert identity_uri(identity).startswith(f"fxls:/{expected}")
 
 
 @given(IDENTITIES, IDENTITIES)
 def test_identities_have_safe_uris_of_their_own(one: Identity, other: Identity) -> None:
-    uri = uri_of(one)
+    uri = identity_uri(one)
 
     assert re.fullmatch(r"fxls:/[A-Za-z0-9_][A-Za-z0-9._-]{,99}/forward\.py", uri)
-    assert (uri == uri_of(other)) == (one == other)
+    assert (uri == identity_uri(other)) == (one == other)

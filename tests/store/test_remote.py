@@ -82,7 +82,7 @@ def test_a_copy_is_as_the_original_and_follows_it(mirror: Mirror, there: Store) 
     here = Store(mirror.root)
     assert here.identities() == (NET, OTHER)
     assert newest(here) == made("relu")
-    token = here.changes_since(None).token
+    bookmark = here.changes_since(None).bookmark
 
     there.materialize(made("sigmoid"))
     there.materialize(made("sigmoid", size=5))
@@ -93,7 +93,7 @@ def test_a_copy_is_as_the_original_and_follows_it(mirror: Mirror, there: Store) 
     ]
     path = here.path_of("Net", made("sigmoid").text)
     assert here.instances(path) == (made("sigmoid", size=5), made("sigmoid"))
-    assert len(here.changes_since(token).revisions) == 2
+    assert len(here.changes_since(bookmark).revisions) == 2
 
     before = {name: os.stat(mirror.root / name) for name in names_below(mirror.root)}  # noqa: PTH116
     mirror.pull()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fxls.listing import Identity, Listing, encode
-from fxls.store import Revision, Store, Token, digest_of, uri_of
+from fxls.store import Bookmark, Revision, Store, digest_of, identity_uri
 from tests.store.made import NET, Listening, made, names_below
 
 
@@ -168,13 +168,13 @@ def test_identities_are_sorted_by_name(root: Path) -> None:
         store.materialize(made(identity=identity))
 
     assert store.identities() == expected
-    assert [store.identity_of(uri_of(one)) for one in expected] == list(expected)
+    assert [store.identity_of(identity_uri(one)) for one in expected] == list(expected)
 
 
 def test_a_uri_of_another_store_names_no_identity(root: Path) -> None:
     Store(root).materialize(made())
     uris = (
-        uri_of(Identity("net", "Other")),
+        identity_uri(Identity("net", "Other")),
         "fxls:/../forward.py",
         "file:///models/net.py",
         "",
@@ -225,16 +225,16 @@ def test_a_watcher_learns_what_others_did_since_it_looked(root: Path) -> None:
     assert nothing.revisions == ()
 
     other.materialize(made("relu"))
-    first = watcher.changes_since(nothing.token)
+    first = watcher.changes_since(nothing.bookmark)
     assert [watcher.read_revision(one) for one in first.revisions] == [made("relu")]
-    assert watcher.changes_since(first.token).revisions == ()
+    assert watcher.changes_since(first.bookmark).revisions == ()
 
     other.materialize(made("relu"))
-    assert watcher.changes_since(first.token).revisions == ()
+    assert watcher.changes_since(first.bookmark).revisions == ()
 
     other.materialize(made("tanh"))
     other.materialize(made("tanh", size=4))
-    second = watcher.changes_since(first.token)
+    second = watcher.changes_since(first.bookmark)
     assert [watcher.read_revision(one) for one in second.revisions] == [
         made("tanh"),
         made("tanh", size=4),
@@ -246,14 +246,14 @@ def test_a_watcher_sees_a_store_that_was_deleted_and_made_again(root: Path) -> N
     watcher = Store(root)
     for body in ("relu", "tanh"):
         watcher.materialize(made(body))
-    token = watcher.changes_since(None).token
+    bookmark = watcher.changes_since(None).bookmark
     for name in names_below(root):
         (root / name).unlink()
-    assert watcher.changes_since(token).token == Token({})
+    assert watcher.changes_since(bookmark).bookmark == Bookmark({})
 
     Store(root).materialize(made("gelu"))
 
-    changes = watcher.changes_since(token)
+    changes = watcher.changes_since(bookmark)
     assert [watcher.read_revision(one) for one in changes.revisions] == [made("gelu")]
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from fxls.cli.report import Sources, shown
 from fxls.entry import Entry, Kind
-from fxls.host import Host, Settings, Status
+from fxls.host import Host, Status, WorkerSettings
 from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
 
@@ -23,7 +23,7 @@ TIME_LIMIT = 60.0
 class Asking:
     """A host with an event loop of its own, and a folder for the user's files."""
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: WorkerSettings) -> None:
         self.folder = folder
         self.store = folder / ".fxls"
         self.printed: list[tuple[str | None, str]] = []

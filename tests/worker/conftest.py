@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from fxls.host import Settings
+from fxls.host import WorkerSettings
 from tests.worker.asking import Asking
 
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
     """One worker for all tests that leave it as it was."""
-    asking = Asking(tmp_path_factory.mktemp("shared"), Settings(memory_limit=1 << 29))
-    asking.outcome("", "None")  # starts it, for which no test has to wait
+    asking = Asking(
+        tmp_path_factory.mktemp("shared"), WorkerSettings(memory_limit=1 << 29)
+    )
     yield asking
     asking.close()
 
@@ -31,11 +32,11 @@ def worker(shared: Asking, tmp_path: Path) -> Asking:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[Settings], Asking]]:
+def start(tmp_path: Path) -> Iterator[Callable[[WorkerSettings], Asking]]:
     """Starts a worker for one test alone."""
     started: list[Asking] = []
 
-    def begin(settings: Settings) -> Asking:
+    def begin(settings: WorkerSettings) -> Asking:
         started.append(Asking(tmp_path, settings))
         return started[-1]
 

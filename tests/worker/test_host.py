@@ -13,13 +13,13 @@ from textwrap import dedent
 
 import pytest
 
-from fxls.host import Settings, State
+from fxls.host import State, WorkerSettings
 from fxls.listing import Reason
 from fxls.wire import Failed, Traced
 from tests.worker.asking import TIME_LIMIT, Asking
 from tests.worker.test_faults import NET
 
-Start = Callable[[Settings], Asking]
+Start = Callable[[WorkerSettings], Asking]
 
 FOREVER = "print('begun', flush=True)\nwhile True: pass\n"
 
@@ -145,7 +145,7 @@ def test_a_cancelled_call_stops_the_trace(worker: Asking) -> None:
 
 @pytest.mark.slow
 def test_a_lost_worker_is_started_again_and_asked_again(start: Start) -> None:
-    worker = start(Settings())
+    worker = start(WorkerSettings())
     text = """\
         import os, pathlib, signal
         mark = pathlib.Path(__file__).with_name("mark")
@@ -169,7 +169,7 @@ def test_a_lost_worker_is_started_again_and_asked_again(start: Start) -> None:
 
 @pytest.mark.slow
 def test_a_worker_that_is_lost_twice_is_given_up(start: Start) -> None:
-    worker = start(Settings())
+    worker = start(WorkerSettings())
     text = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n" + FOREVER
     assert worker.said(text, "Net()") == dedent("""\
         [worker]
@@ -185,7 +185,7 @@ def test_a_worker_that_stands_still_is_killed(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fxls.host._GRACE", 0.5)
-    worker = start(Settings())
+    worker = start(WorkerSettings())
     text = """\
         import os, pathlib, signal
         mark = pathlib.Path(__file__).with_name("mark")
@@ -210,7 +210,7 @@ print(os.getppid(), os.getpid(), group.pid, session.pid, fork, flush=True)
 
 @pytest.mark.slow
 def test_a_closed_host_leaves_no_process(start: Start) -> None:
-    worker = start(Settings())
+    worker = start(WorkerSettings())
 
     async def close() -> Traced | Failed:
         path = worker.file(STRAYS + FOREVER)
@@ -242,10 +242,10 @@ def test_a_trace_leaves_no_process(worker: Asking) -> None:
 HOST = """\
 import asyncio, sys
 from fxls.entry import Entry, Kind
-from fxls.host import Host, Settings
+from fxls.host import Host, WorkerSettings
 
 async def main():
-    host = Host(Settings(), on_printed=lambda _, text: print(text, end="", flush=True))
+    host = Host(WorkerSettings(), on_printed=lambda _, text: print(text, end="", flush=True))
     await host.trace(Entry(sys.argv[1], "Net()", Kind.COMMAND), store=sys.argv[2])
 
 asyncio.run(main())
@@ -267,7 +267,7 @@ def test_a_killed_host_leaves_no_process(tmp_path: Path) -> None:
 
 
 def test_an_interpreter_that_is_not_there(start: Start) -> None:
-    worker = start(Settings(python="/no/such/python"))
+    worker = start(WorkerSettings(python="/no/such/python"))
     assert worker.said(NET, "Net()") == dedent("""\
         [worker]
         net.py: error: /no/such/python did not start the worker: No such file or \
@@ -279,7 +279,7 @@ directory
 
 def test_an_interpreter_without_fxls(start: Start) -> None:
     base = str(Path(sys.base_prefix, "bin", "python3"))
-    worker = start(Settings(python=base))
+    worker = start(WorkerSettings(python=base))
     assert worker.said(NET, "Net()") == dedent(f"""\
         [worker]
         net.py: error: {base} did not start the worker: {base}: Error while finding \
@@ -293,7 +293,7 @@ def test_an_interpreter_that_says_nothing(start: Start, tmp_path: Path) -> None:
     silent = tmp_path / "python"
     silent.write_text("#!/bin/sh\nexec sleep 1000\n")
     silent.chmod(0o755)
-    worker = start(Settings(python=str(silent), start_limit=0.2))
+    worker = start(WorkerSettings(python=str(silent), start_limit=0.2))
     assert worker.said(NET, "Net()") == dedent("""\
         [worker]
         net.py: error: FOLDER/python did not start the worker: it was not ready within \
@@ -308,7 +308,7 @@ def test_an_interpreter_that_prints_while_it_starts(
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('welcome')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    worker = start(Settings())
+    worker = start(WorkerSettings())
     assert isinstance(worker.outcome(NET, "Net()"), Traced)
     assert (None, "welcome\n") in worker.printed
 
@@ -320,7 +320,7 @@ def test_an_interpreter_without_torch(
         "import sys\nsys.modules['torch'] = None\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    worker = start(Settings())
+    worker = start(WorkerSettings())
     assert worker.said(NET, "Net()") == dedent(f"""\
         [import]
         net.py: error: torch cannot be used in {sys.executable}: ModuleNotFoundError: \
@@ -356,7 +356,7 @@ def test_a_fault_of_fxls_says_so_and_is_logged(worker: Asking) -> None:
 
 @pytest.mark.slow
 def test_without_fork_each_trace_has_a_warm_interpreter(start: Start) -> None:
-    worker = start(Settings(options=("--spawn",)))
+    worker = start(WorkerSettings(options=("--spawn",)))
     text = "print('printed')\n" + NET
     outcome = worker.outcome(text, "Net()(torch.randn(1, 3))")
     assert isinstance(outcome, Traced)

@@ -22,8 +22,7 @@ from fxls.serving.faults import task_with_faults_logged
 from fxls.serving.handlers.request_place import document_of
 from fxls.serving.handlers.tracing import check_and_trace, trace_entries
 from fxls.serving.library import virtual_uri
-from fxls.serving.settings import SettingsError
-from fxls.serving.settings import read as read_settings
+from fxls.serving.settings import SettingsError, read_settings
 from fxls.text import LineTable
 
 __all__ = [

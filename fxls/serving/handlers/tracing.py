@@ -32,7 +32,9 @@ def trace_again(ls: Connection, found: Sequence[Entry]) -> None:
     """Trace entries that nobody asked for, where that is allowed."""
     allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
     if allowed:
-        ls.start(asyncio.ensure_future(task_with_faults_logged(trace_entries)(ls, allowed)))
+        ls.start(
+            asyncio.ensure_future(task_with_faults_logged(trace_entries)(ls, allowed))
+        )
 
 
 async def trace_entries(

@@ -49,7 +49,7 @@ def _compiled_once(path: Path | None) -> Generator[None]:
     """
     import attr._make as maker  # noqa: PLC0415 - after the collector was disabled
 
-    kept = _Kept(path)
+    kept = _CompiledCode(path)
     maker.__dict__["compile"] = kept.compile
     try:
         yield
@@ -92,7 +92,7 @@ class _Sys:
         return getattr(sys, name)
 
 
-class _Kept:
+class _CompiledCode:
     """Compiled code by the hash of its source and the name of that, kept in a file.
 
     Nothing of it can be out of date, and Python says in which format the code is.

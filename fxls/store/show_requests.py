@@ -12,7 +12,7 @@ from fxls.store import files
 from fxls.store.errors import StoreError
 from fxls.store.names import is_file_name
 
-__all__ = ["NAME", "Asked", "Shown", "ask_to_show"]
+__all__ = ["NAME", "ShowRequest", "ShowRequests", "ask_to_show"]
 
 NAME = "shown.jsonl"
 
@@ -20,7 +20,7 @@ _LATEST = 8
 """So many are shown at once, of a program that asks in a loop."""
 
 
-class Asked(NamedTuple):
+class ShowRequest(NamedTuple):
     """A listing that somebody wants to see, at a line."""
 
     path: Path
@@ -38,7 +38,7 @@ def ask_to_show(path: Path, line: int) -> None:
     files.append_line(path.parent / NAME, encoded)
 
 
-class Shown:
+class ShowRequests:
     """What is asked for in one store from now on."""
 
     def __init__(self, root: Path) -> None:
@@ -49,7 +49,7 @@ class Shown:
             self._signature = files.sign(self._path)
             self._read = len(files.read(self._path) or b"")
 
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[ShowRequest, ...]:
         """What was asked for since the last time, each once; raises `Unreadable`."""
         signature = files.sign(self._path)
         if signature == self._signature:
@@ -58,12 +58,12 @@ class Shown:
         start = self._read if len(content) >= self._read else 0
         end = content.rfind(b"\n") + 1
         self._signature, self._read = signature, max(start, end)
-        found: dict[Asked, None] = {}
+        found: dict[ShowRequest, None] = {}
         for data in content[start:end].splitlines():
             try:
                 line = msgspec.json.decode(data, type=_Line)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 continue
             if is_file_name(line.text):
-                found[Asked(self._path.parent / line.text, line.line)] = None
+                found[ShowRequest(self._path.parent / line.text, line.line)] = None
         return tuple(found)[-_LATEST:]

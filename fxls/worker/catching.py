@@ -6,21 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-__all__ = ["Raised", "catch_all"]
+__all__ = ["UserRaised", "caught"]
 
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
-    """Stands for the result of a step that raised."""
+class UserRaised:
+    """What came of a step instead of a result; anything may, also a `SystemExit`."""
 
     error: BaseException
 
 
-def catch_all(step: Callable[[], _Result]) -> _Result | Raised:
+def caught(step: Callable[[], _Result]) -> _Result | UserRaised:
     """The result of a step that runs code of the user's, or of the installation."""
     try:
         return step()
     except BaseException as error:  # noqa: BLE001  such code may raise anything
-        return Raised(error)
+        return UserRaised(error)
