@@ -23,11 +23,14 @@ __all__ = [
     "Facts",
     "Failure",
     "Frame",
+    "HeadLink",
+    "How",
     "Identity",
     "Items",
     "Listing",
     "Mark",
     "Origin",
+    "Parent",
     "Pieces",
     "Place",
     "Plain",
@@ -38,6 +41,9 @@ __all__ = [
     "Source",
     "Target",
     "Tensor",
+    "ToClass",
+    "ToLine",
+    "ToParent",
     "Value",
     "decode",
     "encode",
@@ -223,6 +229,57 @@ class Identity(msgspec.Struct, frozen=True):
         return self.qualname.rpartition(".")[2]
 
 
+class How(enum.Enum):
+    """How a graph comes from the one that it was made from."""
+
+    PASSES = "passes"
+    """Passes made it, of all of its parent or of a part."""
+    CALLED = "called"
+    """It is a part of its parent, which calls it."""
+    HOLDS = "holds"
+    """It is the module of an exported program, and holds what its parent is given."""
+
+
+class Parent(msgspec.Struct, frozen=True, array_like=True):
+    """A listing that another one was made from."""
+
+    identity: Identity
+    file: str
+    """The name of the file of its text, which lies in the same store."""
+    how: How = How.PASSES
+
+
+class ToClass(msgspec.Struct, frozen=True, tag="class"):
+    """A link to the class, or the function, whose forward was generated."""
+
+
+class ToParent(msgspec.Struct, frozen=True, tag="parent"):
+    """A link to a listing that this one was made from."""
+
+    file: str
+    """As of `Parent`."""
+
+
+class ToLine(msgspec.Struct, frozen=True, tag="line"):
+    """A link to the line of a source behind which the graph ends."""
+
+    path: str
+    line: int
+
+
+class HeadLink(msgspec.Struct, frozen=True, array_like=True):
+    """A span of the head, the comment above the code, that leads somewhere."""
+
+    line: int
+    column: int
+    length: int
+    to: ToClass | ToParent | ToLine
+
+    @property
+    def span(self) -> Span:
+        return Span.of(self.line, self.column, self.line, self.column + self.length)
+
+
 class Listing(msgspec.Struct, frozen=True):
     """The generated code of one graph: text, marks and facts.
 
@@ -244,6 +301,13 @@ class Listing(msgspec.Struct, frozen=True):
     parameters: int | None = None
     """How many numbers the parameters of the module hold."""
     targets: tuple[Target, ...] = ()
+    parents: tuple[Parent, ...] = ()
+    """What it was made from, and what that was made from: the nearest first; empty for
+    a graph as it was captured, and where nobody noted it."""
+    links: tuple[HeadLink, ...] = ()
+    """What the head of the text names that can be shown."""
+    computes_gradients: bool = False
+    """Whether it is the backward of another graph, which begins with what ran last."""
 
     def mark_at(self, point: Point) -> Mark | None:
         """The mark a cursor at `point` is on; of two that meet there, the right one."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from fxls.listing import Listing, SidecarError, decode
+from fxls.listing import Listing, SidecarError, ToLine, decode
 from fxls.store import files
 from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
 from fxls.store.names import digest_in, digest_of
@@ -226,6 +226,12 @@ def _moved(listing: Listing, here: Callable[[str], str]) -> Listing:
         sources=tuple(to(s, path=here(s.path)) for s in listing.sources),
         scopes=tuple(to(s, file=s.file and here(s.file)) for s in listing.scopes),
         targets=tuple(to(t, file=t.file and here(t.file)) for t in listing.targets),
+        links=tuple(
+            to(link, to=to(link.to, path=here(link.to.path)))
+            if isinstance(link.to, ToLine)
+            else link
+            for link in listing.links
+        ),
     )
 
 

@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from fxls.listing import Identity, Listing, encode
+from fxls.listing import HeadLink, Identity, Listing, ToClass, ToLine, encode
 from fxls.store import Bookmark, Revision, Store, digest_of, identity_uri
 from tests.store.made import NET, Listening, made, names_below
 
@@ -345,3 +346,21 @@ def test_a_folder_that_holds_other_things_is_not_hidden_from_git(
     Store(tmp_path).materialize(made())
 
     assert (tmp_path / ".gitignore").exists() is ignored
+
+
+def test_a_copy_of_a_store_leads_to_the_files_of_this_machine(root: Path) -> None:
+    links = (
+        HeadLink(0, 0, 1, ToClass()),
+        HeadLink(0, 1, 1, ToLine("/models/net.py", 7)),
+        HeadLink(0, 2, 1, ToLine("/elsewhere/net.py", 8)),
+    )
+    path = Store(root).materialize(replace(made(), links=links))
+
+    def here(there: str) -> str:
+        return there.replace("/models/", "/here/")
+
+    moved = Store(root, here=here).read(path)
+
+    assert [source.path for source in moved.sources] == ["/here/net.py"]
+    line = ToLine("/here/net.py", 7)
+    assert moved.links == (links[0], HeadLink(0, 1, 1, line), links[2])

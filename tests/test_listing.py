@@ -1,0 +1,80 @@
+"""The values of a listing, and their encoding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from fxls.listing import (
+    HeadLink,
+    How,
+    Identity,
+    Listing,
+    Parent,
+    SidecarError,
+    ToClass,
+    ToLine,
+    ToParent,
+    decode,
+    encode,
+)
+from fxls.text import Span
+
+CAPTURED = Identity("net", "Net", "torch.compile", "graph 0", 1)
+TEXT = "# The code of Net's graph.\n# It was made from Net_0123456789ab.py.\n"
+DERIVED = Listing(
+    replace(CAPTURED, stage="graph 0, backward"),
+    TEXT,
+    3,
+    (),
+    (),
+    parents=(
+        Parent(replace(CAPTURED, stage="graph 0, joint"), "Net_bbbbbbbbbbbb.py"),
+        Parent(CAPTURED, "Net_0123456789ab.py", How.CALLED),
+    ),
+    links=(
+        HeadLink(0, 14, 3, ToClass()),
+        HeadLink(1, 19, 19, ToParent("Net_0123456789ab.py")),
+        HeadLink(1, 2, 2, ToLine("/work/net.py", 7)),
+    ),
+    computes_gradients=True,
+)
+
+
+def test_parents_and_links_are_read_as_they_were_written() -> None:
+    assert decode(encode(DERIVED), TEXT) == DERIVED
+
+
+def test_a_link_has_the_span_of_its_words() -> None:
+    _, parent, _ = DERIVED.links
+
+    assert parent.span == Span.of(1, 19, 1, 38)
+
+
+def test_a_sidecar_without_parents_and_links_says_nothing_of_them() -> None:
+    sidecar: Any = msgspec.msgpack.decode(encode(DERIVED))
+    for name in ("parents", "links", "computes_gradients"):
+        del sidecar["listing"][name]
+
+    listing = decode(msgspec.msgpack.encode(sidecar), TEXT)
+
+    assert listing == replace(DERIVED, parents=(), links=(), computes_gradients=False)
+
+
+def test_a_parent_that_says_more_than_is_known_here_is_read() -> None:
+    sidecar: Any = msgspec.msgpack.decode(encode(DERIVED))
+    sidecar["listing"]["parents"][0].append("of a later version")
+
+    assert decode(msgspec.msgpack.encode(sidecar), TEXT) == DERIVED
+
+
+@pytest.mark.parametrize("parent", [["Net"], [{"module": "net"}, "Net_0.py"], 7])
+def test_a_parent_that_is_none_damages_the_sidecar(parent: Any) -> None:
+    sidecar: Any = msgspec.msgpack.decode(encode(DERIVED))
+    sidecar["listing"]["parents"][0] = parent
+
+    with pytest.raises(SidecarError, match="sidecar is damaged: "):
+        decode(msgspec.msgpack.encode(sidecar), TEXT)
