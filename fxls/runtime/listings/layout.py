@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ from fxls.engine.module.compile import pin
 from fxls.listing import Mark, Role
 from fxls.runtime.listings import sections
 from fxls.runtime.listings.frees import without_frees
+from fxls.runtime.listings.head import Head
 from fxls.runtime.listings.import_lines import import_lines
 from fxls.runtime.listings.sections import Divided
 
@@ -27,7 +28,7 @@ class Layout:
     def __init__(
         self,
         source: str,
-        head: Sequence[str],
+        head: Head,
         values: Mapping[str, Any],
         paths: Callable[[], Mapping[str, str]],
         *,
@@ -38,13 +39,14 @@ class Layout:
         With `keeps_values` no value is let go before the function returns.
         """
         self._keeps_values = keeps_values
+        self.links = head.links
         if keeps_values:
             source = without_frees(source)
         body = source.strip("\n ")
         # Sections ask torch whether it compiles; generated code has the name always.
         is_long = body.count("\n") > sections.LONGEST and "torch" in values
         named = f"{body}\ntorch" if is_long else body
-        above = "\n".join([*head, *import_lines(named, values)])
+        above = "\n".join([*head.lines, *import_lines(named, values)])
         skipped = len(source) - len(source.lstrip("\n"))
         self._shift = shift = above.count("\n") + 3 - skipped
         self.text = f"{above}\n\n\n{body}\n"

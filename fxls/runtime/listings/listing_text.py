@@ -10,8 +10,9 @@ from fxls.engine.code.codegen import MarkedCode, marked_code
 from fxls.engine.graph import Graph
 from fxls.engine.node import Node
 from fxls.engine.origins.module_scopes import ScopeSnapshot
-from fxls.listing import Listing
+from fxls.listing import Listing, Parent, ToClass
 from fxls.runtime.listings.facts import FactsOfNodes
+from fxls.runtime.listings.head import Leading, head_of
 from fxls.runtime.listings.identity import identity_of
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.module_names import importable_name
@@ -35,6 +36,9 @@ class ListingText:
     - The rest of the listing can be made for as long as the graph is as it was.
     """
 
+    parents: tuple[Parent, ...] = ()
+    computes_gradients = False
+
     def __init__(
         self, module: torch.nn.Module, graph: Graph, *, keeps_values: bool = False
     ) -> None:
@@ -43,9 +47,10 @@ class ListingText:
         self.code: MarkedCode = marked_code(graph, "self", importable_name("__main__"))
         self._module = module
         self._graph = graph
+        name = Leading(self.identity.class_name, ToClass())
         self.layout = Layout(
             self.code.code.src,
-            [_HEADER.format(self.identity.class_name)],
+            head_of([("The code of ", name, _WRITTEN)]),
             self.code.code.globals,
             self._paths,
             keeps_values=keeps_values,
@@ -82,6 +87,9 @@ class ListingText:
             entry=entry,
             parameters=sum(p.numel() for p in self._module.parameters()),
             targets=tuple(facts.targets.rows),
+            parents=self.parents,
+            links=layout.links,
+            computes_gradients=self.computes_gradients,
         )
 
     def _paths(self) -> dict[str, str]:
@@ -89,7 +97,7 @@ class ListingText:
         return {node.name: _path(node) for node in self._graph.nodes}
 
 
-_HEADER = "# The code of {}'s graph, written by fxls. To change it, change the model."
+_WRITTEN = "'s graph, written by fxls. To change it, change the model."
 
 
 def _path(node: Node) -> str:

@@ -9,15 +9,22 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
+from fxls.listing import How, Identity, Parent
+from fxls.runtime.listings.head import Words
 from fxls.runtime.torch_private import fx, is_compiling
 
 __all__ = [
+    "PLAIN",
     "Capture",
     "capture_of",
     "capturing",
     "hushed",
     "is_hushed",
     "note_capture",
+    "note_file",
+    "parents_by",
     "published_as",
 ]
 
@@ -30,8 +37,18 @@ class Capture:
     stage: str = ""
     root: tuple[str, str] | None = None
     """Module and qualified name of what was captured, where the producer knows."""
-    header: tuple[str, ...] = ()
+    header: tuple[Words, ...] = ()
     """Lines about this graph, for the comment above its code."""
+    parents: tuple[Parent, ...] = ()
+    """What it was made from, the nearest first."""
+    called_by: weakref.ref[Any] | None = None
+    """The graph module that it is a part of."""
+    computes_gradients: bool = False
+
+    def lineage(self) -> tuple[Parent, ...]:
+        """Its `parents`, or the graph that calls it and the parents of that."""
+        outer = None if self.called_by is None else self.called_by()
+        return self.parents if outer is None else parents_by(outer._graph, How.CALLED)
 
 
 def note_capture(module: Any, capture: Capture) -> None:
@@ -42,8 +59,29 @@ def note_capture(module: Any, capture: Capture) -> None:
     for path, part in module.named_modules():
         if path and isinstance(part, fx.GraphModule):
             stage = f"{capture.stage}, {path}" if capture.stage else path
-            header = (f"It is called by the graph as {path}.",)
-            _captures[part] = replace(capture, stage=stage, header=header)
+            _captures[part] = replace(
+                capture,
+                stage=stage,
+                header=((f"It is called by the graph as {path}.",),),
+                parents=(),
+                called_by=weakref.ref(module),
+            )
+
+
+def note_file(
+    graph: Any, identity: Identity, file: str, parents: tuple[Parent, ...]
+) -> None:
+    """Take note of the file that has the code of a graph of torch's FX."""
+    _files[graph] = (Parent(identity, file), *parents)
+
+
+def parents_by(graph: Any, how: How = How.PASSES) -> tuple[Parent, ...]:
+    """The parents of what is made from a graph; none when that is no listing."""
+    known = _files.get(graph)
+    if known is None:
+        return ()
+    nearest, *others = known
+    return (msgspec.structs.replace(nearest, how=how), *others)
 
 
 def capture_of(module: Any) -> Capture | None:
@@ -93,3 +131,4 @@ PLAIN = Capture("torch.fx")
 _here: ContextVar[Capture | None] = ContextVar("fxls_capture", default=None)
 _hushed: ContextVar[bool] = ContextVar("fxls_hushed", default=False)
 _captures: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()
+_files: weakref.WeakKeyDictionary[Any, tuple[Parent, ...]] = weakref.WeakKeyDictionary()

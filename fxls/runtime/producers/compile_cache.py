@@ -24,7 +24,7 @@ from fxls.runtime.producers.capture import Capture
 from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError
 
-__all__ = ["Cached", "made_from"]
+__all__ = ["Cached"]
 
 _log = logging.getLogger("fxls")
 
@@ -70,18 +70,12 @@ class Cached:
     def _known(self, captured: Identity, path: Path, stage: str) -> Listing | None:
         """The listing of a later graph that was made from this text."""
         identity = msgspec.structs.replace(captured, stage=f"{captured.stage}, {stage}")
-        line = f"# {made_from(path)}\n"
         for revision in reversed(self._store.revisions(identity)):
             with contextlib.suppress(StoreError):
                 listing = self._store.read_revision(revision)
-                if line in listing.text:
+                if any(one.file == path.name for one in listing.parents):
                     return listing
         return None
-
-
-def made_from(path: Path) -> str:
-    """The line in the header of a listing that names the one it was made from."""
-    return f"It was made from {path.name}."
 
 
 def _hits() -> int:

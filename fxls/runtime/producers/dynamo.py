@@ -19,9 +19,11 @@ from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any, cast
 
+from fxls.listing import Parent, ToLine, ToParent
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
+from fxls.runtime.listings.head import Leading, Words
 from fxls.runtime.producers import torch_errors
 from fxls.runtime.producers.capture import (
     Capture,
@@ -29,8 +31,9 @@ from fxls.runtime.producers.capture import (
     hushed,
     is_hushed,
     note_capture,
+    parents_by,
 )
-from fxls.runtime.producers.compile_cache import Cached, made_from
+from fxls.runtime.producers.compile_cache import Cached
 from fxls.runtime.producers.compiled_roots import CompiledRoots
 from fxls.runtime.producers.error_notes import with_note
 from fxls.runtime.producers.node_by_node import (
@@ -49,6 +52,9 @@ __all__ = ["Dynamo"]
 _Publish = Callable[[Any], Path | None]
 """Writes the listing of a graph module of torch.fx."""
 
+_Stage = tuple[str, ...]
+"""What was done with a captured graph, as ``("forward", "post-grad")``."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Captured:
@@ -56,6 +62,14 @@ class _Captured:
 
     capture: Capture
     path: Path | None
+    given: dict[_Stage, tuple[Parent, ...]]
+    """The parents of what is made of the graph of a stage; the captured one has none."""
+
+    def parents(self, stage: _Stage) -> tuple[Parent, ...]:
+        """The parents of the graph of a stage."""
+        earlier = ((one,) for one in _BEFORE.get(stage[-1], ()))
+        found = map(self.given.get, (*earlier, stage[:-1]))
+        return next(filter(None, found), self.given[()])
 
 
 class Dynamo:
@@ -123,7 +137,9 @@ class Dynamo:
                 capture = self.captured(gm, output)
                 if not hush:
                     stage = f"{capture.stage}, of the backend"
-                    theirs = replace(capture, stage=stage)
+                    theirs = replace(
+                        capture, stage=stage, parents=parents_by(gm._graph)
+                    )
             with (
                 capturing(theirs),
                 hushed(when=hush),
@@ -182,13 +198,14 @@ class Dynamo:
         stage = f"graph {parts.index(frame)}"
         if count:
             stage += f", compilation {count}"
-        header = [f"It is {stage} of {root[1]}."]
+        header: list[Words] = [(f"It is {stage} of {root[1]}.",)]
         if count and (reason := _recompiled_because()):
-            header.append(f"Compiled again because {reason}")
+            header.append((f"Compiled again because {reason}",))
         header += _break(gm.compile_subgraph_reason)
         capture = Capture("torch.compile", stage, root, tuple(header))
         note_capture(gm, capture)
-        self._captured[name] = _Captured(capture, self._publish(gm))
+        path = self._publish(gm)
+        self._captured[name] = _Captured(capture, path, {(): parents_by(gm._graph)})
         return capture
 
     # -- AOTAutograd and Inductor ------------------------------------------------
@@ -197,7 +214,7 @@ class Dynamo:
         @functools.wraps(original)
         def boxed_nop(gm: Any, *args: Any, **kwargs: Any) -> Any:
             # Written after it, as the code that runs is that of the rules that it sets.
-            publish = self._derived(gm, _direction(gm))
+            publish = self._derived(gm, (_direction(gm),))
             with hushed(when=False):
                 result = original(gm, *args, **kwargs)
             publish()
@@ -217,7 +234,7 @@ class Dynamo:
                 _inside.reset(token)
             if outermost:
                 changed = gm if result is None else result
-                which = f"{_direction(changed)}, {stage}" if result is None else stage
+                which = (_direction(changed), stage) if result is None else (stage,)
                 self._not_run(self._derived(changed, which)())
             return result
 
@@ -226,7 +243,7 @@ class Dynamo:
     def _inner(self, original: Any) -> Any:
         @functools.wraps(original)
         def compile_fx_inner(gm: Any, *args: Any, **kwargs: Any) -> Any:
-            self._not_run(self._derived(gm, _direction(gm))())
+            self._not_run(self._derived(gm, (_direction(gm),))())
             with hushed():
                 return original(gm, *args, **kwargs)
 
@@ -238,19 +255,33 @@ class Dynamo:
         if self._breakpoints and path and captured and captured.path:
             self._breakpoints.compiled_away(path, not_run_either(captured.path))
 
-    def _derived(self, gm: Any, stage: str) -> Callable[[], Path | None]:
+    def _derived(self, gm: Any, stage: _Stage) -> Callable[[], Path | None]:
         """Note that a graph was made from one of Dynamo's; what is returned publishes."""
         with logging_faults("a graph behind torch.compile is no listing"):
-            name = compile_id()
-            parent = self._captured.get(name)
+            parent = self._captured.get(compile_id())
             if parent is None:
                 return _nothing  # compiled by somebody who does not use Dynamo
-            whole = f"{parent.capture.stage}, {stage}"
-            header = [f"It is {whole} of {(parent.capture.root or ('', ''))[1]}."]
+            whole = ", ".join((parent.capture.stage, *stage))
+            root = parent.capture.root or ("", "")
+            header: list[Words] = [(f"It is {whole} of {root[1]}.",)]
             if parent.path is not None:
-                header.append(made_from(parent.path))
-            note_capture(gm, replace(parent.capture, stage=whole, header=tuple(header)))
-            return lambda: self._publish(gm)
+                name = parent.path.name
+                header.append(("It was made from ", Leading(name, ToParent(name)), "."))
+            capture = replace(
+                parent.capture,
+                stage=whole,
+                header=tuple(header),
+                parents=parent.parents(stage),
+                computes_gradients="backward" in stage,
+            )
+            note_capture(gm, capture)
+
+            def publish() -> Path | None:
+                path = self._publish(gm)
+                parent.given[stage] = parents_by(gm._graph)
+                return path
+
+            return publish
         return _nothing
 
 
@@ -262,6 +293,13 @@ _PASSES = (
     ("_recursive_joint_graph_passes", "joint"),
     ("_recursive_post_grad_passes", "post-grad"),
 )
+
+_BEFORE = {
+    "joint": ("pre-grad",),
+    "forward": ("joint", "pre-grad"),
+    "backward": ("joint", "pre-grad"),
+}
+"""What torch.compile makes a graph of, the last one first, where it makes that at all."""
 
 _inside: ContextVar[bool] = ContextVar("fxls_inside_passes", default=False)
 """Whether passes run already: they call themselves for graphs inside the graph."""
@@ -309,17 +347,20 @@ def _direction(gm: Any) -> str:
     return "backward" if any(n.startswith("tangents") for n in names) else "forward"
 
 
-def _break(reason: Any) -> list[str]:
+def _break(reason: Any) -> list[Words]:
     """Why a graph ends where it does, when that is not the end of the function."""
     if reason is None or not reason.graph_break:
         return []
     said = [line.strip() for line in str(reason.reason).splitlines() if line.strip()]
-    lines = [f"It ends in a graph break: {said[0]}"] if said else []
-    lines += [f"  {line}" for line in said[1:3]]
+    lines: list[Words] = [(f"It ends in a graph break: {said[0]}",)] if said else []
+    lines += [(f"  {line}",) for line in said[1:3]]
     if reason.user_stack:
         frame = reason.user_stack[-1]
         where = f"{Path(frame.filename).name}, line {frame.lineno}"
-        lines.append(f"  At {where}, in {resumed(frame.name)}.")
+        at: str | Leading = where
+        if Path(frame.filename).is_file():
+            at = Leading(where, ToLine(frame.filename, frame.lineno - 1))
+        lines.append(("  At ", at, f", in {resumed(frame.name)}."))
     return lines
 
 

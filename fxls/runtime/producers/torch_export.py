@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from fxls.listing import How, Parent
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
 from fxls.runtime.producers.capture import (
@@ -14,6 +15,7 @@ from fxls.runtime.producers.capture import (
     hushed,
     is_hushed,
     note_capture,
+    parents_by,
     published_as,
 )
 from fxls.runtime.torch_private import fx
@@ -41,7 +43,9 @@ class Exported:
                 {
                     "ExportedProgram.__init__": _init,
                     "ExportedProgram.module": self._module,
-                    "ExportedProgram.run_decompositions": self._making,
+                    "ExportedProgram.run_decompositions": lambda f: _passing(
+                        self._making(f)
+                    ),
                 },
             ),
             Hook("torch.export._trace", without, {"_export": self._making}),
@@ -79,7 +83,9 @@ class Exported:
                 "the module of a program of torch.export is no listing"
             ):
                 root = self._root(program)
-                note_capture(made, Capture("torch.export", "module", root, _OF_MODULE))
+                parents = parents_by(program.graph_module._graph, How.HOLDS)
+                capture = Capture("torch.export", "module", root, _OF_MODULE, parents)
+                note_capture(made, capture)
                 made.recompile()
             return made
 
@@ -98,14 +104,28 @@ class Exported:
 def note_program(program: Any) -> Any:
     """Let the listing of a program's graph say what the program is; returns its module."""
     signature = program.graph_signature
-    lines = ["Inputs:"]
-    lines += [_line(spec) for spec in signature.input_specs]
-    lines.append("Outputs:")
-    lines += [_line(spec) for spec in signature.output_specs]
+    lines = ["Inputs:", *map(_line, signature.input_specs)]
+    lines += ["Outputs:", *map(_line, signature.output_specs)]
+    header = tuple((line,) for line in lines)
     root = _made_of.get() or published_as(program.graph_module).root
-    capture = Capture("torch.export", root=root, header=tuple(lines))
+    parents = _parents.get()
+    capture = Capture("torch.export", "", root, header, parents)
     note_capture(program.graph_module, capture)
     return program.graph_module
+
+
+def _passing(original: Any) -> Any:
+    """A function of torch's that makes a program of a program, by passes."""
+
+    @functools.wraps(original)
+    def passing(program: Any, *args: Any, **kwargs: Any) -> Any:
+        token = _parents.set(parents_by(program.graph_module._graph))
+        try:
+            return original(program, *args, **kwargs)
+        finally:
+            _parents.reset(token)
+
+    return passing
 
 
 def _init(original: Any) -> Any:
@@ -128,7 +148,12 @@ def _line(spec: Any) -> str:
     return f"  {name}: {kind}" + (f" {spec.target}" if spec.target else "")
 
 
-_OF_MODULE = ("It is the module of the program, and holds what the program is given.",)
+_OF_MODULE = (
+    ("It is the module of the program, and holds what the program is given.",),
+)
 
 _made_of: ContextVar[_Root | None] = ContextVar("fxls_made_of", default=None)
 """What the graph came from that is being exported."""
+
+_parents: ContextVar[tuple[Parent, ...]] = ContextVar("fxls_parents", default=())
+"""The program that another one is being made of."""

@@ -10,28 +10,37 @@ from __future__ import annotations
 import functools
 from collections.abc import MutableMapping
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from fxls.listing import Identity, Listing
+from fxls.listing import Identity, Listing, Parent, ToClass
 from fxls.runtime.checks.switch import Watching
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
 from fxls.runtime.listings.given_text import GivenText
+from fxls.runtime.listings.head import Leading, head_of
 from fxls.runtime.listings.keeping import Keeping
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.module_names import importable_name
 from fxls.runtime.listings.rank import rank
 from fxls.runtime.listings.tables import source_digest
-from fxls.runtime.producers.capture import Capture, capture_of, published_as
+from fxls.runtime.producers.capture import (
+    PLAIN,
+    Capture,
+    capture_of,
+    note_file,
+    published_as,
+)
 from fxls.runtime.producers.deferred import Later
 from fxls.runtime.producers.snapshot import Snapshot, is_symbolic
 from fxls.runtime.producers.torch_errors import explain_errors, explain_errors_in
 from fxls.runtime.producers.torch_tracer import Tracing
 from fxls.runtime.torch_private import fx
-from fxls.store import Store, StoreError
+from fxls.store import Store, StoreError, digest_of
+from fxls.store.names import file_name
 
 __all__ = ["TorchFx", "lister"]
 
@@ -165,6 +174,8 @@ class TorchFx:
     def _write(self, module: Any, made: _Made) -> Path:
         """Write the text now, and the facts soon."""
         path = self._store.write_text(made.identity.class_name, made.layout.text)
+        parents = (one for one in made.lineage() if one.file != path.name)
+        note_file(module._graph, made.identity, path.name, tuple(parents))
         if is_symbolic(module._graph):
             made.listing()
         # A trace of this very text must not take the place of who wrote it.
@@ -214,11 +225,14 @@ class TorchFx:
             *(importable_name(root[0]), root[1], capture.producer),
             *(capture.stage or self._tracing.stage(graph), rank()),
         )
-        header = [_HEADER.format(identity.class_name, identity.producer)]
-        head = [f"# {line}".rstrip() for line in (*header, *capture.header)]
+        name = Leading(identity.class_name, ToClass())
+        first = ("The code of ", name, _WRITTEN.format(identity.producer))
+        head = head_of([first, *capture.header])
         keeps = bool(self._keeping)
         layout = Layout(source, head, values, snapshot.paths, keeps_values=keeps)
-        return _Made(module, snapshot, identity, source, layout)
+        if capture is PLAIN:
+            capture = replace(PLAIN, parents=self._tracing.parents(graph))
+        return _Made(module, snapshot, identity, source, layout, capture)
 
 
 def lister() -> TorchFx:
@@ -240,9 +254,11 @@ class _Made:
         identity: Identity,
         source: str,
         layout: Layout,
+        capture: Capture,
     ) -> None:
         self.identity = identity
         self.layout = layout
+        self._capture = capture
         self._module = module
         self._snapshot = snapshot
         self._source = source
@@ -257,13 +273,28 @@ class _Made:
         if self._listing is None:
             graph = self._snapshot.graph()
             given = GivenText(
-                self._module, graph, self.identity, self._source, self.layout
+                *(self._module, graph, self.identity, self._source, self.layout),
+                self._parents(),
+                computes_gradients=self._capture.computes_gradients,
             )
             self._listing = given.listing()
         return self._listing
 
+    def lineage(self) -> tuple[Parent, ...]:
+        """What it was made from, as far as that is known by now."""
+        return self._capture.lineage()
 
-_HEADER = "The code of {}'s graph, made by {} and written by fxls."
+    def _parents(self) -> tuple[Parent, ...]:
+        """The parents; a graph that passes did not change is none of its own."""
+        parents = self.lineage()
+        if not parents:
+            return ()
+        text = self.layout.text.encode()
+        own = file_name(self.identity.class_name, digest_of(text))
+        return tuple(parent for parent in parents if parent.file != own)
+
+
+_WRITTEN = "'s graph, made by {} and written by fxls."
 _KEPT = "__fxls_code__"
 """Keeps the compiled text alive as long as a function of it."""
 

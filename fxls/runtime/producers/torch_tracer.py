@@ -20,8 +20,9 @@ import torch
 
 from fxls.engine.origins.from_frames import Trail, is_source
 from fxls.engine.origins.resolve import RawOrigin
+from fxls.listing import Parent
 from fxls.runtime.hooks import Hook
-from fxls.runtime.producers.capture import is_hushed
+from fxls.runtime.producers.capture import is_hushed, parents_by
 from fxls.runtime.torch_private import fx, is_compiling
 
 __all__ = ["Followed", "Tracing"]
@@ -35,6 +36,9 @@ class Tracing:
             weakref.WeakKeyDictionary()
         )
         self._roots: weakref.WeakKeyDictionary[Any, tuple[str, str]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._parents: weakref.WeakKeyDictionary[Any, tuple[Parent, ...]] = (
             weakref.WeakKeyDictionary()
         )
         self._stages: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
@@ -59,8 +63,15 @@ class Tracing:
         """Which part of what was traced a graph is; empty for all of it."""
         return self._stages.get(graph, "")
 
+    def parents(self, graph: Any) -> tuple[Parent, ...]:
+        """The listings that a graph was made from, the nearest first."""
+        return self._parents.get(graph, ())
+
     def made_of(self, old: Any, new: Any, part: str = "") -> None:
         """Let a graph be one that was made of another one, or of a part of it."""
+        # A graph that never was a listing stands for what it was made from.
+        if parents := parents_by(old) or self.parents(old):
+            self._parents[new] = parents
         if old in self._roots:
             self._roots[new] = self._roots[old]
         stage = ", ".join(filter(None, (self.stage(old), part)))

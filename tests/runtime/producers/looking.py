@@ -60,6 +60,15 @@ def sources(listing: Listing) -> dict[str, str]:
     return found
 
 
+def linked(listing: Listing) -> list[tuple[str, Any]]:
+    """The words of the head that lead somewhere, and where to."""
+    lines = listing.text.split("\n")
+    return [
+        (lines[one.line][one.column : one.column + one.length], one.to)
+        for one in listing.links
+    ]
+
+
 def header(listing: Listing) -> list[str]:
     """The comment above the code, without its first line."""
     lines = listing.text.splitlines()

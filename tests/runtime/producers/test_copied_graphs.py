@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from torch.fx.experimental import proxy_tensor
 from torch.fx.passes import split_module as splitting
 
 import fxls
-from fxls.listing import Identity
+from fxls.listing import Identity, Parent
 from fxls.store import Store
 from tests.runtime.producers.looking import (
     MODULE,
@@ -53,6 +54,8 @@ def test_what_a_transformer_records_comes_from_the_node_that_it_runs(
     ):
         listing = listing_in(store, made)
         assert listing.identity == Identity(MODULE, "Block", "torch.fx")
+        (*_, first) = listing.parents
+        assert first == Parent(listing.identity, path_of(module).name)
         assert sources(listing) == {
             "x": "x",
             "neg": "torch.relu(x)",
@@ -110,6 +113,20 @@ def test_parts_of_a_split_module_are_stages_of_it(store: Store) -> None:
         "output": "return (hidden + self.shift).sum(dim=1)",
     }
     assert path_of(parts).name == store.path_of("Net", whole.text).name
+    given = Parent(Identity(MODULE, "Net", "torch.fx"), path_of(module).name)
+    assert [listing.parents for listing in found.values()] == [(given,)] * 3
+
+
+def test_a_copy_that_is_changed_has_the_original_as_its_parent(store: Store) -> None:
+    module = fx.symbolic_trace(Block())
+    same, other = copy.deepcopy(module), copy.deepcopy(module)
+    (relu,) = other.graph.find_nodes(op="call_function", target=torch.relu)
+    relu.target = torch.tanh
+    other.recompile()
+
+    original = Parent(Identity(MODULE, "Block", "torch.fx"), path_of(module).name)
+    assert listing_in(store, same).parents == ()
+    assert listing_in(store, other).parents == (original,)
 
 
 def loss(x: torch.Tensor) -> torch.Tensor:

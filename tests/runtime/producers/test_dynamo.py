@@ -15,10 +15,14 @@ import torch._dynamo as dynamo_
 import torch._inductor.utils as inductor_utils
 
 import fxls
+from fxls.listing import How, Listing, Parent, ToClass, ToLine, ToParent
 from fxls.runtime import finish
-from fxls.store import Store
+from fxls.store import Store, digest_of
+from fxls.store.names import file_name
+from tests.runtime.producers import torch_nets
 from tests.runtime.producers.looking import (
     header,
+    linked,
     listings_in,
     path_of,
     sources,
@@ -83,6 +87,14 @@ def test_graphs_breaks_and_recompilations_are_told_apart(store: Store) -> None:
         *broken,
     ]
     assert header(second) == ["It is graph 1 of Broken."]
+    line = line_of("graph_break()")
+    end = ToLine(str(Path(torch_nets.__file__)), line - 1)
+    assert linked(first) == [
+        ("Broken", ToClass()),
+        (f"torch_nets.py, line {line}", end),
+    ]
+    assert linked(second) == [("Broken", ToClass())]
+    assert [listing.parents for listing in found.values()] == [()] * 4
     linear = "self.linear(x)"
     assert sources(first) | {"l_x_": linear} == {
         "l_self_modules_linear_parameters_weight_": linear,
@@ -134,6 +146,9 @@ def test_what_a_users_backend_makes_is_a_listing_of_its_own(store: Store) -> Non
     mine = found["Net", "torch.compile", "graph 0, of the backend"]
     assert "torch.tanh(" in mine.text
     assert "torch.relu(" not in mine.text
+    captured = found["Net", "torch.compile", "graph 0"]
+    file = store.path_of("Net", captured.text).name
+    assert mine.parents == (Parent(captured.identity, file),)
 
 
 @pytest.mark.parametrize(
@@ -176,8 +191,47 @@ def test_later_graphs_name_the_one_they_were_made_from(
             f"It is {stage} of Net.",
             f"It was made from {path.name}.",
         ]
+        assert linked(listing) == [
+            ("Net", ToClass()),
+            (path.name, ToParent(path.name)),
+        ]
+    found["Net", "torch.compile", "graph 0"] = captured
+    assert {stage: lineage(stage, found) for _, _, stage in found} == {
+        stage: [one for one in earlier if one in stages]
+        for stage, earlier in LINEAGES.items()
+        if stage in stages
+    }
+    assert [
+        stage for (_, _, stage), one in found.items() if one.computes_gradients
+    ] == [stage for _, _, stage in found if "backward" in stage]
     backward = found["Net", "torch.compile", "graph 0, backward"]
     assert "self.linear(x)" in sources(backward).values()
+
+
+LINEAGES = {
+    "graph 0": [],
+    "graph 0, pre-grad": ["graph 0"],
+    "graph 0, joint": ["graph 0, pre-grad", "graph 0"],
+    "graph 0, forward": ["graph 0, joint", "graph 0, pre-grad", "graph 0"],
+    "graph 0, backward": ["graph 0, joint", "graph 0, pre-grad", "graph 0"],
+    "graph 0, forward, post-grad": [
+        *("graph 0, forward", "graph 0, joint", "graph 0, pre-grad", "graph 0"),
+    ],
+    "graph 0, backward, post-grad": [
+        *("graph 0, backward", "graph 0, joint", "graph 0, pre-grad", "graph 0"),
+    ],
+}
+
+
+def lineage(stage: str, found: dict[tuple[str, str, str], Listing]) -> list[str]:
+    """The stages of the listings that one was made from, which have its parents' files."""
+    stages: list[str] = []
+    for parent in found["Net", "torch.compile", stage].parents:
+        listing = found["Net", "torch.compile", parent.identity.stage]
+        assert (parent.identity, parent.how) == (listing.identity, How.PASSES)
+        assert parent.file == file_name("Net", digest_of(listing.text.encode()))
+        stages.append(parent.identity.stage)
+    return stages
 
 
 @needs_inductor

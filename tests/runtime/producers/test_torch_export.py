@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import pytest
 import torch
+from msgspec.structs import replace
 
-from fxls.listing import Facts, Listing
+from fxls.listing import Facts, How, Listing, Parent
 from fxls.store import Store
 from tests.runtime.producers.looking import (
     MODULE,
@@ -77,14 +78,19 @@ def test_graphs_on_the_way_to_a_program_are_torchs_own_business(store: Store) ->
     assert listing_in(store, loaded.graph_module) == listing_in(
         store, program.graph_module
     )
-    assert (
-        "torch.ops.aten.addmm.default" in listing_in(store, lowered.graph_module).text
-    )
+    first, other = (listing_in(store, one.graph_module) for one in (program, lowered))
+    assert "torch.ops.aten.addmm.default" in other.text
+    given = Parent(first.identity, store.path_of("Net", first.text).name)
+    assert (first.parents, other.parents) == ((), (given,))
+    assert listing_in(store, loaded.graph_module).parents == ()
 
     module = program.module()
     assert set(listings_in(store)) == {*kinds, ("Net", "torch.export", "module")}
     listing = listing_in(store, module)
     assert "linear_weight = self.linear.weight" in listing.text
+    assert listing.parents == (replace(given, how=How.HOLDS),)
+    held = Parent(other.identity, store.path_of("Net", other.text).name, How.HOLDS)
+    assert listing_in(store, lowered.module()).parents == (held, given)
     model = Net()
     model.load_state_dict(program.state_dict)
     assert torch.equal(module(x), model(x))
@@ -127,6 +133,9 @@ def test_the_branches_of_a_condition_are_listings(store: Store) -> None:
     ]
     branch = found["Choosing", "torch.export", "true_graph_0"]
     assert header(branch) == ["It is called by the graph as true_graph_0."]
+    whole = found["Choosing", "torch.export", ""]
+    file = store.path_of("Choosing", whole.text).name
+    assert branch.parents == (Parent(whole.identity, file, How.CALLED),)
     assert "torch.ops.aten.sin.default" in branch.text
 
 
