@@ -56,7 +56,7 @@ def hover(
 ) -> Hover | None:
     """The card of the node under a cursor, or the table when it is on the ``def``.
 
-    `parent` is the graph that this one was made from.
+    `parent` is the graph that passes made this one of, as it was captured.
     """
     touched = document.touched(point)
     if touched is not None:
@@ -120,7 +120,8 @@ def _node_card(
         name = PurePath(parent.path).name
         link = Link(name, parent.path, parent.start.focus.start)
         stage = parent.listing.identity.stage
-        card.append(Field("made by", ("what ran after ", link, f" ({stage})")))
+        words = (f" ({stage})",) if stage else ()
+        card.append(Field("made by", ("what ran after ", link, *words)))
     card += _frames(list(listing.places(facts.origin)), source)
     card += _others([[*listing.places(row)] for row in facts.more_origins], source)
     return tuple(card)

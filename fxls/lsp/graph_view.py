@@ -90,6 +90,9 @@ class GraphItem(Item, frozen=True):
     rank: int | None = None
     parameters: int | None = None
     stale: bool = False
+    parent: str | None = None
+    """The URI of the listing of the graph that this one was made from."""
+    computes_gradients: bool = False
 
 
 class RowItem(Item, frozen=True):
@@ -125,9 +128,17 @@ class TableItem(Item, frozen=True):
 
 
 def graph_item(
-    client: Client, document: Document, virtual: str, lines_of: Lines, *, stale: bool
+    client: Client,
+    document: Document,
+    virtual: str,
+    lines_of: Lines,
+    *,
+    stale: bool,
+    parent: str | None = None,
 ) -> GraphItem:
-    """The picture of a graph; `virtual` is the document of its identity."""
+    """The picture of a graph; `virtual` is the document of its identity, `parent` the path
+    of the listing that it was made from.
+    """
     listing = document.listing
     identity = listing.identity
     scopes, within = _scopes(document)
@@ -149,6 +160,8 @@ def graph_item(
         identity.rank,
         listing.parameters,
         stale,
+        None if parent is None else uri_of(parent),
+        listing.computes_gradients,
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from msgspec.structs import replace
 
-from fxls.ide.document_links import links
+from fxls.ide.document_links import DocumentLink, links
 from fxls.ide.listing.document import Destination, Document
+from fxls.listing import HeadLink, ToClass, ToLine, ToParent
 from fxls.text import Span
 from tests.ide.nets import (
     LISTING_PATH,
-    NET,
     SOURCE,
     SOURCE_PATH,
     TEXT,
@@ -27,31 +27,43 @@ def test_the_class_in_the_head_of_a_listing_is_a_link() -> None:
         sources={SOURCE_PATH: SOURCE},
         origins={"conv": [(SOURCE_PATH, "self.conv(x)")]},
     )
+    linked = replace(listing, links=(HeadLink(0, 14, 3, ToClass()),))
 
-    (link,) = links(Document(LISTING_PATH, listing), source_text)
-
-    assert (link.span, link.there) == (Span.of(0, 14, 0, 17), CLASS)
-    assert links(NET, source_text) == ()
+    assert [*links(Document(LISTING_PATH, linked), source_text)] == [
+        DocumentLink(Span.of(0, 14, 0, 17), CLASS, "the source of Net")
+    ]
+    # Its source is gone, or the listing is older than links.
+    assert [*links(Document(LISTING_PATH, linked), lambda _: None)] == []
+    assert [*links(Document(LISTING_PATH, listing), source_text)] == []
 
 
 def test_other_graphs_and_lines_in_the_head_are_links() -> None:
-    head = [
-        "# The code of Net's graph, made by torch.compile and written by fxls.",
-        "# It was made from Net_0123456789ab.py.",
-        "# It ends in a graph break: Call to print",
-        f"#   At {PurePath(SOURCE_PATH).name}, line 3, in forward, and other.py, line 1.",
-    ]
-    text = "\n".join([*head, TEXT, "# Net_0123456789ab.py"])
-    listing = listing_of(text, sources={SOURCE_PATH: SOURCE})
-
-    parent, end = links(Document(LISTING_PATH, listing), lambda _: None)
-
-    assert (head[1][parent.span.start.column : parent.span.end.column], parent.tip) == (
-        *("Net_0123456789ab.py", "the graph it was made from"),
+    text = (
+        "# It was made from Net_bbbbbbbbbbbb.py, and Net_cccccccccccc.py is another.\n"
+        "#   At net.py, line 3, in forward, and net.py, line 7.\n"
     )
-    folder = PurePath(LISTING_PATH).parent
-    assert parent.there.path == str(folder / "Net_0123456789ab.py")
-    assert (end.there.path, end.there.focus) == (SOURCE_PATH, Span.of(2, 0, 2, 0))
-    assert end.tip == "where the graph ends"
+    listing = replace(
+        listing_of(text + TEXT, sources={SOURCE_PATH: SOURCE}),
+        links=(
+            HeadLink(0, 19, 19, ToParent("Net_bbbbbbbbbbbb.py")),
+            # Of two files of one name it is the one that no node came from.
+            HeadLink(1, 7, 14, ToLine("/work/other/net.py", 2)),
+        ),
+    )
+    top, third = Span.of(0, 0, 0, 0), Span.of(2, 0, 2, 0)
+    end = DocumentLink(
+        Span.of(1, 7, 1, 21),
+        Destination("/work/other/net.py", third, third),
+        "where the graph ends",
+    )
+
+    assert [*links(Document(LISTING_PATH, listing), lambda _: None)] == [
+        DocumentLink(
+            Span.of(0, 19, 0, 38),
+            Destination("/work/.fxls/Net_bbbbbbbbbbbb.py", top, top),
+            "the graph it was made from",
+        ),
+        end,
+    ]
     virtual = Document("fxls:/net.Net-torch.compile-0/forward.py", listing)
-    assert [link.tip for link in links(virtual, lambda _: None)] == [end.tip]
+    assert [*links(virtual, lambda _: None)] == [end]

@@ -12,13 +12,15 @@ from fxls.ide.implementation import implementation
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary, table
-from fxls.ide.listing.parent import parent_of
+from fxls.ide.listing.parent import captured_path, parent_paths
 from fxls.listing import (
     Facts,
     Frame,
+    How,
     Identity,
     Items,
     Listing,
+    Parent,
     Plain,
     Source,
     Target,
@@ -223,13 +225,21 @@ def test_a_source_that_became_shorter_has_no_snippet() -> None:
     )
 
 
+CAPTURED = Identity("net", "Net", "c", "graph 0")
+PARENTS = (
+    Parent(Identity("net", "Net", "c", "graph 0, joint"), "Net_cccccccccccc.py"),
+    Parent(CAPTURED, "Net_0123456789ab.py"),
+)
+
+
 def derived() -> Document:
     text = "# The code of Net's graph.\n# It was made from Net_0123456789ab.py.\n"
     text += (
         "def forward(self, x):\n    relu = torch.relu(x)\n    mm = torch.mm(relu, x)\n"
     )
     text += "    return mm\n"
-    return Document("/work/.fxls/Net_bbbbbbbbbbbb.py", listing_of(text))
+    listing = replace(listing_of(text), parents=PARENTS)
+    return Document("/work/.fxls/Net_bbbbbbbbbbbb.py", listing)
 
 
 def made_by(document: Document, point: Point, parent: Document | None) -> list[str]:
@@ -241,18 +251,37 @@ def made_by(document: Document, point: Point, parent: Document | None) -> list[s
 
 def test_a_node_that_the_graph_before_has_not_was_made_since() -> None:
     document = derived()
-    captured = replace(NET_LISTING, identity=Identity("net", "Net", "c", "graph 0"))
-    path = parent_of(document)
+    path = captured_path(document)
     assert path == "/work/.fxls/Net_0123456789ab.py"
-    parent = Document(path, captured)
+    parent = Document(path, replace(NET_LISTING, identity=CAPTURED))
 
     said = "- made by: what ran after [Net_0123456789ab.py Net_0123456789ab.py:2:0] "
     assert made_by(document, Point(4, 5), parent) == [f"{said}(graph 0)"]
     for unsure in (Point(2, 18), Point(3, 5), Point(5, 5)):
         assert made_by(document, unsure, parent) == []
     assert made_by(document, Point(4, 5), None) == []
-    assert parent_of(NET) is None
-    assert parent_of(Document("fxls:/net.Net-c-0/forward.py", document.listing)) is None
+    whole = Document(path, NET_LISTING)
+    assert made_by(document, Point(4, 5), whole) == [said.rstrip()]
+
+
+def test_only_passes_make_a_graph_of_a_captured_one() -> None:
+    document = derived()
+    nearest, captured = PARENTS
+    called = replace(nearest, how=How.CALLED)
+    part = replace(document.listing, parents=(called, captured))
+    before = replace(document.listing, parents=())
+    virtual = "fxls:/net.Net-c-0/forward.py"
+
+    assert captured_path(NET) is None
+    assert captured_path(Document(virtual, document.listing)) is None
+    assert captured_path(Document(document.path, part)) is None
+    # As the listings were that say in English alone what they were made from.
+    assert captured_path(Document(document.path, before)) is None
+    assert [*parent_paths(Document(document.path, part))] == [
+        "/work/.fxls/Net_cccccccccccc.py",
+        "/work/.fxls/Net_0123456789ab.py",
+    ]
+    assert [*parent_paths(Document(virtual, part))] == []
 
 
 def test_a_table_says_how_much_it_leaves_out() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fxls.listing import Identity, Listing, Scope
+from fxls.listing import Identity, Listing, Parent, Scope
 from fxls.store import Store, identity_uri
 from tests.support.listings import NET, listing_of
 from tests.support.lsp_client import LspClient, started
@@ -169,6 +169,33 @@ def test_a_submodule_that_is_called_twice_is_two_calls(
         {**call, "first": 3, "last": 3},
     ]
     assert [node.get("scope") for node in graph["nodes"]] == [None, 0, None, 1, None]
+
+
+def test_a_graph_names_the_one_that_it_was_made_from(
+    client: LspClient, project: Path, store: Store
+) -> None:
+    joint = replace(NET, producer="torch.compile", stage="graph 0, joint")
+    backward = replace(joint, stage="graph 0, backward")
+    captured = net_listing(project)
+    first = store.materialize(captured)
+    parents = (Parent(joint, "Net_cccccccccccc.py"), Parent(NET, first.name))
+    listing = replace(
+        later(project, backward), parents=parents, computes_gradients=True
+    )
+    path = store.materialize(listing)
+
+    def named(path: Path) -> Json:
+        graph = client.request("fxls/graph", {"uri": path.as_uri()})
+        return {name: graph.get(name) for name in ("parent", "computesGradients")}
+
+    # The joint graph was deleted.
+    assert named(path) == {"parent": first.as_uri(), "computesGradients": True}
+    assert named(first) == {"parent": None, "computesGradients": None}
+    nearest = store.materialize(
+        replace(captured, identity=joint, text=f"# {joint.stage}\n{captured.text}")
+    )
+    again = replace(listing, parents=(Parent(joint, nearest.name), *parents))
+    assert named(store.materialize(again))["parent"] == nearest.as_uri()
 
 
 def test_a_table_comes_in_windows_sorted_and_searched(

@@ -66,6 +66,6 @@ function indexOf(graph: GraphItem): Index {
 }
 
 /** What torch.compile makes for gradients begins with what ran last. */
-function isBackward({ stage = '' }: GraphItem): boolean {
-  return stage.split(', ').includes('backward');
+function isBackward({ computesGradients = false }: GraphItem): boolean {
+  return computesGradients;
 }

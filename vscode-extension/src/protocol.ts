@@ -106,6 +106,10 @@ export interface GraphItem {
   readonly rank?: number;
   readonly parameters?: number;
   readonly stale?: boolean;
+  /** The listing of the graph that this one was made from. */
+  readonly parent?: string;
+  /** Whether it is the backward of another graph. */
+  readonly computesGradients?: boolean;
 }
 
 /** A row of the table of a graph. */

@@ -1,26 +1,41 @@
-"""The graph that another one was made from, as the head of a listing names it."""
+"""The graphs that another one was made from."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from pathlib import PurePath
 
 from fxls.ide.listing.document import Document
+from fxls.listing import How
 
-__all__ = ["is_made_since", "parent_of"]
-
-_MADE_FROM = re.compile(r"# It was made from (\w+_[0-9a-f]{12}\.py)\.")
+__all__ = ["captured_path", "is_made_since", "listing_beside", "parent_paths"]
 
 _GIVEN = {"placeholder", "get_attr", "output"}
 
 
-def parent_of(document: Document) -> str | None:
-    """The path of the listing that this graph was made from; None when it was traced."""
-    for line in range(document.listing.definition):
-        match = _MADE_FROM.match(document.lines.line(line))
-        if match is not None and not document.path.startswith("fxls:"):
-            return str(PurePath(document.path).parent / match[1])
-    return None
+def parent_paths(document: Document) -> Iterator[str]:
+    """The paths of the listings that this one was made from, the nearest first."""
+    for parent in document.listing.parents:
+        path = listing_beside(document, parent.file)
+        if path is not None:
+            yield path
+
+
+def captured_path(document: Document) -> str | None:
+    """The path of the listing of the graph as it was captured, before all the passes that
+    made this one; None when none did.
+    """
+    parents = document.listing.parents
+    if not parents or any(parent.how is not How.PASSES for parent in parents):
+        return None
+    return listing_beside(document, parents[-1].file)
+
+
+def listing_beside(document: Document, file: str) -> str | None:
+    """The path of a listing in the same store; None for a virtual document."""
+    if document.path.startswith("fxls:"):
+        return None
+    return str(PurePath(document.path).parent / file)
 
 
 def is_made_since(document: Document, node: int, parent: Document) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fxls.ide.listing.comparable_text import normalized
+from fxls.ide.listing.parent import parent_paths
 from fxls.lsp import custom, params
 from fxls.lsp import graph_view as picture
 from fxls.lsp.uris import SCHEME, path_of, uri_of
@@ -62,6 +63,8 @@ def on_graph(ls: Connection, asked: params.About) -> picture.GraphItem | None:
         virtual_uri(document.listing.identity),
         ls.session.lines_of,
         stale=bool(ls.session.freshness(document).changed),
+        # One that was deleted is passed over.
+        parent=next(filter(ls.session.document, parent_paths(document)), None),
     )
 
 

@@ -12,7 +12,7 @@ from fxls.ide.document_highlights import highlights
 from fxls.ide.hover import hover, source_hover
 from fxls.ide.implementation import implementation, source_implementation
 from fxls.ide.listing.document import Document, Jump
-from fxls.ide.listing.parent import parent_of
+from fxls.ide.listing.parent import captured_path
 from fxls.ide.references import references, uses
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.type_definition import type_definition
@@ -39,7 +39,7 @@ def on_hover(ls: Connection, params: lsp.HoverParams) -> lsp.Hover | None:
         return None
     if place.document is not None:
         texts = ls.session.text_as_traced(place.document)
-        above = parent_of(place.document)
+        above = captured_path(place.document)
         parent = ls.session.document(above) if above else None
         found = hover(place.document, place.point, texts, parent)
     else:

@@ -34,6 +34,7 @@ void test('what computes gradients begins with what ran last', () => {
   const backward = graph(
     'graph 0, backward',
     'tangents threshold@relu mm@linear threshold_1@relu mm_1@linear',
+    true,
   );
   assert.deepEqual(pairs(CAPTURED, backward), {
     linear: 'mm_1',
@@ -63,12 +64,13 @@ void test('names tell where the source is another one', () => {
 });
 
 /** A graph of nodes like `name@expression`; those without one are inputs. */
-function graph(stage: string, text: string): GraphItem {
+function graph(stage: string, text: string, computesGradients = false): GraphItem {
   const words = text.split(' ').map((word) => word.split('@'));
   const made = [...new Set(words.flatMap(([, expression]) => expression ?? []))];
   return {
     ...{ uri: 'file:///Net_0.py', document: 'fxls:/net/forward.py', module: 'net' },
     ...{ qualname: 'Net', producer: 'torch.compile', scopes: [], stage },
+    computesGradients,
     nodes: words.map(([name = '', expression], line) => ({
       ...{ name, target: name, line, character: 4, reads: [] },
       opcode:
