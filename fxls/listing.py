@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fxls.formats import other_format
+from fxls.repairs import Repair
 from fxls.text import Point, Span
 
 __all__ = [
@@ -402,6 +403,8 @@ class Failure(msgspec.Struct, frozen=True):
     places: tuple[Place, ...] = ()
     advice: str | None = None
     """What would make it work, as a sentence."""
+    repairs: tuple[Repair, ...] = ()
+    """What of it an editor can do."""
 
 
 def source_digest(content: bytes) -> str:

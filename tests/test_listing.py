@@ -9,11 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from fxls.listing import (
+    Failure,
     HeadLink,
     How,
     Identity,
     Listing,
     Parent,
+    Reason,
     SidecarError,
     ToClass,
     ToLine,
@@ -21,6 +23,7 @@ from fxls.listing import (
     decode,
     encode,
 )
+from fxls.repairs import Evaluate, Wrap
 from fxls.text import Span
 
 CAPTURED = Identity("net", "Net", "torch.compile", "graph 0", 1)
@@ -78,3 +81,17 @@ def test_a_parent_that_is_none_damages_the_sidecar(parent: Any) -> None:
 
     with pytest.raises(SidecarError, match="sidecar is damaged: "):
         decode(msgspec.msgpack.encode(sidecar), TEXT)
+
+
+def test_a_failure_without_repairs_is_read() -> None:
+    failure = Failure(
+        Reason.TRACE, "a branch", advice="Wrap it.", repairs=(Wrap("f"), Evaluate())
+    )
+    sent: Any = msgspec.msgpack.decode(msgspec.msgpack.encode(failure))
+
+    def read(sent: Any) -> Failure:
+        return msgspec.msgpack.decode(msgspec.msgpack.encode(sent), type=Failure)
+
+    assert read(sent) == failure
+    del sent["repairs"]
+    assert read(sent) == replace(failure, repairs=())

@@ -11,6 +11,7 @@ from fxls.entry import Entry, Kind
 from fxls.ide.samples.samples import Samples
 from fxls.ide.syntax.module_classes import modules, parsed
 from fxls.listing import Failure, Place, Reason
+from fxls.repairs import Capture, Evaluate, GiveArguments, Rename, Wrap
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["Edit", "Fix", "fixes"]
@@ -58,10 +59,10 @@ def _wrapping(failure: Failure, path: str, text: str) -> Iterator[Fix]:
     """Make one node of a function that looks at values."""
     if failure.reason not in (Reason.TRACE, Reason.ENTRY):
         return
-    match = re.search(r"\bwrap\('(\w+)'\)", failure.advice or "")
-    here = [place for place in failure.places if place.path == path]
-    if match is not None and here:
-        yield _wrap(match[1], path, text, preferred=True)
+    named = [one.function for one in failure.repairs if isinstance(one, Wrap)]
+    if any(place.path == path for place in failure.places):
+        for function in named:
+            yield _wrap(function, path, text, preferred=True)
     tree = parsed(text)
     if tree is None:
         return
@@ -73,7 +74,7 @@ def _wrapping(failure: Failure, path: str, text: str) -> Iterator[Fix]:
     # The outermost place is the function that is traced itself.
     for place in failure.places[:-1]:
         if place.path == path and place.function in functions:
-            yield _wrap(place.function, path, text, preferred=match is None)
+            yield _wrap(place.function, path, text, preferred=not named)
 
 
 def _wrap(name: str, path: str, text: str, *, preferred: bool) -> Fix:
@@ -136,21 +137,22 @@ def _on_entry(failure: Failure, entry: Entry, text: str) -> Iterator[Fix]:
         return
     if span is None or not isinstance(tree, ast.Call):
         return
-    if ".eval()" in (failure.advice or "") and isinstance(tree.func, ast.Call):
-        end = _point(span, entry.expression, tree.func.end_col_offset)
-        edit = Edit(Span(end, end), ".eval()")
-        yield Fix("Trace it for evaluation", entry.path, (edit,), is_preferred=True)
-    missing = re.search(
-        r"`# fxls: (\w+)\(|^(\w+) needs ", f"{failure.advice}\n{failure.message}", re.M
-    )
-    if missing is not None:
-        name = missing[1] or missing[2]
-        yield from _missing(entry, span, tree, name, text)
+    for repair in failure.repairs:
+        match repair:
+            case Evaluate() if isinstance(tree.func, ast.Call):
+                end = _point(span, entry.expression, tree.func.end_col_offset)
+                edits = (Edit(Span(end, end), ".eval()"),)
+                title = "Trace it for evaluation"
+                yield Fix(title, entry.path, edits, is_preferred=True)
+            case GiveArguments(callee):
+                yield from _missing(entry, span, tree, callee, text)
+            case _:
+                pass
     yield from _bound(failure, entry, span, tree, text)
     yield from _called_whole(failure, entry, span, tree, text)
-    other = re.search(r"`# fxls\[(\w+)\]:", failure.advice or "")
-    if other is not None:
-        yield from _produced(entry, span, other[1], text)
+    for repair in failure.repairs:
+        if isinstance(repair, Capture):
+            yield from _produced(entry, span, repair.producer, text)
 
 
 def _produced(entry: Entry, span: Span, producer: str, text: str) -> Iterator[Fix]:
@@ -274,29 +276,22 @@ def _given(tree: ast.Call, number: int, name: str) -> str | None:
 
 def _renaming(failure: Failure, path: str, text: str) -> Iterator[Fix]:
     """Write the name that was meant."""
-    meant = re.search(r"Did you mean `(\w+)`", failure.advice or "")
-    wrong = re.search(
-        r"name '(\w+)' is not defined|does not define (\w+)|takes no (\w+)",
-        failure.message,
-    )
-    if meant is None or wrong is None:
-        return
-    word = next(filter(None, wrong.groups()))
     lines = LineTable(text)
-    for place in failure.places:
-        if place.path == path:
-            yield from _replaced(lines, place, word, meant[1])
+    for repair in failure.repairs:
+        for place in failure.places:
+            if isinstance(repair, Rename) and place.path == path:
+                yield from _replaced(lines, place, repair)
 
 
-def _replaced(lines: LineTable, place: Place, word: str, meant: str) -> Iterator[Fix]:
-    match = re.search(rf"\b{word}\b", lines.slice(place.span))
+def _replaced(lines: LineTable, place: Place, name: Rename) -> Iterator[Fix]:
+    match = re.search(rf"\b{name.wrong}\b", lines.slice(place.span))
     if match is not None:
         start = lines.offset(place.span.start)
         span = Span(
             lines.point(start + match.start()), lines.point(start + match.end())
         )
-        title = f"Change it to {meant}"
-        yield Fix(title, place.path, (Edit(span, meant),), is_preferred=True)
+        title = f"Change it to {name.meant}"
+        yield Fix(title, place.path, (Edit(span, name.meant),), is_preferred=True)
 
 
 def _point(span: Span, expression: str, offset: int | None) -> Point:

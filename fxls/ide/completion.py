@@ -7,7 +7,7 @@ import builtins
 import difflib
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fxls.entry import Entry, Kind
@@ -15,6 +15,7 @@ from fxls.ide.entries.entries import comment_at, commented, entries, place_in
 from fxls.ide.samples.samples import Samples
 from fxls.ide.syntax.module_classes import ModuleClass, modules, parsed
 from fxls.listing import Failure, Place, Reason
+from fxls.repairs import GiveArguments, Rename, Repair
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["Completion", "Offer", "completions", "doubts"]
@@ -98,10 +99,14 @@ def doubts(text: str, path: str) -> tuple[tuple[Failure, Entry], ...]:
         if entry.kind is not Kind.COMMENT or entry.span is None:
             continue
         expression = ast.parse(entry.expression, mode="eval")
-        for node, message, advice in _wrong(expression, known, classes, samples):
+        for node, message, advice, repair in _wrong(
+            expression, known, classes, samples
+        ):
             span = place_in(entry.span, entry.expression, node)
             place = Place(path, "<module>", span)
-            found.append((Failure(Reason.ENTRY, message, (place,), advice), entry))
+            repairs = () if repair is None else (repair,)
+            failure = Failure(Reason.ENTRY, message, (place,), advice, repairs)
+            found.append((failure, entry))
     return tuple(found)
 
 
@@ -190,7 +195,8 @@ def _names(tree: ast.Module) -> set[str]:
     return found
 
 
-_Wrong = tuple[ast.expr | ast.keyword, str, str | None]
+_Wrong = tuple[ast.expr | ast.keyword, str, str | None, Repair | None]
+"""Where, what, what to do, and what of it an editor can do."""
 
 
 def _wrong(
@@ -210,9 +216,8 @@ def _wrong(
             name = node.id
             if name not in known and name not in bound and not hasattr(builtins, name):
                 likely = sorted({*known, "True", "False", "None"})
-                close = difflib.get_close_matches(name, likely, 1)
-                advice = f"Did you mean `{close[0]}`?" if close else None
-                yield node, f"this file does not define {name}", advice
+                message = f"this file does not define {name}"
+                yield node, message, *_meant(name, likely)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             module = classes.get(node.func.id)
             if module is not None and known >= {module.name}:
@@ -227,9 +232,8 @@ def _wrong_arguments(
     if not module.open:
         for keyword in call.keywords:
             if keyword.arg is not None and keyword.arg not in names:
-                close = difflib.get_close_matches(keyword.arg, names, 1)
-                advice = f"Did you mean `{close[0]}`?" if close else None
-                yield keyword, f"{module.name} takes no {keyword.arg}", advice
+                message = f"{module.name} takes no {keyword.arg}"
+                yield keyword, message, *_meant(keyword.arg, names)
     starred = any(isinstance(argument, ast.Starred) for argument in call.args)
     if starred or None in given or module.constructible:
         return
@@ -241,4 +245,12 @@ def _wrong_arguments(
     if missing:
         listed = ", ".join(parameter.name for parameter in missing)
         advice = f"Give it as {samples.arguments(module.name, missing)}."
-        yield call.func, f"{module.name} needs {listed}", advice
+        repair = GiveArguments(module.name)
+        yield call.func, f"{module.name} needs {listed}", advice, repair
+
+
+def _meant(name: str, known: Sequence[str]) -> tuple[str | None, Rename | None]:
+    """What to write instead of a name that is not known, when one is spelled like it."""
+    for meant in difflib.get_close_matches(name, known, 1):
+        return f"Did you mean `{meant}`?", Rename(name, meant)
+    return None, None

@@ -13,9 +13,11 @@ from types import FrameType, ModuleType
 import torch
 
 from fxls.engine import TraceError
+from fxls.engine.errors import LengthError
 from fxls.engine.proxy import assert_fn
 from fxls.entry import Entry
 from fxls.listing import Failure, Reason
+from fxls.repairs import Evaluate, GiveArguments, Rename, Repair, Wrap
 from fxls.worker.places import Territory, ended_in, shortened, syntax_place
 
 __all__ = ["failure_of", "is_ours"]
@@ -36,7 +38,8 @@ def failure_of(
     if isinstance(error, TraceError):
         if error.origin is not None:
             places = shortened(list(error.origin.places))
-        return Failure(reason, error.message, places, error.advice or None)
+        repairs = (Wrap("len"),) if isinstance(error, LengthError) else ()
+        return Failure(reason, error.message, places, error.advice or None, repairs)
     if isinstance(error, SystemExit):
         code = "" if error.code is None else repr(error.code)
         message = f"the code called sys.exit({code})"
@@ -48,9 +51,9 @@ def failure_of(
         place = syntax_place(error)
         if place is not None and territory.holds(place.path):
             return Failure(Reason.SYNTAX, _message(error), (place, *places))
-    return Failure(
-        reason, _message(error), places, _advice(error, reason, entry, module)
-    )
+    advice = _advice(error, reason, entry, module)
+    repairs = _repairs(error, reason, module)
+    return Failure(reason, _message(error), places, advice, repairs)
 
 
 def is_ours(error: BaseException) -> bool:
@@ -115,7 +118,7 @@ def _advice(
             return "Write the entry for a class below it, which has those methods."
         case TypeError() if reason is Reason.ENTRY:
             return _advice_on_arguments(str(error), module)
-        case ValueError() if "more than 1 value per channel" in str(error):
+        case ValueError() if _needs_batch(error):
             return (
                 "Give it a larger batch, or trace it for evaluation: "
                 "`Net().eval()(...)`."
@@ -131,16 +134,45 @@ def _advice(
             return None
 
 
-def _advice_on_name(error: NameError, entry: Entry, module: ModuleType) -> str | None:
-    name, known = error.name or "", {**vars(module)}
+def _repairs(
+    error: BaseException, reason: Reason, module: ModuleType | None
+) -> tuple[Repair, ...]:
+    """What an editor can do of the advice."""
+    found: Repair | None = None
+    match error:
+        case NameError() if reason is Reason.ENTRY and module is not None:
+            meant = _meant(error, module)
+            found = Rename(error.name, meant) if error.name and meant else None
+        case TypeError() if reason is Reason.ENTRY:
+            missing = _MISSING.match(str(error))
+            found = GiveArguments(_callee(missing)) if missing else None
+        case ValueError() if _needs_batch(error):
+            found = Evaluate()
+        case _:
+            pass
+    return () if found is None else (found,)
+
+
+def _needs_batch(error: ValueError) -> bool:
+    """Whether a batch norm was given one sample, which it can only take in evaluation."""
+    return "more than 1 value per channel" in str(error)
+
+
+def _meant(error: NameError, module: ModuleType) -> str | None:
+    """The name that is spelled like one that is not defined."""
+    known = {**vars(module)}
     innermost = _innermost(error)
-    in_entry = innermost is None or innermost.f_code.co_name == "<module>"
     if innermost is not None:
         known |= {**innermost.f_globals, **innermost.f_locals}
-    close = difflib.get_close_matches(name, known, 1)
-    if close:
-        return f"Did you mean `{close[0]}`?"
-    if not in_entry:
+    return next(iter(difflib.get_close_matches(error.name or "", known, 1)), None)
+
+
+def _advice_on_name(error: NameError, entry: Entry, module: ModuleType) -> str | None:
+    meant = _meant(error, module)
+    if meant is not None:
+        return f"Did you mean `{meant}`?"
+    innermost = _innermost(error)
+    if innermost is not None and innermost.f_code.co_name != "<module>":
         return None
     classes = [
         name
@@ -165,7 +197,7 @@ def _advice_on_arguments(message: str, module: ModuleType | None) -> str | None:
     missing = _MISSING.match(message)
     if missing is None:
         return None
-    callee = missing["callee"].removesuffix(".__init__").rpartition(".")[2]
+    callee = _callee(missing)
     names = _required(getattr(module, callee, None)) or re.findall(
         r"'(\w+)'", missing["names"]
     )
@@ -174,6 +206,11 @@ def _advice_on_arguments(message: str, module: ModuleType | None) -> str | None:
         "Write an entry comment that gives them: "
         f"`# fxls: {callee}({arguments})(torch.randn(...))`."
     )
+
+
+def _callee(missing: re.Match[str]) -> str:
+    """The class, or the function, that lacks arguments."""
+    return missing["callee"].removesuffix(".__init__").rpartition(".")[2]
 
 
 def _required(callee: object) -> list[str]:

@@ -11,6 +11,7 @@ import msgspec
 
 from fxls.entry import Entry, Producer
 from fxls.listing import Failure, Listing, Reason
+from fxls.repairs import Capture
 from fxls.runtime.producers.by_request import compiled, exported
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.evaluate import Model, Refused
@@ -37,7 +38,7 @@ def listings_by(producer: Producer, model: Model, entry: Entry) -> tuple[Listing
     return tuple(replace(listing, entry=entry.expression) for listing in found)
 
 
-def others_advice(model: Model, entry: Entry) -> str | None:
+def others_advice(model: Model, entry: Entry) -> tuple[str, Capture] | None:
     """Which producer makes a listing of a model that cannot be traced; maybe None.
 
     Each is tried on the example inputs.
@@ -49,10 +50,11 @@ def others_advice(model: Model, entry: Entry) -> str | None:
             found = caught(lambda p=producer: listings_by(p, model, entry))
         if not isinstance(found, UserRaised):
             count = f" in {len(found)} graphs" if len(found) > 1 else ""
-            return (
+            advice = (
                 f"{what} captures it{count}: write"
                 f" `# fxls[{producer.value}]: {entry.expression}`."
             )
+            return advice, Capture(producer.value)
     return None
 
 

@@ -128,7 +128,7 @@ class Attempt:
         origin = run.node.origin if run.node is not None else None
         if origin is None or failure.reason is not Reason.RUN:
             return failure
-        return Failure(failure.reason, failure.message, origin.places, failure.advice)
+        return msgspec.structs.replace(failure, places=origin.places)
 
     def _materialized(
         self, graph_module: GraphModule, trouble: Failure | None
@@ -154,9 +154,15 @@ class Attempt:
         """The failure, and who of torch's own producers does better."""
         if failure.reason is not Reason.TRACE:
             return failure
-        advice = others_advice(model, self._entry)
-        whole = " ".join(filter(None, (failure.advice, advice)))
-        return Failure(failure.reason, failure.message, failure.places, whole or None)
+        found = others_advice(model, self._entry)
+        if found is None:
+            return failure
+        advice, repair = found
+        return msgspec.structs.replace(
+            failure,
+            advice=" ".join(filter(None, (failure.advice, advice))),
+            repairs=(*failure.repairs, repair),
+        )
 
     def _written(
         self, listings: Sequence[Listing], trouble: Failure | None = None

@@ -9,6 +9,7 @@ from fxls.ide.code_actions import fixes
 from fxls.ide.completion import doubts
 from fxls.ide.entries.entries import entries
 from fxls.listing import Failure, Place, Reason
+from fxls.repairs import Capture, Evaluate, GiveArguments, Wrap
 from fxls.text import Span
 from tests.ide.model import MODEL, PATH, applied
 from tests.support.listings import span_of
@@ -71,7 +72,7 @@ def test_a_function_of_python_is_recorded_behind_the_imports() -> None:
         Reason.TRACE,
         "len() of a traced value",
         (place(text, "gate(x)\n", "Net.forward"),),
-        "Use x.size(0), or say wrap('len') at the top level of the module.",
+        repairs=(Wrap("len"),),
     )
 
     assert repaired(failure, text) == {
@@ -93,8 +94,7 @@ def test_an_argument_that_a_branch_asks_about_is_bound() -> None:
 
 
 def test_another_tool_captures_what_cannot_be_traced() -> None:
-    advice = "torch.export captures it: write `# fxls[export]: Net()(torch.randn(2))`."
-    failure = Failure(Reason.TRACE, "a branch", (), advice)
+    failure = Failure(Reason.TRACE, "a branch", repairs=(Capture("export"),))
 
     assert repaired(failure, GATED) == {
         "Capture it with torch.export": GATED.replace("# fxls:", "# fxls[export]:")
@@ -142,8 +142,7 @@ def test_the_model_itself_is_no_leaf() -> None:
 
 
 def test_a_model_that_needs_evaluation_is_put_into_it() -> None:
-    advice = "Give it a larger batch, or trace it for evaluation: `Net().eval()(...)`."
-    failure = Failure(Reason.RUN, "ValueError: more than 1 value", (), advice)
+    failure = Failure(Reason.RUN, "more than 1 value", repairs=(Evaluate(),))
 
     assert repaired(failure, GATED) == {
         "Trace it for evaluation": GATED.replace("Net()(", "Net().eval()(")
@@ -153,8 +152,8 @@ def test_a_model_that_needs_evaluation_is_put_into_it() -> None:
 def test_a_class_is_given_what_it_needs() -> None:
     text = MODEL + "# fxls: Net(3)(torch.randn(1), True)\n"
     ((failure, _),) = doubts(text, PATH)
-    advice = "Write an entry comment that gives them: `# fxls: Net(layers=...)(...)`."
-    raised = Failure(Reason.ENTRY, "TypeError: missing", (), advice)
+    repairs = (GiveArguments("Net"),)
+    raised = Failure(Reason.ENTRY, "TypeError: missing", repairs=repairs)
 
     for one in (failure, raised):
         assert repaired(one, text) == {
@@ -170,7 +169,20 @@ def test_a_name_that_was_meant_is_written() -> None:
 
 
 def test_an_entry_of_the_project_file_is_not_repaired_in_the_source() -> None:
-    advice = "Give it a larger batch, or trace it for evaluation: `Net().eval()(...)`."
+    failure = Failure(Reason.RUN, "more than 1 value", repairs=(Evaluate(),))
     entry = Entry(PATH, "Net()(torch.randn(1))", Kind.PROJECT)
 
-    assert fixes(Failure(Reason.RUN, "m", (), advice), entry, PATH, GATED) == ()
+    assert fixes(failure, entry, PATH, GATED) == ()
+
+
+def test_what_a_person_reads_is_no_repair() -> None:
+    message = "name 'gate' is not defined; Net needs flag"
+    advice = (
+        "Did you mean `Net`? Say wrap('gate'), write `# fxls: Net(flag=...)`, "
+        "`# fxls[export]: Net()` or `Net().eval()(...)`."
+    )
+    failure = Failure(
+        Reason.ENTRY, message, (place(GATED, "gate(x)\n", "Net.forward"),), advice
+    )
+
+    assert repaired(failure, GATED) == {}

@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from fxls.repairs import Evaluate, GiveArguments, Rename, Repair, Wrap
 from fxls.wire import Failed, Traced
 from tests.worker.asking import Asking
 
@@ -335,6 +336,53 @@ argument: 'hidden'
         help: Write an entry comment that gives them: \
 `# fxls: Net(hidden=..., depth=...)(torch.randn(...))`.
         """)
+
+
+REPAIRED = (
+    NET
+    + """
+class Counting(nn.Module):
+    def forward(self, x):
+        return x / len(x)
+
+class Norm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(width)
+
+    def forward(self, x):
+        return self.norm(x)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "repair"),
+    [
+        ("Counting()", Wrap("len")),
+        ("Norm()", GiveArguments("Norm")),
+        ("Norm(3)(torch.ones(1, 3))", Evaluate()),
+        ("Nrom(3)", Rename("Nrom", "Norm")),
+    ],
+)
+def test_what_an_editor_can_repair_is_said_as_a_value(
+    worker: Asking, expression: str, repair: Repair
+) -> None:
+    outcome = worker.outcome(REPAIRED, expression)
+
+    failure = outcome.failure if isinstance(outcome, Failed) else outcome.trouble
+    assert failure is not None
+    assert failure.repairs == (repair,)
+
+
+@pytest.mark.parametrize("expression", ["quux(3)", "Norm(-1)(torch.ones(1, 3))"])
+def test_what_no_editor_can_repair_has_no_repair(
+    worker: Asking, expression: str
+) -> None:
+    outcome = worker.outcome(REPAIRED, expression)
+
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.repairs == ()
 
 
 def test_a_comment_whose_constructor_raises(worker: Asking) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fxls.entry import Entry, Kind, Producer
+from fxls.repairs import Capture
 from fxls.store import Store
 from fxls.wire import Failed, Traced
 from tests.worker.asking import Asking
@@ -61,25 +62,28 @@ def test_a_compiled_entry_has_a_listing_for_each_graph(worker: Asking) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "advice"),
+    ("expression", "advice", "repair"),
     [
         (
             "Flat()(torch.ones(2, 2))",
             "torch.export captures it: write `# fxls[export]: {}`.",
+            Capture("export"),
         ),
         (
             "Choosy()(torch.ones(2))",
             "torch.compile captures it in 2 graphs: write `# fxls[compile]: {}`.",
+            Capture("compile"),
         ),
     ],
 )
 def test_a_failure_says_who_does_better(
-    worker: Asking, expression: str, advice: str
+    worker: Asking, expression: str, advice: str, repair: Capture
 ) -> None:
     failed = answer(worker, expression, Producer.ENGINE)
     assert isinstance(failed, Failed)
     assert failed.failure.advice is not None
     assert failed.failure.advice.endswith(advice.format(expression))
+    assert failed.failure.repairs[-1] == repair
     printed = "".join(text for about, text in worker.printed if about is not None)
     assert printed == "", "torch explains why export fails, which nobody asked for"
 
