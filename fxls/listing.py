@@ -211,6 +211,8 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The passes that made it, the last one first; empty for a node as captured."""
     more_origins: tuple[_Index, ...] = ()
     """The rows of its other origins, for a node that was made from several nodes."""
+    width: int | None = None
+    """For call_module: how many features a Linear, or channels a convolution, gives."""
 
 
 class Identity(msgspec.Struct, frozen=True):

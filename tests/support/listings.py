@@ -48,6 +48,7 @@ def listing_of(
     values: Mapping[str, Value] | None = None,
     scopes: Mapping[str, Sequence[tuple[str, str]]] | None = None,
     details: Mapping[str, str] | None = None,
+    widths: Mapping[str, int] | None = None,
 ) -> Listing:
     """The listing of a text with one ``def forward``.
 
@@ -80,6 +81,7 @@ def listing_of(
                 origin=frames.add((origins or {}).get(name, ())),
                 value=(values or {}).get(name),
                 detail=(details or {}).get(name),
+                width=(widths or {}).get(name),
             )
         )
     return Listing(

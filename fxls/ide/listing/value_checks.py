@@ -127,17 +127,19 @@ def _matmul(_facts: Facts, inputs: list[_Input], _shape: Shape) -> Shape | None:
 
 def _linear(facts: Facts, inputs: list[_Input], _shape: Shape) -> Shape | None:
     before = _known(inputs[0]) if inputs else None
-    match = re.search(r"out_features=(\d+)", facts.detail or "")
-    return (*before[:-1], int(match[1])) if before and match else None
+    return (*before[:-1], facts.width) if before and facts.width is not None else None
 
 
-def _conv(facts: Facts, inputs: list[_Input], shape: Shape) -> Shape | None:
+def _conv(dimensions: int) -> _Rule:
     """The channels; what a convolution makes of the rest, it says itself."""
-    before = _known(inputs[0]) if inputs else None
-    match = re.match(r"Conv(\d)d\(\d+, (\d+)", facts.detail or "")
-    if before is None or match is None or len(before) != int(match[1]) + 2:
-        return None
-    return (before[0], int(match[2]), *shape[2:])
+
+    def rule(facts: Facts, inputs: list[_Input], shape: Shape) -> Shape | None:
+        before = _known(inputs[0]) if inputs else None
+        if before is None or facts.width is None or len(before) != dimensions + 2:
+            return None
+        return (before[0], facts.width, *shape[2:])
+
+    return rule
 
 
 # fmt: off
@@ -162,7 +164,7 @@ _SHAPES: dict[str, _ShapeOf] = {
     **dict.fromkeys(_POINTWISE, _same),
     **dict.fromkeys(_BINARY, _broadcast),
     **dict.fromkeys(_RESHAPING, _count),
-    **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _conv),
+    **{f"Conv{dimensions}d": _conv(dimensions) for dimensions in (1, 2, 3)},
     "matmul": _matmul,
     "mm": _matmul,
     "Linear": _linear,

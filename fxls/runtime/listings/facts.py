@@ -61,6 +61,7 @@ class FactsOfNodes:
             impure=not node.users and _has_effect(node),
             passes=passes_of(node),
             more_origins=self.tables.more_frames(frames),
+            width=_width(attribute) if node.op == "call_module" else None,
         )
 
     def _attribute(self, node: Node) -> Any:
@@ -80,6 +81,21 @@ def _detail(at: Any) -> str | None:
         dtype = str(at.dtype).removeprefix("torch.")
         return f"{kind} {dtype}[{', '.join(map(str, at.shape))}]"
     return None if at is None else written(at, _LONGEST)
+
+
+def _width(at: object) -> int | None:
+    """How many features or channels a layer of torch's own gives."""
+    name = _WIDTHS.get(type(at))
+    width = None if name is None else getattr(at, name, None)
+    return width if type(width) is int else None
+
+
+_WIDTHS: dict[type, str] = {
+    torch.nn.Linear: "out_features",
+    torch.nn.Conv1d: "out_channels",
+    torch.nn.Conv2d: "out_channels",
+    torch.nn.Conv3d: "out_channels",
+}
 
 
 def _has_effect(node: Node) -> bool:

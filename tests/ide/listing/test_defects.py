@@ -22,13 +22,18 @@ from tests.support.listings import listing_of
 def document(
     body: str,
     values: Mapping[str, Value] | None = None,
-    details: Mapping[str, str] | None = None,
+    layers: Mapping[str, tuple[str, int]] | None = None,
 ) -> Document:
+    """`layers` are the classes of submodules of torch, and how wide their results are."""
     text = f"def forward(self, x, y):\n{body}    return x\n"
     calls = re.findall(r"(\w+) = self\.(\w+)\(", body)
-    kinds = {name: (details or {}).get(name, "").partition("(")[0] for name, _ in calls}
-    scopes = {name: [(path, f"torch.nn.modules.{kinds[name]}")] for name, path in calls}
-    listing = listing_of(text, values=values, details=details, scopes=scopes)
+    kinds = {name: kind for name, (kind, _) in (layers or {}).items()}
+    scopes = {
+        name: [(path, f"torch.nn.modules.{kinds.get(name, '')}")]
+        for name, path in calls
+    }
+    widths = {name: width for name, (_, width) in (layers or {}).items() if width}
+    listing = listing_of(text, values=values, widths=widths, scopes=scopes)
     return Document(LISTING_PATH, listing)
 
 
@@ -145,24 +150,25 @@ def test_a_shape_is_what_the_target_can_give(
 
 
 @pytest.mark.parametrize(
-    ("detail", "value", "message"),
+    ("layer", "value", "message"),
     [
-        ("Linear(in_features=3, out_features=5)", f32(2, 5), None),
+        (("Linear", 5), f32(2, 5), None),
         (
-            "Linear(in_features=3, out_features=5)",
+            ("Linear", 5),
             f32(2, 3),
             "Linear of f32[2, 3] gives [2, 5], not f32[2, 3]",
         ),
-        ("ReLU()", f32(2), "ReLU of f32[2, 3] gives [2, 3], not f32[2]"),
-        ("Conv1d(3, 7, kernel_size=(1,))", f32(2, 9), None),
-        ("Mine()", f32(9), None),
+        (("Linear", 0), f32(2, 3), None),
+        (("ReLU", 0), f32(2), "ReLU of f32[2, 3] gives [2, 3], not f32[2]"),
+        (("Conv1d", 7), f32(2, 9), None),
+        (("Mine", 0), f32(9), None),
     ],
 )
 def test_a_submodule_of_torch_gives_its_shape(
-    detail: str, value: Tensor, message: str | None
+    layer: tuple[str, int], value: Tensor, message: str | None
 ) -> None:
     body = "    a = self.fc(x)\n    b = a.b_()\n"
-    found = defects(document(body, {**X, "a": value}, {"a": detail}))
+    found = defects(document(body, {**X, "a": value}, {"a": layer}))
 
     shapes = [f.message for f in found if f.kind.value == "shape"]
     assert shapes == ([] if message is None else [message])
@@ -170,8 +176,8 @@ def test_a_submodule_of_torch_gives_its_shape(
 
 def test_a_convolution_gives_its_channels() -> None:
     values = {"x": f32(1, 3, 8, 8), "a": f32(1, 8, 4, 4)}
-    detail = {"a": "Conv2d(3, 16, kernel_size=(3, 3))"}
-    found = defects(document("    a = self.fc(x)\n    b = a.b_()\n", values, detail))
+    layers = {"a": ("Conv2d", 16)}
+    found = defects(document("    a = self.fc(x)\n    b = a.b_()\n", values, layers))
 
     assert found[-1].message == (
         "Conv2d of f32[1, 3, 8, 8] gives [1, 16, 4, 4], not f32[1, 8, 4, 4]"

@@ -47,6 +47,31 @@ def test_a_listing_has_the_text_and_knows_each_node() -> None:
     assert drawn(listing) == DRAWN
 
 
+class Layers(nn.Module):
+    """Layers whose results are as wide as they say, and one that says nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 3)
+        self.conv = nn.Conv1d(2, 5, 1)
+        self.relu = nn.ReLU()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.relu(self.conv(self.linear(x)))
+
+
+def test_a_layer_says_how_wide_its_result_is() -> None:
+    listing = listing_of(symbolic_trace(Layers()))
+
+    assert {facts.name: facts.width for facts in listing.nodes} == {
+        "x": None,
+        "linear": 3,
+        "conv": 5,
+        "relu": None,
+        "output": None,
+    }
+
+
 def fused(x: Any) -> Any:
     a = torch.neg(x)
     b = torch.abs(a)
