@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from fxls.listing import HeadLink, ToClass
 from fxls.store import Store, identity_uri
 from tests.support.lsp_client import LspClient, started
 from tests.support.projects import EDITOR, SOURCE, TEXT, net_listing, spot
@@ -90,7 +92,10 @@ def test_nodes_are_in_a_hierarchy(client: LspClient, listing: Path) -> None:
 
 def test_a_listing_can_be_clicked(client: LspClient, project: Path) -> None:
     text = "# The code of Net's graph.\n" + TEXT
-    listing = Store(project / ".fxls").materialize(net_listing(project, text))
+    head = (HeadLink(0, 14, 3, ToClass()),)
+    listing = Store(project / ".fxls").materialize(
+        replace(net_listing(project, text), links=head)
+    )
     lenses = client.request("textDocument/codeLens", of(listing))
     links = client.request("textDocument/documentLink", of(listing))
 

@@ -19,6 +19,9 @@ import torch
 
 from fxls import engine as fx
 from fxls.engine.graph import _PyTreeCodeGen  # pyright: ignore[reportPrivateUsage]  # FX's name of it
+from fxls.ide.document_links import links
+from fxls.ide.listing.document import Document
+from fxls.ide.listing.parent import captured_path, parent_paths
 from fxls.serving.settings import Settings, read_settings
 from fxls.store import Revision, Store
 from tests.saved import make
@@ -129,6 +132,22 @@ def test_a_store_has_its_identities_and_listings(tmp_path: Path) -> None:
         ],
         ["Gate", "Gate_4032984d2079.py getitem /models/saved_models.py:30:15-57"],
     ]
+
+
+def test_a_listing_that_names_no_parents_is_shown_without_them(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / ".fxls"
+    shutil.copytree(SAMPLES / "store", store)
+    path = store / "Blend_51c0581f57eb.py"
+    listing = Store(store).read(path)
+    document = Document(str(path), listing)
+
+    assert (listing.parents, listing.links) == ((), ())
+    assert listing.computes_gradients is False
+    assert [*links(document, lambda _: None)] == []
+    assert [*parent_paths(document)] == []
+    assert captured_path(document) is None
 
 
 def test_the_code_of_a_listing_runs(tmp_path: Path, models: Any) -> None:
