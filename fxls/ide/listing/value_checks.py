@@ -130,7 +130,7 @@ def _linear(facts: Facts, inputs: list[_Input], _shape: Shape) -> Shape | None:
     return (*before[:-1], facts.width) if before and facts.width is not None else None
 
 
-def _conv(dimensions: int) -> _Rule:
+def _conv(dimensions: int) -> _ShapeOf:
     """The channels; what a convolution makes of the rest, it says itself."""
 
     def rule(facts: Facts, inputs: list[_Input], shape: Shape) -> Shape | None:
