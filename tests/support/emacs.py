@@ -8,6 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Timer
 from typing import Any
 
 from tests.support.programs import program
@@ -67,9 +68,12 @@ def emacs(home: Path, folder: Path) -> Generator[Emacs]:
     """Emacs in a folder, with the configuration in `home` and nothing of this user's."""
     advice = "apt-get install emacs-nox elpa-eglot elpa-markdown-mode"
     server, client = program("emacs", advice), program("emacsclient", advice)
-    # Emacs waits forever where the path of its socket is longer than the system allows.
+    # Emacs waits forever where the path of its socket is longer than the system allows,
+    # and deletes the folder of the socket where that is directly in /tmp.
     short = TemporaryDirectory(prefix="fxls-")
-    socket = f"{short.name}/emacs"
+    sockets = Path(short.name, "s")
+    sockets.mkdir()
+    socket = str(sockets / "emacs")
     process = subprocess.Popen(
         [
             *("env", f"HOME={home}", "TERM=dumb", str(server)),
@@ -82,6 +86,8 @@ def emacs(home: Path, folder: Path) -> Generator[Emacs]:
         text=True,
     )
     asked = [str(client), f"--socket-name={socket}"]
+    too_late = Timer(_PATIENCE, process.kill)
+    too_late.start()
     said: list[str] = []
     try:
         assert process.stderr is not None
@@ -91,12 +97,14 @@ def emacs(home: Path, folder: Path) -> Generator[Emacs]:
                 break
         else:
             raise AssertionError("Emacs does not start:\n" + "".join(said))
+        too_late.cancel()
         yield Emacs(asked)
         subprocess.run(
             [*asked, "--eval", "(kill-emacs)"], check=False, timeout=_PATIENCE
         )
         process.wait(_PATIENCE)
     finally:
+        too_late.cancel()
         process.kill()
         process.wait()
         assert process.stderr is not None
