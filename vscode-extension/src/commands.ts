@@ -3,13 +3,13 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Location, Position } from 'vscode-languageclient/node';
-import { choose, listingsOf } from './choosing.ts';
-import { debugEntry } from './debugging.ts';
-import { isListing, showListing } from './listings.ts';
-import { DEBUG, SHOW_REFERENCES, TRACE, type TracedItem } from './protocol.ts';
-import { installer } from './python.ts';
-import type { Server } from './server.ts';
-import { offer } from './status.ts';
+import { choose, listingsOf } from './listings/choosing.ts';
+import { debugEntry } from './debugging/configurations.ts';
+import { isListing, showListing } from './listings/listings.ts';
+import { DEBUG, SHOW_REFERENCES, TRACE, type TracedItem } from './server/protocol.ts';
+import { installer } from './server/python.ts';
+import type { Server } from './server/server.ts';
+import { offer } from './server/status.ts';
 
 /** Registers them all. */
 export function registerCommands(

@@ -1,26 +1,26 @@
 // What VS Code calls: everything is put together here.
 
 import * as vscode from 'vscode';
-import { registerBreakOn } from './break_on.ts';
+import { registerBreakOn } from './debugging/break_on.ts';
 import { registerCommands } from './commands.ts';
-import { registerDebugging } from './debugging.ts';
-import { Comparing } from './comparing.ts';
-import { registerGraphCommands } from './graph_commands.ts';
-import { Graphs } from './graphs.ts';
-import { KnownGraphs } from './known_graphs.ts';
-import { type Link, LinkedViews, toggleLink } from './linked.ts';
-import { isListing } from './listings.ts';
-import { registerNodeBreakpoints } from './node_breakpoints.ts';
-import { registerPageCommands } from './page_commands.ts';
-import { Panels } from './panels.ts';
-import { type IdentityItem, identities } from './protocol.ts';
-import { onInterpreterChange } from './python.ts';
-import { followRevisions } from './revising.ts';
-import { LinkedScrolling } from './scrolling.ts';
-import { Server, setContext } from './server.ts';
-import { registerSideBySide } from './side_by_side.ts';
-import { type State, Status } from './status.ts';
-import { Stopped } from './stopped.ts';
+import { registerDebugging } from './debugging/configurations.ts';
+import { Comparing } from './listings/comparing.ts';
+import { registerGraphCommands } from './graphs/view_commands.ts';
+import { Graphs } from './graphs/view.ts';
+import { KnownGraphs } from './graphs/known_graphs.ts';
+import { type Link, LinkedViews, toggleLink } from './listings/linked.ts';
+import { isListing } from './listings/listings.ts';
+import { registerNodeBreakpoints } from './debugging/node_breakpoints.ts';
+import { registerPageCommands } from './graphs/page_commands.ts';
+import { Panels } from './graphs/panels.ts';
+import { type IdentityItem, identities } from './server/protocol.ts';
+import { onInterpreterChange } from './server/python.ts';
+import { followRevisions } from './listings/revising.ts';
+import { LinkedScrolling } from './listings/scrolling.ts';
+import { Server, setContext } from './server/server.ts';
+import { registerSideBySide } from './listings/side_by_side.ts';
+import { type State, Status } from './server/status.ts';
+import { Stopped } from './debugging/stopped.ts';
 
 /** What other extensions may ask; the tests do. */
 export interface Api {

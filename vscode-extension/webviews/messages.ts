@@ -1,6 +1,6 @@
 // What the extension and its pages say to each other. Types alone: both sides import it.
 
-import type { GraphItem, RowsAnswer, RowsAsked } from '../src/protocol.ts';
+import type { GraphItem, RowsAnswer, RowsAsked } from '../src/server/protocol.ts';
 
 /** What the extension tells a page. */
 export type ToPage =

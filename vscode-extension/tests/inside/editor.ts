@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import type { Api } from '../../src/extension.ts';
-import type { State } from '../../src/status.ts';
+import type { State } from '../../src/server/status.ts';
 import { until } from './waiting.ts';
 
 /** A test and what it is called. */

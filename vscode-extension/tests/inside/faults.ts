@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import * as vscode from 'vscode';
-import type { State } from '../../src/status.ts';
+import type { State } from '../../src/server/status.ts';
 import { extension, file, hover, open, place, settled, type Test } from './editor.ts';
 import { next, until } from './waiting.ts';
 

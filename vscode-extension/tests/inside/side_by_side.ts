@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import type { Place } from '../../src/linked.ts';
+import type { Place } from '../../src/listings/linked.ts';
 import { extension, open, place } from './editor.ts';
 import { next, until } from './waiting.ts';
 

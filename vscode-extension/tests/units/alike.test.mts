@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { GraphItem } from '../../src/protocol.ts';
-import { alike } from '../../src/alike.ts';
+import type { GraphItem } from '../../src/server/protocol.ts';
+import { alike } from '../../src/listings/alike.ts';
 
 const CAPTURED = graph('', 'weight@linear x linear@linear y@relu linear_1@linear y_1@relu');
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { complaint } from '../../src/complaint.ts';
+import { complaint } from '../../src/server/complaint.ts';
 
 const interpreter = { path: '/env/bin/python', found: '.venv' };
 const CHOOSE = { title: 'Choose a Python', command: 'fxls.choosePython' };

@@ -1,6 +1,6 @@
 // Graphs written as text, and pictures of them read as text.
 
-import type { GraphItem, NodeItem, ScopeItem } from '../../src/protocol.ts';
+import type { GraphItem, NodeItem, ScopeItem } from '../../src/server/protocol.ts';
 import type { Group } from '../../webviews/picture/tree.ts';
 
 /**

@@ -1,6 +1,6 @@
 // Colours of nodes by what is known of them, and what each colour means.
 
-import type { GraphItem, NodeItem } from '../../src/protocol.ts';
+import type { GraphItem, NodeItem } from '../../src/server/protocol.ts';
 import { mixed, type Palette } from './palette.ts';
 import { Times, timeText } from './times.ts';
 

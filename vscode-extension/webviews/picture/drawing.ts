@@ -1,6 +1,6 @@
 // Draws a scene: groups, lines, nodes, and what is marked among them.
 
-import type { GraphItem } from '../../src/protocol.ts';
+import type { GraphItem } from '../../src/server/protocol.ts';
 import type { Colouring } from './colouring.ts';
 import { HEADER, type Route, type Size } from './layout.ts';
 import type { Palette } from './palette.ts';

@@ -1,7 +1,7 @@
 // What stands around the picture: search, colours, buttons, and a line on what is chosen.
 
 import { element } from '../host.ts';
-import type { GraphItem } from '../../src/protocol.ts';
+import type { GraphItem } from '../../src/server/protocol.ts';
 import { type Colouring, sizeText, type Way, WAYS } from './colouring.ts';
 import { type Times, timeText } from './times.ts';
 import type { Member } from './tree.ts';

@@ -1,7 +1,7 @@
 // The picture of one graph: what is open, chosen and marked in it, and how it is seen.
 
 import type { ELK } from 'elkjs/lib/elk-api.js';
-import type { GraphItem } from '../../src/protocol.ts';
+import type { GraphItem } from '../../src/server/protocol.ts';
 import { Camera } from './camera.ts';
 import { CanvasPen } from './canvas_pen.ts';
 import { type Colouring, colouringOf, type Way } from './colouring.ts';

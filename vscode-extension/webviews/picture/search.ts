@@ -1,6 +1,6 @@
 // Nodes that have all the words somebody typed, and the one that is shown of them.
 
-import type { GraphItem } from '../../src/protocol.ts';
+import type { GraphItem } from '../../src/server/protocol.ts';
 
 export class Search {
   readonly #texts: readonly string[];

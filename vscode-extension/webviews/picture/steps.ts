@@ -1,6 +1,6 @@
 // Where an arrow key leads from a node or group.
 
-import type { GraphItem } from '../../src/protocol.ts';
+import type { GraphItem } from '../../src/server/protocol.ts';
 import type { Scene } from './scene.ts';
 import type { Group, Member, Tree } from './tree.ts';
 

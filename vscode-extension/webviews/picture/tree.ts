@@ -1,6 +1,6 @@
 // The nodes of a graph by the modules that were being called, in groups that can be drawn.
 
-import type { GraphItem, NodeItem } from '../../src/protocol.ts';
+import type { GraphItem, NodeItem } from '../../src/server/protocol.ts';
 
 /** A node, by its place in the graph, or a group. */
 export type Member = number | Group;

@@ -1,6 +1,6 @@
 // Which members of a group read which: the edges of nodes, as far as a group shows them.
 
-import type { GraphItem } from '../../src/protocol.ts';
+import type { GraphItem } from '../../src/server/protocol.ts';
 import type { Group } from './tree.ts';
 
 /** Where an edge of a group starts or ends: a member by its number, or the outside. */

@@ -1,6 +1,6 @@
 // The columns of the table: what each shows of a row.
 
-import type { Column, RowItem } from '../../src/protocol.ts';
+import type { Column, RowItem } from '../../src/server/protocol.ts';
 
 export interface TableColumn {
   readonly title: string;

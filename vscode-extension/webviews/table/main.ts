@@ -2,7 +2,7 @@
 
 import { element, listen, takeKeys, tell } from '../host.ts';
 import type { ToPage } from '../messages.ts';
-import type { RowsAnswer, RowsAsked } from '../../src/protocol.ts';
+import type { RowsAnswer, RowsAsked } from '../../src/server/protocol.ts';
 import { COLUMNS } from './columns.ts';
 import { showHeads, turned } from './heads.ts';
 import { covers, HEIGHT, type Order, rowOf, wanted } from './window.ts';

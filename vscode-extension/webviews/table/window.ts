@@ -1,6 +1,6 @@
 // The rows that are seen, of as many as there are.
 
-import type { RowItem, RowsAnswer, RowsAsked } from '../../src/protocol.ts';
+import type { RowItem, RowsAnswer, RowsAsked } from '../../src/server/protocol.ts';
 import { COLUMNS } from './columns.ts';
 
 /** The height of a row, as the style sheet has it. */

@@ -3,10 +3,10 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { asEnvironment, rulesOf } from './break_on.ts';
-import { CHOOSE } from './complaint.ts';
-import { lackToDebug } from './python.ts';
-import type { Server } from './server.ts';
-import { offer } from './status.ts';
+import { CHOOSE } from '../server/complaint.ts';
+import { lackToDebug } from '../server/python.ts';
+import type { Server } from '../server/server.ts';
+import { offer } from '../server/status.ts';
 
 /** Starts a session that stops on the first line of an entry's generated code. */
 export async function debugEntry(

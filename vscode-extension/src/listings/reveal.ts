@@ -1,7 +1,7 @@
 // Shows a node in the editors: in its listing, and where in the source it comes from.
 
 import * as vscode from 'vscode';
-import type { GraphItem } from './protocol.ts';
+import type { GraphItem } from '../server/protocol.ts';
 
 /**
  * Moves the listing and the source to a node where they are open, and else opens the

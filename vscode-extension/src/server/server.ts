@@ -10,15 +10,9 @@ import {
   State,
 } from 'vscode-languageclient/node';
 import { complaint } from './complaint.ts';
-import { isListing, showListing } from './listings.ts';
+import { isListing, showListing } from '../listings/listings.ts';
 import { projectFolder } from './project.ts';
-import {
-  changed,
-  EXPERIMENTAL,
-  SETTINGS_FORMAT,
-  serverStatus,
-  TABLE,
-} from './protocol.ts';
+import { changed, EXPERIMENTAL, SETTINGS_FORMAT, serverStatus, TABLE } from './protocol.ts';
 import { findPython, type Interpreter } from './python.ts';
 import type { Action, Status } from './status.ts';
 

@@ -3,8 +3,13 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { isAbout, listingOf } from './choosing.ts';
-import { identities, normalized, type RevisionItem, revisions } from './protocol.ts';
-import type { Server } from './server.ts';
+import {
+  identities,
+  normalized,
+  type RevisionItem,
+  revisions,
+} from '../server/protocol.ts';
+import type { Server } from '../server/server.ts';
 
 /** Gives the texts that are compared: listings with the names of each other's nodes. */
 export class Comparing implements vscode.TextDocumentContentProvider, vscode.Disposable {

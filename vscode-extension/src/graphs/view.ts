@@ -2,8 +2,8 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { type IdentityItem, identities, revisions } from './protocol.ts';
-import { type Server, setContext } from './server.ts';
+import { type IdentityItem, identities, revisions } from '../server/protocol.ts';
+import { type Server, setContext } from '../server/server.ts';
 
 /** A model with graphs of several producers, passes or ranks. */
 export interface Model {

@@ -1,16 +1,16 @@
 // The pages that are open: each shows one graph, and stays with what happens to it.
 
 import * as vscode from 'vscode';
-import type { FromPage, ToPage } from '../webviews/messages.ts';
-import type { Link, LinkedViews } from './linked.ts';
-import { isListing } from './listings.ts';
+import type { FromPage, ToPage } from '../../webviews/messages.ts';
+import type { Link, LinkedViews } from '../listings/linked.ts';
+import { isListing } from '../listings/listings.ts';
 import { saveSvg } from './export.ts';
-import { toggleBreak } from './node_breakpoints.ts';
+import { toggleBreak } from '../debugging/node_breakpoints.ts';
 import { html, type PageKind } from './pages.ts';
-import { graph, type GraphItem, rows, times } from './protocol.ts';
-import { revealNode } from './reveal.ts';
-import type { Server } from './server.ts';
-import type { Stopped } from './stopped.ts';
+import { graph, type GraphItem, rows, times } from '../server/protocol.ts';
+import { revealNode } from '../listings/reveal.ts';
+import type { Server } from '../server/server.ts';
+import type { Stopped } from '../debugging/stopped.ts';
 
 /** Opens pages, one for each listing and kind. */
 export class Panels implements vscode.Disposable {

@@ -1,10 +1,10 @@
 // Breakpoints on nodes: wherever a node of this name runs, in this revision or another.
 
 import * as vscode from 'vscode';
-import type { KnownGraphs } from './known_graphs.ts';
-import { isListing } from './listings.ts';
-import { implementations } from './linked.ts';
-import type { GraphItem } from './protocol.ts';
+import type { KnownGraphs } from '../graphs/known_graphs.ts';
+import { isListing } from '../listings/listings.ts';
+import { implementations } from '../listings/linked.ts';
+import type { GraphItem } from '../server/protocol.ts';
 
 export function registerNodeBreakpoints(graphs: KnownGraphs): vscode.Disposable {
   return vscode.commands.registerCommand('fxls.breakOnNode', async (given?: unknown) => {

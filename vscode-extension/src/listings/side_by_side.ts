@@ -2,10 +2,10 @@
 
 import * as vscode from 'vscode';
 import { isAbout, listingOf } from './choosing.ts';
-import type { KnownGraphs } from './known_graphs.ts';
+import type { KnownGraphs } from '../graphs/known_graphs.ts';
 import { isListing } from './listings.ts';
-import { revisions } from './protocol.ts';
-import type { Server } from './server.ts';
+import { revisions } from '../server/protocol.ts';
+import type { Server } from '../server/server.ts';
 
 export function registerSideBySide(server: Server, graphs: KnownGraphs): vscode.Disposable {
   return vscode.commands.registerCommand('fxls.showSideBySide', (about?: unknown) =>

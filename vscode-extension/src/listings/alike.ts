@@ -1,6 +1,6 @@
 // Which nodes of one graph are those of another: what a pass was given, and what it made.
 
-import type { GraphItem } from './protocol.ts';
+import type { GraphItem } from '../server/protocol.ts';
 
 /**
  * The nodes of a graph that a node of another one became, or was made from.

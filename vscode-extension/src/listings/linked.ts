@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import { alike } from './alike.ts';
-import type { KnownGraphs } from './known_graphs.ts';
+import type { KnownGraphs } from '../graphs/known_graphs.ts';
 import { isListing } from './listings.ts';
 import { revealLine } from './reveal.ts';
 

@@ -2,11 +2,11 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { debugEntry } from './debugging.ts';
-import type { Graph, Graphs, Past, Shelf } from './graphs.ts';
-import { showListing } from './listings.ts';
-import { deleted } from './protocol.ts';
-import type { Server } from './server.ts';
+import { debugEntry } from '../debugging/configurations.ts';
+import type { Graph, Graphs, Past, Shelf } from './view.ts';
+import { showListing } from '../listings/listings.ts';
+import { deleted } from '../server/protocol.ts';
+import type { Server } from '../server/server.ts';
 
 export function registerGraphCommands(server: Server, graphs: Graphs): vscode.Disposable {
   return vscode.Disposable.from(

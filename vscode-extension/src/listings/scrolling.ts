@@ -2,10 +2,10 @@
 
 import * as vscode from 'vscode';
 import { alike } from './alike.ts';
-import type { KnownGraphs } from './known_graphs.ts';
+import type { KnownGraphs } from '../graphs/known_graphs.ts';
 import { isListing } from './listings.ts';
 import { areLinked } from './linked.ts';
-import type { GraphItem } from './protocol.ts';
+import type { GraphItem } from '../server/protocol.ts';
 
 /** Where an editor scrolls, the others show the same nodes. */
 export class LinkedScrolling implements vscode.Disposable {

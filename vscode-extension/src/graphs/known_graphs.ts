@@ -1,8 +1,8 @@
 // The graphs of listings that somebody looks at; each is asked for once.
 
 import type * as vscode from 'vscode';
-import { graph, type GraphItem } from './protocol.ts';
-import type { Server } from './server.ts';
+import { graph, type GraphItem } from '../server/protocol.ts';
+import type { Server } from '../server/server.ts';
 
 export class KnownGraphs implements vscode.Disposable {
   readonly #server: Server;

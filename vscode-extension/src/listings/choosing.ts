@@ -2,8 +2,8 @@
 
 import * as vscode from 'vscode';
 import { isListing } from './listings.ts';
-import { type ListingItem, listings } from './protocol.ts';
-import type { Server } from './server.ts';
+import { type ListingItem, listings } from '../server/protocol.ts';
+import type { Server } from '../server/server.ts';
 
 /** What commands of views and lenses give. */
 export interface About {

@@ -1,9 +1,9 @@
 // A graph has a newer revision: tabs, breakpoints and pages move to it.
 
 import * as vscode from 'vscode';
-import type { Panels } from './panels.ts';
-import { type Revised, revised } from './protocol.ts';
-import type { Server } from './server.ts';
+import type { Panels } from '../graphs/panels.ts';
+import { type Revised, revised } from '../server/protocol.ts';
+import type { Server } from '../server/server.ts';
 
 export function followRevisions(server: Server, panels: Panels): vscode.Disposable {
   return server.onDidStart((client) => {

@@ -1,11 +1,11 @@
 // Commands that show a graph as a picture or a table.
 
 import * as vscode from 'vscode';
-import { type About, isAbout, listingOf } from './choosing.ts';
+import { type About, isAbout, listingOf } from '../listings/choosing.ts';
 import { saveSvg } from './export.ts';
 import type { PageKind } from './pages.ts';
 import type { Panels } from './panels.ts';
-import type { Server } from './server.ts';
+import type { Server } from '../server/server.ts';
 
 export function registerPageCommands(server: Server, panels: Panels): vscode.Disposable {
   const show = (kind: PageKind) => async (about?: About) => {
