@@ -16,19 +16,19 @@ from types import CodeType
 
 from fxls import tensor_view
 from fxls.listing import Listing
-from fxls.runtime.checks.switch import Watching
+from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.hooks import Hooks
-from fxls.runtime.listings.keeping import Keeping
+from fxls.runtime.listings.keeping import KeepValues
 from fxls.runtime.producers import excepthook
-from fxls.runtime.producers.compile_cache import Cached
-from fxls.runtime.producers.copied_graphs import Remade
-from fxls.runtime.producers.deferred import Later
+from fxls.runtime.producers.compile_cache import CompileCache
+from fxls.runtime.producers.copied_graphs import CopiedGraphs
+from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.fxls_engine import FxlsEngine
-from fxls.runtime.producers.torch_export import Exported
+from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
-from fxls.runtime.producers.torch_tracer import Tracing
+from fxls.runtime.producers.torch_tracer import TorchTracer
 from fxls.store import Store, StoreError, prune_seldom
 
 __all__ = ["Installation", "built"]
@@ -39,12 +39,12 @@ class Installation:
     """What makes listings in this process, from `put_in` to `take_out`."""
 
     store: Store
-    keeping: Keeping
+    keeping: KeepValues
     breakpoints: Breakpoints
-    watching: Watching
+    watching: CheckSwitch
     engine: FxlsEngine
     """The compiler for the graph modules of the engine, which has a place for one."""
-    later: Later
+    later: DeferredWork
     """The facts of graphs of torch's that are not written yet."""
     torch_fx: TorchFx
     dynamo: Dynamo
@@ -79,17 +79,17 @@ class Installation:
 def built(store: Store) -> Installation:
     """The parts for one store; nothing is replaced yet."""
     codes: weakref.WeakValueDictionary[Path, CodeType] = weakref.WeakValueDictionary()
-    keeping = Keeping()
+    keeping = KeepValues()
     breakpoints = Breakpoints(store, running=lambda: list(codes))
-    later = Later()
-    watching = Watching(_instances(store, later))
+    later = DeferredWork()
+    watching = CheckSwitch(_instances(store, later))
     engine = FxlsEngine(store, codes, keeping, breakpoints, watching)
-    tracing = Tracing()
+    tracing = TorchTracer()
     torch_fx = TorchFx(store, codes, keeping, breakpoints, watching, later, tracing)
     dynamo = Dynamo(
         publish=torch_fx.publish,
         watches=lambda: bool(watching),
-        cached=Cached(store),
+        cached=CompileCache(store),
         root_of=torch_fx.root,
         breakpoints=breakpoints,
     )
@@ -98,9 +98,9 @@ def built(store: Store) -> Installation:
             *excepthook.hooks(),
             *torch_fx.hooks(),
             *tracing.hooks(),
-            *Remade(tracing).hooks(),
+            *CopiedGraphs(tracing).hooks(),
             *dynamo.hooks(),
-            *Exported(torch_fx.root).hooks(),
+            *ExportedPrograms(torch_fx.root).hooks(),
         )
     )
     return Installation(
@@ -116,7 +116,9 @@ def built(store: Store) -> Installation:
     )
 
 
-def _instances(store: Store, later: Later) -> Callable[[Path], tuple[Listing, ...]]:
+def _instances(
+    store: Store, later: DeferredWork
+) -> Callable[[Path], tuple[Listing, ...]]:
     """What the store knows of a listing that runs."""
 
     def instances(path: Path) -> tuple[Listing, ...]:

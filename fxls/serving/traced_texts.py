@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fxls.ide.syntax.edits import Moves
+from fxls.ide.syntax.line_map import LineMap
 from fxls.listing import source_digest
 
 __all__ = ["TracedTexts", "decoded"]
@@ -27,7 +27,7 @@ class TracedTexts:
     def get(self, digest: str) -> str | None:
         return self._known.get(digest)
 
-    def moves(self, digest: str, text: str) -> Moves | None:
+    def moves(self, digest: str, text: str) -> LineMap | None:
         """The edits from the text with this digest to another; None when it is that.
 
         A listing without a digest of its source is taken to be made of `text`.
@@ -35,7 +35,7 @@ class TracedTexts:
         if digest in ("", source_digest(text.encode("utf-8", "surrogatepass"))):
             return None
         before = self._known.get(digest)
-        return Moves.unknown() if before is None else Moves(before, text)
+        return LineMap.unknown() if before is None else LineMap(before, text)
 
 
 def decoded(content: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fxls.ide.inlay_hints import hints, source_hints
 from fxls.ide.listing.document import Document
 from fxls.ide.source.source_file import SourceFile
-from fxls.ide.syntax.edits import Moves
+from fxls.ide.syntax.line_map import LineMap
 from fxls.listing import Tensor
 from fxls.text import LineTable
 from tests.ide.model import MODEL, PATH
@@ -77,7 +77,7 @@ def forward(self, x, flag):
     )
 
 
-def hinted(text: str, *documents: Document, moves: Moves | None = None) -> list[str]:
+def hinted(text: str, *documents: Document, moves: LineMap | None = None) -> list[str]:
     """The lines of a text that have hints, with the hints in them."""
     known = {d.path: moves for d in documents} if moves else {}
     source = SourceFile(PATH, LineTable(text), documents, moves=known)
@@ -109,7 +109,7 @@ def test_what_is_assigned_and_returned_says_its_shapes() -> None:
 def test_hints_move_with_the_code_and_leave_what_was_edited() -> None:
     edited = "import os\n" + MODEL.replace("torch.relu(é)", "torch.tanh(é)")
 
-    found = hinted(edited, traced(), moves=Moves(MODEL, edited))
+    found = hinted(edited, traced(), moves=LineMap(MODEL, edited))
 
     assert found == [line for line in HINTED if "relu" not in line]
 

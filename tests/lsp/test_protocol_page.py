@@ -17,7 +17,9 @@ from fxls.serving.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
 
-TYPESCRIPT = Path(__file__).parents[2] / "vscode-extension" / "src" / "server" / "protocol.ts"
+TYPESCRIPT = (
+    Path(__file__).parents[2] / "vscode-extension" / "src" / "server" / "protocol.ts"
+)
 
 MESSAGES = {
     f"Request `{custom.CONTENT}`": (custom.ContentItem,),

@@ -18,7 +18,7 @@ import torch
 from fxls.engine.origins.resolve import RETURN, OriginSlots, RawOrigin
 
 __all__ = [
-    "Trail",
+    "FrameOrigins",
     "innermost",
     "is_source",
     "is_source_file",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-class Trail:
+class FrameOrigins:
     """Takes origins for one tracer: knows how far out a trace reaches.
 
     - `caller` is the origin of the module call that is running; None in the root. It is

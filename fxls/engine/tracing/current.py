@@ -6,13 +6,13 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fxls.engine.tracing.patching import Session
+    from fxls.engine.tracing.patching import TraceSession
 
 __all__ = ["current", "is_fx_symbolic_tracing", "is_fx_tracing", "is_recorded"]
 
 
 class _Current(threading.local):
-    session: Session | None = None
+    session: TraceSession | None = None
 
 
 current = _Current()

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from fxls.engine.tracing.proxy import Proxy
     from fxls.engine.tracing.tracer import Tracer
 
-__all__ = ["ModuleCall", "Session", "call_module", "session"]
+__all__ = ["ModuleCall", "TraceSession", "call_module", "session"]
 
 
-class Session:
+class TraceSession:
     """One trace: its tracer, and what is recorded while it runs."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Session:
 
 @contextmanager
 def session(
-    new: Session, modules: list[ModuleType], *, reads_attributes: bool
+    new: TraceSession, modules: list[ModuleType], *, reads_attributes: bool
 ) -> Generator[None]:
     """A block in which this thread traces; `reads_attributes` replaces __getattr__."""
     with _lock:

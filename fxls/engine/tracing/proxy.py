@@ -21,7 +21,7 @@ from fxls.engine.ir.node import Node, freeze, freeze_kwargs
 from fxls.engine.ir.opcodes import Target, check_op_and_target
 from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
-from fxls.engine.origins.from_frames import Trail, innermost, source_frame
+from fxls.engine.origins.from_frames import FrameOrigins, innermost, source_frame
 from fxls.engine.origins.module_scopes import (
     ModuleStack,
     Scope,
@@ -75,7 +75,7 @@ class TracerBase:
 
     _has_own_steps: bool = True
     """Whether a step of making a node is (or may be) overridden."""
-    _trail: Trail | None = None
+    _trail: FrameOrigins | None = None
 
     @property
     def node_name_to_scope(self) -> dict[str, tuple[str, Any]]:

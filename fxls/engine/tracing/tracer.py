@@ -21,7 +21,7 @@ from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.node import Node
 from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
-from fxls.engine.origins.from_frames import Trail, is_source, of_traceback
+from fxls.engine.origins.from_frames import FrameOrigins, is_source, of_traceback
 from fxls.engine.origins.module_scopes import ModuleStack, Scope
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.engine.torch_private import is_opaque_reference_type, pytree
@@ -116,7 +116,7 @@ class Tracer(TracerBase):
             "co_firstlineno": code.co_firstlineno,
         }
         self.graph.traced = _named(root, function)
-        session = patching.Session(
+        session = patching.TraceSession(
             self,
             frozenset(map(id, self._autowrap_functions)),
             has_own_call=self._is_own("call_module"),
@@ -130,7 +130,7 @@ class Tracer(TracerBase):
         )
         try:
             self._has_own_steps = any(map(self._is_own, _STEPS))
-            self._trail = Trail(_BOUNDARIES, _overrides(type(self)))
+            self._trail = FrameOrigins(_BOUNDARIES, _overrides(type(self)))
             with (
                 gc_pause.paused(),
                 patching.session(
@@ -242,7 +242,7 @@ class Tracer(TracerBase):
         return inputs(self, root_fn, concrete_args, is_module=is_module)
 
     @property
-    def trail(self) -> Trail:
+    def trail(self) -> FrameOrigins:
         """What takes the origins of the trace that runs."""
         assert self._trail is not None, "nothing is being traced"
         return self._trail

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fxls.entry import Entry, Producer
 from fxls.ide.listing.document import Document
-from fxls.ide.syntax.edits import Moves
+from fxls.ide.syntax.line_map import LineMap
 from fxls.text import LineTable
 
 __all__ = ["SourceFile", "listings_from", "listings_of"]
@@ -22,7 +22,7 @@ class SourceFile:
     documents: tuple[Document, ...]
     spellings: frozenset[str] = frozenset()
     """Other paths by which the listings call it, through links for example."""
-    moves: Mapping[str, Moves] = field(default_factory=dict[str, Moves])
+    moves: Mapping[str, LineMap] = field(default_factory=dict[str, LineMap])
     """By the path of a listing: the edits of the file since that was made, if any."""
 
     @property

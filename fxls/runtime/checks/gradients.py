@@ -19,7 +19,7 @@ import torch
 
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
-from fxls.runtime.checks.instrumented import Instrumented
+from fxls.runtime.checks.instrumented import InstrumentedCode
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
 from fxls.runtime.checks.verdict import is_finite, not_finite
 from fxls.runtime.faults import logging_faults
@@ -38,7 +38,7 @@ class Gradients:
     def __init__(
         self,
         path: Path,
-        code: Instrumented,
+        code: InstrumentedCode,
         listing: Callable[[], Listing | None],
         on_break: OnBreak,
     ) -> None:

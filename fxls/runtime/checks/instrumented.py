@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType
 
-__all__ = ["BROKEN", "CHECK", "Instrumented", "Statement", "instrumented"]
+__all__ = ["BROKEN", "CHECK", "InstrumentedCode", "Statement", "instrumented"]
 
 CHECK = "__fxls_check__"
 """Called with the name of a node and its value; true to have `BROKEN` raised.
@@ -40,7 +40,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Instrumented:
+class InstrumentedCode:
     """The function of a listing as code with calls, and what it binds."""
 
     code: CodeType
@@ -49,7 +49,7 @@ class Instrumented:
     """By name, the names whose statements read it."""
 
 
-def instrumented(text: str, path: str) -> Instrumented:
+def instrumented(text: str, path: str) -> InstrumentedCode:
     """The code of a listing with calls in it, under the listing's path."""
     tree = ast.parse(text)
     (function,) = (at for at in tree.body if isinstance(at, ast.FunctionDef))
@@ -60,7 +60,7 @@ def instrumented(text: str, path: str) -> Instrumented:
     for name, statement in statements.items():
         for read in statement.reads:
             users.setdefault(read, []).append(name)
-    return Instrumented(
+    return InstrumentedCode(
         code, statements, {name: tuple(names) for name, names in users.items()}
     )
 

@@ -19,13 +19,13 @@ from fxls.engine.origins import resolve as origin
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
 from fxls.runtime.checks.instrumented import BROKEN, CHECK, instrumented
-from fxls.runtime.checks.watched import Watched
+from fxls.runtime.checks.watched import CheckedListing
 from fxls.runtime.faults import logging_faults
 
-__all__ = ["Watching"]
+__all__ = ["CheckSwitch"]
 
 
-class Watching:
+class CheckSwitch:
     """The functions that were made from the listings of one store."""
 
     def __init__(self, instances: Callable[[Path], tuple[Listing, ...]]) -> None:
@@ -34,7 +34,7 @@ class Watching:
         self._made: weakref.WeakKeyDictionary[FunctionType, _Made] = (
             weakref.WeakKeyDictionary()
         )
-        self._watched: dict[Path, Watched] = {}
+        self._watched: dict[Path, CheckedListing] = {}
         self._rules: tuple[Rule, ...] = ()
         self._on_break = OnBreak.REPORT
 
@@ -64,7 +64,7 @@ class Watching:
             watched = self._watched.get(made.path)
             if watched is None:
                 text = "".join(linecache.getlines(str(made.path)))
-                watched = self._watched[made.path] = Watched(
+                watched = self._watched[made.path] = CheckedListing(
                     made.path,
                     instrumented(text, str(made.path)),
                     self._rules,

@@ -15,16 +15,16 @@ import torch
 from fxls.listing import Listing, Value
 from fxls.rules import BrokenRule, OnBreak, Rule
 from fxls.runtime.checks.gradients import Gradients
-from fxls.runtime.checks.instrumented import Instrumented
+from fxls.runtime.checks.instrumented import InstrumentedCode
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
 from fxls.runtime.checks.verdict import deviation, is_finite, not_finite, tensors_of
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.torch_private import is_dynamo_compiling
 
-__all__ = ["Watched"]
+__all__ = ["CheckedListing"]
 
 
-class Watched:
+class CheckedListing:
     """Judges the values of one listing, in every thread.
 
     - A node is found once for each rule: when its value breaks the rule and no value
@@ -34,7 +34,7 @@ class Watched:
     def __init__(
         self,
         path: Path,
-        code: Instrumented,
+        code: InstrumentedCode,
         rules: tuple[Rule, ...],
         on_break: OnBreak,
         instances: Callable[[], tuple[Listing, ...]],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["Keeping"]
+__all__ = ["KeepValues"]
 
 
-class Keeping:
+class KeepValues:
     """True while the listings that are made keep their values.
 
     They then live until the forward returns, so that a debugger can show them, and not

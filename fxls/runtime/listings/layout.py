@@ -12,7 +12,7 @@ from fxls.runtime.listings import sections
 from fxls.runtime.listings.frees import without_frees
 from fxls.runtime.listings.head import Head
 from fxls.runtime.listings.import_lines import import_lines
-from fxls.runtime.listings.sections import Divided
+from fxls.runtime.listings.sections import SectionedText
 
 __all__ = ["Layout"]
 
@@ -53,7 +53,7 @@ class Layout:
         lines = self.text.split("\n")[:-1]
         found = (i for i in range(shift, len(lines)) if lines[i].startswith("def "))
         self._definition = next(found, len(lines) - 1)
-        self._divided: Divided | None = None
+        self._divided: SectionedText | None = None
         if is_long:
             self._divided = sections.divided(lines, self._definition, paths)
         if self._divided is not None:

@@ -16,7 +16,7 @@ from itertools import islice
 from fxls.runtime.listings.frees import freed_in
 from fxls.runtime.listings.section_cuts import common, cuts
 
-__all__ = ["DRIVER", "LONGEST", "Divided", "divided"]
+__all__ = ["DRIVER", "LONGEST", "SectionedText", "divided"]
 
 DRIVER = "<fxls forward of "
 """What the name of code that only calls sections begins with, in the place of a path."""
@@ -26,7 +26,7 @@ LONGEST = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Divided:
+class SectionedText:
     """A text whose function is in sections, and where its lines went."""
 
     lines: list[str]
@@ -44,7 +44,7 @@ class Divided:
 
 def divided(
     lines: Sequence[str], definition: int, paths: Callable[[], Mapping[str, str]]
-) -> Divided | None:
+) -> SectionedText | None:
     """A text with its function in sections.
 
     None for a body that is not a row of plain statements, as a `CodeGen` of the user's
@@ -222,7 +222,7 @@ class _Writer:
             self._moved.append(len(self._lines))
             self._lines.append(_INDENT + text)
 
-    def finished(self, lines: Sequence[str]) -> Divided:
+    def finished(self, lines: Sequence[str]) -> SectionedText:
         """The text, with the calls of the sections at its end."""
         *calls, returned = self._calls
         calls.append(f"return {returned}")
@@ -232,7 +232,9 @@ class _Writer:
         between = [""] * (len(self._lines) - len(lines) - 1)
         undivided = [*lines, *between, "if True:", *calls]
         self._lines += calls
-        return Divided(self._lines, self._moved, len(_INDENT), self._cut, undivided)
+        return SectionedText(
+            self._lines, self._moved, len(_INDENT), self._cut, undivided
+        )
 
 
 _ABOVE = (

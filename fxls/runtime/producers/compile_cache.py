@@ -24,12 +24,12 @@ from fxls.runtime.producers.capture import Capture
 from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError
 
-__all__ = ["Cached"]
+__all__ = ["CompileCache"]
 
 _log = logging.getLogger("fxls")
 
 
-class Cached:
+class CompileCache:
     """What is done about hits in the caches of torch.compile."""
 
     def __init__(self, store: Store) -> None:

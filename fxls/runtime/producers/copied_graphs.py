@@ -14,16 +14,16 @@ from typing import Any
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
-from fxls.runtime.producers.torch_tracer import Tracing
+from fxls.runtime.producers.torch_tracer import TorchTracer
 from fxls.runtime.torch_private import fx
 
-__all__ = ["Remade"]
+__all__ = ["CopiedGraphs"]
 
 
-class Remade:
+class CopiedGraphs:
     """Lets nodes that stand for others have their origins, by its hooks."""
 
-    def __init__(self, tracing: Tracing) -> None:
+    def __init__(self, tracing: TorchTracer) -> None:
         self._tracing = tracing
 
     def hooks(self) -> tuple[Hook, ...]:
@@ -81,7 +81,7 @@ class Remade:
 class _Rerun:
     """A Transformer that runs: what it records stands for the node that it is at."""
 
-    def __init__(self, tracing: Tracing) -> None:
+    def __init__(self, tracing: TorchTracer) -> None:
         self._tracing = tracing
         self._undo: list[Any] = []
         self._node: Any = None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable
 
 from fxls.runtime.debugging import pydevd
 
-__all__ = ["Later"]
+__all__ = ["DeferredWork"]
 
 _QUIET = 0.05
 """Seconds without new work after which the work begins."""
@@ -23,7 +23,7 @@ _LONGEST = 1.0
 """Seconds after which it begins anyway."""
 
 
-class Later:
+class DeferredWork:
     """Work to be done soon; of two pieces with the same key, the last one.
 
     - A piece must not raise.

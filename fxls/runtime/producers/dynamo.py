@@ -33,7 +33,7 @@ from fxls.runtime.producers.capture import (
     note_capture,
     parents_by,
 )
-from fxls.runtime.producers.compile_cache import Cached
+from fxls.runtime.producers.compile_cache import CompileCache
 from fxls.runtime.producers.compiled_roots import CompiledRoots
 from fxls.runtime.producers.error_notes import with_note
 from fxls.runtime.producers.node_by_node import (
@@ -79,7 +79,7 @@ class Dynamo:
         self,
         publish: _Publish,
         watches: Callable[[], bool] = lambda: False,
-        cached: Cached | None = None,
+        cached: CompileCache | None = None,
         root_of: Callable[[Any], tuple[str, str] | None] = lambda _: None,
         breakpoints: Breakpoints | None = None,
     ) -> None:

@@ -16,9 +16,9 @@ from fxls.engine.graph_module import GraphModule
 from fxls.engine.module import compile as engine_compile
 from fxls.engine.module.compile import ForwardCode, compile_in_memory
 from fxls.listing import Listing
-from fxls.runtime.checks.switch import Watching
+from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
-from fxls.runtime.listings.keeping import Keeping
+from fxls.runtime.listings.keeping import KeepValues
 from fxls.runtime.listings.listing_text import ListingText
 from fxls.runtime.listings.tables import source_digest
 from fxls.said_once import SaidOnce
@@ -36,9 +36,9 @@ class FxlsEngine:
         self,
         store: Store,
         codes: MutableMapping[Path, CodeType],
-        keeping: Keeping,
+        keeping: KeepValues,
         breakpoints: Breakpoints,
-        watching: Watching,
+        watching: CheckSwitch,
     ) -> None:
         """`codes` are those that live, by the paths of their listings."""
         self._store = store

@@ -20,13 +20,13 @@ from fxls.runtime.producers.capture import (
 )
 from fxls.runtime.torch_private import fx
 
-__all__ = ["Exported", "note_program"]
+__all__ = ["ExportedPrograms", "note_program"]
 
 _Root = tuple[str, str]
 """Module and qualified name of what was traced."""
 
 
-class Exported:
+class ExportedPrograms:
     """What makes listings of exported programs, by its hooks."""
 
     def __init__(self, root_of: Callable[[Any], _Root | None]) -> None:

@@ -16,13 +16,13 @@ from types import CodeType
 from typing import Any
 
 from fxls.listing import Identity, Listing, Parent, ToClass
-from fxls.runtime.checks.switch import Watching
+from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
 from fxls.runtime.listings.given_text import GivenText
 from fxls.runtime.listings.head import Leading, head_of
-from fxls.runtime.listings.keeping import Keeping
+from fxls.runtime.listings.keeping import KeepValues
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.module_names import importable_name
 from fxls.runtime.listings.rank import rank
@@ -34,10 +34,10 @@ from fxls.runtime.producers.capture import (
     note_file,
     published_as,
 )
-from fxls.runtime.producers.deferred import Later
+from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.snapshot import Snapshot, is_symbolic
 from fxls.runtime.producers.torch_errors import explain_errors, explain_errors_in
-from fxls.runtime.producers.torch_tracer import Tracing
+from fxls.runtime.producers.torch_tracer import TorchTracer
 from fxls.runtime.torch_private import fx
 from fxls.store import Store, StoreError, digest_of
 from fxls.store.names import file_name
@@ -52,11 +52,11 @@ class TorchFx:
         self,
         store: Store,
         codes: MutableMapping[Path, CodeType],
-        keeping: Keeping,
+        keeping: KeepValues,
         breakpoints: Breakpoints,
-        watching: Watching,
-        later: Later,
-        tracing: Tracing,
+        watching: CheckSwitch,
+        later: DeferredWork,
+        tracing: TorchTracer,
     ) -> None:
         """`codes` are those that live, by the paths of their listings; the facts are
         written `later`.
@@ -239,8 +239,8 @@ def lister() -> TorchFx:
     """What makes listings without an installation, and writes none."""
     store = Store(Path())
     breakpoints = Breakpoints(store, running=lambda: ())
-    watching = Watching(instances=lambda _: ())
-    parts = (Keeping(), breakpoints, watching, Later(), Tracing())
+    watching = CheckSwitch(instances=lambda _: ())
+    parts = (KeepValues(), breakpoints, watching, DeferredWork(), TorchTracer())
     return TorchFx(store, {}, *parts)
 
 

@@ -18,17 +18,17 @@ from typing import Any, Protocol
 
 import torch
 
-from fxls.engine.origins.from_frames import Trail, is_source
+from fxls.engine.origins.from_frames import FrameOrigins, is_source
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Parent
 from fxls.runtime.hooks import Hook
 from fxls.runtime.producers.capture import is_hushed, parents_by
 from fxls.runtime.torch_private import fx, is_compiling
 
-__all__ = ["Followed", "Tracing"]
+__all__ = ["NodeMaker", "TorchTracer"]
 
 
-class Tracing:
+class TorchTracer:
     """What is known of graphs that were traced while `hooks` were in force."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Tracing:
         if origin is not None:
             self._origins.setdefault(new, origin)
 
-    def following(self, tracer: Any, followed: Followed) -> Callable[[], object]:
+    def following(self, tracer: Any, followed: NodeMaker) -> Callable[[], object]:
         """Ask `followed` for the origins of what a tracer makes in this thread.
 
         What is returned ends it.
@@ -195,7 +195,7 @@ def _is_torchs(tracer: Any) -> bool:
     )
 
 
-class Followed(Protocol):
+class NodeMaker(Protocol):
     """Something that makes nodes."""
 
     def origin(self, kind: str, target: Any) -> RawOrigin | None:
@@ -207,7 +207,7 @@ class _Trails(threading.local):
     """The traces that are under way in this thread, by identity of the tracer."""
 
     def __init__(self) -> None:
-        self.by_tracer: dict[int, Followed] = {}
+        self.by_tracer: dict[int, NodeMaker] = {}
 
 
 class _Followed:
@@ -242,7 +242,7 @@ class _Followed:
                 code = None  # a function of torch's around what is traced
             self._code = code
         self._limits = ((boundary,), frozenset(overrides))
-        self._trail = Trail(*self._limits)
+        self._trail = FrameOrigins(*self._limits)
         self._holds_frames = not of_make_fx
 
     def origin(self, kind: str, target: Any) -> RawOrigin | None:
@@ -261,7 +261,7 @@ class _Followed:
         if not self._holds_frames:
             # With the frame of a function that ended its tensors would live on, and
             # autograd copies a gradient that somebody else holds.
-            trail = Trail(*self._limits)
+            trail = FrameOrigins(*self._limits)
         origin = trail.here(sys._getframe(2))  # pyright: ignore[reportPrivateUsage]  # the cheap way to it
         if kind == "get_attr" and origin is not None and len(origin) == 3:
             # torch makes the node of a buffer when an expression uses it.

@@ -6,13 +6,13 @@ from difflib import SequenceMatcher
 
 from fxls.text import Point, Span
 
-__all__ = ["Moves"]
+__all__ = ["LineMap"]
 
 _BOUND = 2000
 """Lines that are compared; a file with more changed ones is taken as all different."""
 
 
-class Moves:
+class LineMap:
     """The lines that two texts have in common, in order."""
 
     def __init__(self, before: str, after: str) -> None:
@@ -28,7 +28,7 @@ class Moves:
         self._old = {b: a for a, b in pairs}
 
     @classmethod
-    def unknown(cls) -> Moves:
+    def unknown(cls) -> LineMap:
         """Nothing is known of the earlier text, so no line of it is found."""
         return cls("before", "after")
 

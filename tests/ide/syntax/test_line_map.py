@@ -5,7 +5,7 @@ from __future__ import annotations
 from fxls.ide.hover import source_hover
 from fxls.ide.implementation import source_implementation
 from fxls.ide.source.source_file import SourceFile
-from fxls.ide.syntax.edits import Moves
+from fxls.ide.syntax.line_map import LineMap
 from fxls.text import LineTable, Point, Span
 from tests.ide.nets import LISTING_PATH, NET, SOURCE, SOURCE_PATH
 from tests.support.cards import card_text, jump_text
@@ -16,7 +16,7 @@ NEW = "first\na\nB\nc\nthen\nd\n"
 
 
 def test_every_line_that_is_still_there_is_found() -> None:
-    moves = Moves(OLD, NEW)
+    moves = LineMap(OLD, NEW)
 
     found = {line: moves.before(Point(line, 3)) for line in range(7)}
 
@@ -30,16 +30,16 @@ def test_every_line_that_is_still_there_is_found() -> None:
 
 
 def test_a_span_moves_as_a_whole_or_not_at_all() -> None:
-    moves = Moves(OLD, NEW)
+    moves = LineMap(OLD, NEW)
 
     assert moves.after(Span.of(0, 0, 0, 1)) == Span.of(1, 0, 1, 1)
     assert moves.after(Span.of(1, 0, 1, 1)) is None, "its line was edited"
     assert moves.after(Span.of(2, 0, 3, 1)) is None, "a line came between"
-    assert Moves("a\nb", "\na\nb").after(Span.of(0, 0, 1, 1)) == Span.of(1, 0, 2, 1)
+    assert LineMap("a\nb", "\na\nb").after(Span.of(0, 0, 1, 1)) == Span.of(1, 0, 2, 1)
 
 
 def test_of_an_unknown_text_no_line_is_found() -> None:
-    moves = Moves.unknown()
+    moves = LineMap.unknown()
 
     assert [moves.before(Point(line, 0)) for line in range(3)] == [None] * 3
 
@@ -48,14 +48,14 @@ def test_texts_that_are_all_different_are_not_compared_for_long() -> None:
     old = "".join(f"old {line}\n" for line in range(5000))
     new = "".join(f"new {line}\n" for line in range(5000))
 
-    moves = Moves("same\n" + old, "same\n" + new)
+    moves = LineMap("same\n" + old, "same\n" + new)
 
     assert moves.before(Point(0, 0)) == Point(0, 0)
     assert moves.before(Point(1, 0)) is None
 
 
 def edited(text: str) -> SourceFile:
-    moves = {LISTING_PATH: Moves(SOURCE, text)}
+    moves = {LISTING_PATH: LineMap(SOURCE, text)}
     return SourceFile(SOURCE_PATH, LineTable(text), (NET,), moves=moves)
 
 
