@@ -133,7 +133,7 @@ class Host:
         timed: bool = False,
     ) -> Traced | Failed:
         """Trace an entry; cancelling the call stops the trace."""
-        self.cancel(entry, "a later request took its place")
+        self.cancel(entry, "a later request replaced it")
         number = next(self._numbers)
         memory_limit = self._settings.memory_limit
         request = Trace(number, entry, store, time_limit, memory_limit, timed)
@@ -450,7 +450,7 @@ class _Worker:
 
 def _not_started(python: str, printed: str) -> Failure:
     """Why an interpreter did not start a worker, from the last line it printed."""
-    lines = printed.strip().splitlines() or ["it ended without a word"]
+    lines = printed.strip().splitlines() or ["it ended and said nothing"]
     advice = "Choose another interpreter, one that has torch and fxls."
     if "No module named" in lines[-1] and "fxls" in lines[-1]:
         advice = (

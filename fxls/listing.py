@@ -390,7 +390,7 @@ class Reason(enum.Enum):
     STALE = "stale"
     """The listing is not what the source gives any more."""
     STOPPED = "stopped"
-    """Nobody waits for it any more: it was cancelled, or a later request took its place.
+    """Nobody waits for it any more: it was cancelled, or a later request replaced it.
     """
 
 

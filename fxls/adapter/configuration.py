@@ -49,7 +49,7 @@ def launched(given: Mapping[str, Any], environment: Mapping[str, str]) -> Config
         said = " and ".join(wanted) or "none of them"
         raise Unclear(f"say one of {', '.join(_WHAT)}: there is {said}")
     if own["node"] and wanted != ["entry"]:
-        raise Unclear("`node` goes with `entry`: another program stops at a breakpoint")
+        raise Unclear("`node` needs `entry`; in another program, set a breakpoint")
     told = _told(given, {*_OWN, *_WHAT} - {*wanted} | {"entry"})
     env = {**_variables(own, environment), **_strings(told.get("env"), "env")}
     if wanted == ["entry"]:
@@ -75,7 +75,9 @@ def attached(given: Mapping[str, Any]) -> Configuration:
     """The program that a configuration attaches to; raises `Unclear`."""
     for name in ("entry", "node", "keepValues", "store"):
         if given.get(name):
-            raise Unclear(f"`{name}` goes with a launch: a program that runs has begun")
+            raise Unclear(
+                f"`{name}` is for a launch; the program that an attach joins runs already"
+            )
     own = {name: given.get(name) for name in _OWN}
     # debugpy announces a child process with the configuration of its parent.
     is_child = given.get("subProcessId") is not None

@@ -174,7 +174,7 @@ class ExceptionFilters:
         if message.head.success:
             return None
         *_, why = message.text("message").strip().splitlines() or [""]
-        said = f"fxls: the program does not take the rules: {why}\n"
+        said = f"fxls: the program did not accept the rules: {why}\n"
         return event("output", {"category": "important", "output": said})
 
 

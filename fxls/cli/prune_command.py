@@ -15,8 +15,8 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "prune",
-        "delete listings that nobody wanted for long",
-        "What was wanted within a day stays, also where it is more than that.",
+        "delete listings that were not used for a long time",
+        "Listings that were used within a day stay, however many they are.",
     )
     parser.set_defaults(command=prune)
     add_store(parser)

@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         "--on-break",
         choices=("report", "raise"),
         default="report",
-        help="what happens where there is no debugger: report and go on (the default),"
+        help="what to do without a debugger: report and go on (the default),"
         " or raise fxls.rules.BrokenRule",
     )
     parser.add_argument(
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
     program: list[str] = options.program
     if not program or program == ["-m"]:
-        options.usage.error("say which file or module to run")
+        options.usage.error("name the file or the module to run")
     check_listen(options)
     more: dict[str, str] = {}
     if options.break_on:

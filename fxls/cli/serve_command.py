@@ -15,7 +15,7 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "serve",
-        "run the language server; editors start it so",
+        "run the language server, as editors do",
         "It speaks LSP on standard input and output unless --tcp says otherwise.",
     )
     parser.set_defaults(command=serve)

@@ -72,7 +72,7 @@ def add(commands: Commands) -> None:
         "--python",
         metavar="PATH",
         default=sys.executable,
-        help="the interpreter that has the model's packages (default: fxls's own)",
+        help="the interpreter that has the packages of the model (default: the one of fxls)",
     )
     parser.add_argument(
         "--time-limit",
@@ -89,7 +89,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="print what the worker logs, too"
+        "-v", "--verbose", action="store_true", help="also print what the worker logs"
     )
 
 

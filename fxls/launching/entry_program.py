@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--stop", action="store_true", help="stop on the first node")
     parser.add_argument("--node", metavar="NAME", help="stop on this node")
     parser.add_argument(
-        "--pdb", action="store_true", help="stop in pdb, and in no other debugger"
+        "--pdb", action="store_true", help="stop in pdb, never in another debugger"
     )
     return parser
 

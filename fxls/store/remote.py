@@ -97,7 +97,9 @@ class Mirror:
         found = self._list("")
         if found is None:
             raise Unreachable(
-                self.url, "there is no such folder", "A program makes it, run there."
+                self.url,
+                "there is no such folder",
+                "A program that runs there under fxls makes it.",
             )
         there = frozenset(filter(is_file_name, found))
         logs = {

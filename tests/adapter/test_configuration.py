@@ -128,7 +128,7 @@ def test_a_process_is_attached_to_by_its_number_through_debugpy_alone() -> None:
         ),
         (
             {"program": "a.py", "node": "relu"},
-            "`node` goes with `entry`: another program stops at a breakpoint",
+            "`node` needs `entry`; in another program, set a breakpoint",
         ),
         (
             {"program": "a.py", "env": ["A=1"]},
@@ -155,7 +155,7 @@ def test_what_is_unclear_of_a_launch_is_said(given: dict[str, Any], said: str) -
     [
         (
             {"connect": {"port": 1}, name: value},
-            f"`{name}` goes with a launch: a program that runs has begun",
+            f"`{name}` is for a launch; the program that an attach joins runs already",
         )
         for name, value in {
             "entry": "net.py",

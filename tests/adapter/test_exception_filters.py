@@ -181,7 +181,7 @@ def test_a_program_that_does_not_take_them_is_said(project: Project) -> None:
             "output", where=lambda event: event.body.get("category") == "important"
         )
         assert said.body["output"] == (
-            "fxls: the program does not take the rules: "
+            "fxls: the program did not accept the rules: "
             "ModuleNotFoundError: import of fxls halted; None in sys.modules\n"
         )
         session.resume()

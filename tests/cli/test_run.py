@@ -100,7 +100,7 @@ def test_a_program_must_be_named(fxls: Command, arguments: list[str]) -> None:
         2,
         "",
         "usage: fxls run [OPTION ...] {FILE | -m MODULE} [ARGUMENT ...]\n"
-        "fxls run: error: say which file or module to run\n",
+        "fxls run: error: name the file or the module to run\n",
     )
 
 

@@ -326,7 +326,7 @@ def test_an_interpreter_that_is_none(fxls: Command) -> None:
     assert fxls.run("trace", "net.py", "--python", "/bin/false") == Ended(
         3,
         "",
-        "net.py: error: /bin/false did not start the worker: it ended without a word\n"
+        "net.py: error: /bin/false did not start the worker: it ended and said nothing\n"
         "help: Choose another interpreter, one that has torch and fxls.\n",
     )
 

@@ -189,7 +189,7 @@ def test_a_question_that_waits_is_given_up_for_the_next_and_at_the_end(
         == ended
         == {
             "code": -32802,
-            "message": "nobody waits for it any more",
+            "message": "its client does not wait for it any more",
             "data": {"retriggerRequest": False},
         }
     )

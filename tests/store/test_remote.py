@@ -145,7 +145,7 @@ def test_a_name_of_facts_leads_nowhere_else(tmp_path: Path, there: Store) -> Non
     [
         (
             "file:///no/such/folder/.fxls",
-            "there is no such folder. A program makes it, run there.",
+            "there is no such folder. A program that runs there under fxls makes it.",
         ),
         (
             "s3://bucket/.fxls",

@@ -104,7 +104,7 @@ def test_the_latest_request_for_an_entry_wins(worker: Asking) -> None:
     first, second = worker.run(twice())
     assert isinstance(first, Failed)
     assert first.failure.reason is Reason.STOPPED
-    assert first.failure.message == "a later request took its place"
+    assert first.failure.message == "a later request replaced it"
     assert isinstance(second, Traced)
 
 

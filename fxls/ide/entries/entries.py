@@ -88,7 +88,9 @@ def problems(text: str, path: str) -> tuple[Failure, ...]:
     found: list[Failure] = []
     for comment in _comments(text):
         if comment.producer is None:
-            message = "nobody makes graphs so; there are fxls[export] and fxls[compile]"
+            message = (
+                "fxls knows no such producer; it knows fxls[export] and fxls[compile]"
+            )
             place = Place(path, "<module>", comment.span)
             found.append(Failure(Reason.ENTRY, message, (place,), _ADVICE))
             continue

@@ -99,7 +99,7 @@ class Debugger:
         with logging_unknown("conditions are judged by debugpy"):
             self._judge_conditions(judge)
         with logging_unknown(
-            "breakpoints that are set during the session are as they are set"
+            "breakpoints that are set during the session stay on their lines"
         ):
             self._listen(on_request)
         with logging_unknown("variables are shown without their nodes"):
@@ -358,7 +358,7 @@ def connected() -> Debugger | None:
     """The debugger, when a client is connected to it."""
     if not is_loaded():
         return None
-    with logging_unknown("debugging is as it is without fxls"):
+    with logging_unknown("debugging works as it does without fxls"):
         constants: Any = sys.modules["_pydevd_bundle.pydevd_constants"]
         pydb = constants.get_global_debugger()
         if pydb is not None and pydb.writer is not None:

@@ -62,7 +62,7 @@ class CompileCache:
             self._store.materialize(listing)
         if not any(known) and self._said.is_first():
             _log.warning(
-                "torch has graphs behind %s of %s in its cache, so they are no listings."
+                "torch took graphs behind %s of %s from its cache: they are no listings."
                 " TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 lets it make them again.",
                 *(captured.stage, captured.qualname),
             )

@@ -41,7 +41,9 @@ async def on_workspace_diagnostic(
             told[path] = known.value
     while not (changed := [*ls.published.changed(told.items())]):
         if not await ls.something_to_say():
-            return server_cancelled("nobody waits for it any more", retrigger=False)
+            return server_cancelled(
+                "its client does not wait for it any more", retrigger=False
+            )
     return lsp.WorkspaceDiagnosticReport(
         [
             lsp.WorkspaceFullDocumentDiagnosticReport(

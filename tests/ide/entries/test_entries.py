@@ -362,7 +362,7 @@ def test_a_comment_may_choose_who_makes_the_graph() -> None:
     ]
     assert [(f.message, f.places[0].span) for f in problems(text, "/net.py")] == [
         (
-            "nobody makes graphs so; there are fxls[export] and fxls[compile]",
+            "fxls knows no such producer; it knows fxls[export] and fxls[compile]",
             Span.of(3, 15, 3, 18),
         )
     ]

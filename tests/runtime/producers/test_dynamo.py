@@ -266,7 +266,7 @@ def test_graphs_that_torch_has_in_its_cache_are_found_in_the_store(
     ]
     (message,) = said(caplog)
     assert message == (
-        "torch has graphs behind graph 0 of Net in its cache, so they are no listings."
+        "torch took graphs behind graph 0 of Net from its cache: they are no listings."
         " TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 lets it make them again."
     )
 
