@@ -11,6 +11,7 @@ from fxls.engine.graph import Graph
 from fxls.engine.ir.node_text import pretty_target, type_text
 from fxls.engine.node import Node
 from fxls.listing import Facts, Pieces
+from fxls.runtime.listings.quiet_reading import attribute_at, stand_in
 from fxls.runtime.listings.short_repr import written
 from fxls.runtime.listings.tables import Tables
 from fxls.runtime.listings.target_facts import Targets, passes_of
@@ -68,10 +69,7 @@ class FactsOfNodes:
         """What the target of a node that names an attribute is; else None."""
         if node.op not in ("call_module", "get_attr"):
             return None
-        at: Any = self._module
-        for atom in str(node.target).split("."):
-            at = getattr(at, atom, None)
-        return at
+        return attribute_at(self._module, str(node.target))
 
 
 def _detail(at: Any) -> str | None:
@@ -80,6 +78,8 @@ def _detail(at: Any) -> str | None:
         kind = "Parameter" if isinstance(at, torch.nn.Parameter) else "Tensor"
         dtype = str(at.dtype).removeprefix("torch.")
         return f"{kind} {dtype}[{', '.join(map(str, at.shape))}]"
+    if isinstance(at, torch.nn.Module):
+        at = stand_in(at)
     return None if at is None else written(at, _LONGEST)
 
 

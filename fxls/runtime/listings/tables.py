@@ -12,6 +12,7 @@ from fxls.engine.origins import resolve as origin
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Frame, Origin, Scope, Source
+from fxls.runtime.listings.quiet_reading import attribute_at
 from fxls.runtime.listings.target_facts import file_of
 
 __all__ = ["Tables", "source_digest"]
@@ -97,9 +98,7 @@ class Tables:
 
     def _parameters(self, path: str) -> int | None:
         """How many numbers the parameters of a submodule hold."""
-        at: Any = self._module
-        for atom in path.split(".") if path else ():
-            at = getattr(at, atom, None)
+        at = attribute_at(self._module, path) if path else self._module
         if not isinstance(at, torch.nn.Module):
             return None
         return sum(parameter.numel() for parameter in at.parameters())
