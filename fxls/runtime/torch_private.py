@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any, cast
 
@@ -15,8 +15,10 @@ import torch
 
 __all__ = [
     "changes_of",
+    "children_of",
     "compile_id",
     "fx",
+    "held_by",
     "is_compiled",
     "is_compiling",
     "is_dynamo_compiling",
@@ -90,3 +92,22 @@ def changes_of(tensor: torch.Tensor) -> int:
 def schema_of(called: object) -> object | None:
     """The signature of an operator of `torch.ops`; None of anything else."""
     return getattr(called, "_schema", None)
+
+
+def held_by(module: torch.nn.Module) -> dict[str, Any]:
+    """The attributes of a module, and what its `__getattr__` finds; empty for one that
+    `Module.__init__` did not make.
+    """
+    own = module.__dict__
+    places = [own.get(name) for name in ("_parameters", "_buffers", "_modules")]
+    if not all(isinstance(place, Mapping) for place in places):
+        return {}
+    held = dict(own)
+    for place in places:
+        held |= cast("Mapping[str, Any]", place)
+    return held
+
+
+def children_of(module: torch.nn.Module) -> dict[str, torch.nn.Module | None]:
+    """The submodules of a module, by name, also those that are None."""
+    return dict(module.__dict__["_modules"])
