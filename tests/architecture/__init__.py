@@ -1,0 +1,1 @@
+"""The rules of docs/ARCHITECTURE.md that a program can check."""
