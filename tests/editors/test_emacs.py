@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -31,8 +32,11 @@ REASON = "symbolically traced variables cannot be used as inputs to control flow
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return write_project(tmp_path / "project")
+def project() -> Generator[Path]:
+    # Not in `tmp_path`: where the lines of pdb have a long path with a blank, Emacs 28
+    # computes without an end.
+    with TemporaryDirectory(prefix="fxls-") as folder:
+        yield write_project(Path(folder) / "project")
 
 
 @pytest.fixture
