@@ -12,7 +12,7 @@ from fxls.engine.interpreter import Transformer
 from fxls.engine.operator_schemas import dispatched_by_bool
 from fxls.engine.schema_types import python_type
 from fxls.engine.torch_private import infer_type
-from fxls.engine.tracing.proxy import Proxy
+from fxls.engine.tracing import proxy
 
 __all__ = ["AnnotateTypesWithSchema"]
 
@@ -69,7 +69,7 @@ class AnnotateTypesWithSchema(Transformer):
 
 
 def _annotate(result: Any, kind: Any) -> None:
-    if isinstance(result, Proxy) and kind is not None and not result.node.type:
+    if isinstance(result, proxy.Proxy) and kind is not None and not result.node.type:
         result.node.type = kind
 
 
