@@ -33,8 +33,8 @@ REASON = "symbolically traced variables cannot be used as inputs to control flow
 
 @pytest.fixture
 def project() -> Generator[Path]:
-    # Not in `tmp_path`: where the lines of pdb have a long path with a blank, Emacs 28
-    # computes without an end.
+    # Not in `tmp_path`: in a folder with a blank, Emacs 28 was seen to compute for minutes
+    # at the end of a session of pdb, and to be done at once in another such folder.
     with TemporaryDirectory(prefix="fxls-") as folder:
         yield write_project(Path(folder) / "project")
 

@@ -31,12 +31,12 @@ import torch
 
 
 class Net(torch.nn.Module):
-    def __init__(self):
+    def __init__(self, size=4):
         super().__init__()
-        self.linear = torch.nn.Linear(4, 4)
+        self.mix = torch.nn.Linear(size, size)
 
-    def forward(self, x):
-        return torch.relu(self.linear(x))
+    def forward(self, signal):
+        return torch.relu(self.mix(signal))
 
 
 warnings.simplefilter("ignore")  # torch's own
