@@ -13,13 +13,14 @@ PYTEST := $(BIN)/python -m pytest -q -rs
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick formatted lint types vscode tests format clean
+.PHONY: help demo test quick dist formatted lint types vscode tests format clean
 
 help:
 	@echo 'make demo    from a model file to a breakpoint in its generated code'
 	@echo 'make test    every check, of which each can be made alone: $(PARTS)'
 	@echo 'make quick   lint and the fast tests'
 	@echo 'make format  rewrites the files the way the checks want them'
+	@echo 'make dist    the wheel, the sdist and the extension of a release, in dist/'
 	@echo 'make clean   removes .venv and the caches'
 
 demo: $(STAMP)
@@ -52,6 +53,12 @@ vscode: $(STAMP)
 
 tests: $(STAMP)
 	$(PYTEST) $(PARALLEL)
+
+dist: $(STAMP)
+	@rm -rf dist
+	@vscode-extension/package.sh $(BIN)/python dist
+	@$(BIN)/python -m twine check --strict dist/*.whl dist/*.tar.gz
+	@ls -l dist
 
 format: $(STAMP)
 	$(BIN)/ruff check --quiet --fix

@@ -23,9 +23,8 @@ python=${FXLS_TEST_PYTHON:-$here/../.venv/bin/python}
 environment=$("$python" -c 'import sys; print(sys.prefix)')
 
 # What is tested is the package, built from what is there.
-[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --ignore-scripts
+bash package.sh "$python"
 bash tests/setup.sh "$cache/vscode"
-npm run --silent package >/dev/null
 npm run --silent bundle:tests
 package=dist/fxls.vsix
 if [ "${1:-}" = --negative ]; then
@@ -63,6 +62,8 @@ code=("$node" "$cache/vscode/code-server/node_modules/code-server/out/node/entry
   --user-data-dir "$run/data" --extensions-dir "$run/extensions")
 "${code[@]}" --install-extension "$package" --force >"$run/install.log" 2>&1 ||
   { cat "$run/install.log"; exit 1; }
+# Whatever is installed comes with the extension, and the tests need no index.
+export PIP_NO_INDEX=1 PIP_NO_DEPS=1
 # A machine that is busy needs longer than debugpy waits.
 export DEBUGPY_PROCESS_SPAWN_TIMEOUT=180
 setsid "${code[@]}" --auth none --bind-addr 127.0.0.1:0 --disable-telemetry \

@@ -7,7 +7,6 @@ import { choose, listingsOf } from './listings/choosing.ts';
 import { debugEntry } from './debugging/configurations.ts';
 import { isListing, showListing } from './listings/listings.ts';
 import { DEBUG, SHOW_REFERENCES, TRACE, type TracedItem } from './server/protocol.ts';
-import { installer } from './server/python.ts';
 import type { Server } from './server/server.ts';
 import { offer } from './server/status.ts';
 
@@ -15,7 +14,6 @@ import { offer } from './server/status.ts';
 export function registerCommands(
   server: Server,
   log: vscode.LogOutputChannel,
-  version: string,
 ): vscode.Disposable {
   const table: Record<string, (...values: never[]) => unknown> = {
     'fxls.showGeneratedCode': () => showGeneratedCode(server),
@@ -25,8 +23,6 @@ export function registerCommands(
     'fxls.showLog': () => {
       log.show(true);
     },
-    'fxls.choosePython': choosePython,
-    'fxls.install': (what?: string) => install(server, what ?? `fxls[debug]==${version}`),
     [DEBUG]: (uri: string, expression: string, listing: string | null) =>
       debugEntry(vscode.Uri.parse(uri), expression, storeOf(listing)),
     [SHOW_REFERENCES]: (uri: string, position: Position, places: Location[]) =>
@@ -112,44 +108,6 @@ async function traced(server: Server, source: vscode.Uri): Promise<readonly Trac
     );
   }
   return all;
-}
-
-/** Lets a person choose the interpreter; that is the setting, which starts fxls again. */
-async function choosePython(): Promise<void> {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  const chosen = await vscode.window.showOpenDialog({
-    title: 'The Python that has your packages, as .venv/bin/python',
-    openLabel: 'Use this Python',
-    ...(folder === undefined ? {} : { defaultUri: folder }),
-  });
-  if (chosen?.[0] === undefined) return;
-  const { Global, Workspace } = vscode.ConfigurationTarget;
-  const settings = vscode.workspace.getConfiguration('fxls');
-  const target = folder === undefined ? Global : Workspace;
-  await settings.update('python', chosen[0].fsPath, target);
-}
-
-/** Installs into the interpreter in a terminal that shows it, then starts again. */
-async function install(server: Server, what: string): Promise<void> {
-  const python = server.interpreter?.path;
-  if (python === undefined) return;
-  const [program, ...values] = await installer(python, what);
-  const task = new vscode.Task(
-    { type: 'process' },
-    vscode.TaskScope.Workspace,
-    `install ${what}`,
-    'fxls',
-    new vscode.ProcessExecution(program, values),
-  );
-  const ended = new Promise<number | undefined>((resolve) => {
-    const listener = vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
-      if (execution.task.name !== task.name) return;
-      listener.dispose();
-      resolve(exitCode);
-    });
-  });
-  await vscode.tasks.executeTask(task);
-  if ((await ended) === 0) await server.restart();
 }
 
 async function showReferences(

@@ -14,7 +14,9 @@ import { registerNodeBreakpoints } from './debugging/node_breakpoints.ts';
 import { registerPageCommands } from './graphs/page_commands.ts';
 import { Panels } from './graphs/panels.ts';
 import { type IdentityItem, identities } from './server/protocol.ts';
-import { onInterpreterChange } from './server/python.ts';
+import { choosePython } from './server/choose_python.ts';
+import { registerInstalling } from './server/installing.ts';
+import { onInterpreterChange } from './server/interpreters.ts';
 import { followRevisions } from './listings/revising.ts';
 import { LinkedScrolling } from './listings/scrolling.ts';
 import { Server, setContext } from './server/server.ts';
@@ -59,7 +61,9 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerNodeBreakpoints(known),
     followRevisions(server, panels),
     registerPageCommands(server, panels),
-    registerCommands(server, log, version),
+    registerCommands(server, log),
+    registerInstalling(server, context.extensionUri, version),
+    vscode.commands.registerCommand('fxls.choosePython', () => choosePython(version)),
     registerDebugging(server),
     registerBreakOn(),
     vscode.commands.registerCommand('fxls.toggleLink', toggleLink),

@@ -13,7 +13,8 @@ import { complaint } from './complaint.ts';
 import { isListing, showListing } from '../listings/listings.ts';
 import { projectFolder } from './project.ts';
 import { changed, EXPERIMENTAL, SETTINGS_FORMAT, serverStatus, TABLE } from './protocol.ts';
-import { findPython, type Interpreter } from './python.ts';
+import type { Interpreter } from './interpreters.ts';
+import { findPython } from './python.ts';
 import type { Action, Status } from './status.ts';
 
 /** The server of a window; there is at most one, and one restart that waits. */
