@@ -16,6 +16,7 @@ from fxls.ide.diagnostics import Diagnostic
 from fxls.lsp import custom
 from fxls.lsp.client import Client
 from fxls.lsp.uris import path_of, uri_of
+from fxls.serving.disk_changes import DiskChanges
 from fxls.serving.library import virtual_uri
 from fxls.serving.published import PublishedDiagnostics
 from fxls.serving.session import Session
@@ -63,6 +64,9 @@ class Connection(LanguageServer):
         self._health = Health()
         self._poll: asyncio.TimerHandle | None = None
         self._checks: dict[str, asyncio.TimerHandle] = {}
+        self.disk_changes = DiskChanges()
+        self.behind_disk: set[str] = set()
+        """Open files that are others on the disk, until the editor reads or saves them."""
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Log what pygls could not handle; a pop-up would help nobody."""
@@ -182,6 +186,7 @@ class Connection(LanguageServer):
             self._poll.cancel()
         for check in self._checks.values():
             check.cancel()
+        self.disk_changes.cancel()
 
     def check_soon(self, path: str) -> None:
         """Check the entry comments of a source when nobody is typing any more."""

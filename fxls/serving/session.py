@@ -62,6 +62,8 @@ class Session:
         self.rows = lru_cache(maxsize=1)(rows)
         """The rows of a table; a page asks for each window that is scrolled into view.
         """
+        self._checked: dict[str, int] = {}
+        """Of sources: the hash of the text that was looked at last."""
         self._compared: dict[str, tuple[str, str, bool]] = {}
         """Of open listings: what is shown, what was written, whether that is the same."""
 
@@ -160,8 +162,18 @@ class Session:
         if is_installed(path):
             return self.forget(path)
         self._remember(path)
+        self._checked[path] = hash(self.text_of(path))
         kept = {"", *(entry.name for entry in self.entries(path))}
         return (*self.check_comments(path), *self.forget(path, kept))
+
+    def is_checked(self, path: str) -> bool:
+        """Whether a source was looked at as it is in the editor."""
+        return self._checked.get(path) == hash(self.text_of(path))
+
+    def is_saved(self, path: str) -> bool:
+        """Whether the editor shows what is on the disk."""
+        content = _content(path)
+        return content is not None and decoded(content) == self.text_of(path)
 
     def check_comments(self, path: str) -> tuple[str, ...]:
         """Look at what is written as entries of a source; returns as `check`.

@@ -127,6 +127,81 @@ def test_a_file_that_is_imported_is_traced_again_through_what_imports_it(
     assert "torch.tanh" in hover["contents"]["value"]
 
 
+def test_an_open_file_that_a_checkout_changes_is_traced_once_without_a_save(
+    client: LspClient, project: Path
+) -> None:
+    net, block = project / "net.py", project / "block.py"
+    entry = "Net()(torch.randn(2, 3))"
+    go_on = waiting(project, BLOCK)
+    client.open(net)
+    traced(client, entry, go_on)
+    refreshed(client)
+
+    # The whole of it is there before the server is told, in several messages, and the
+    # editor reads the file that it shows in between.
+    go_on.unlink()
+    waiting(project, BLOCK.replace("relu", "tanh"))
+    text = NET.replace("+ 1", "- 1")
+    net.write_text(text)
+    changed = [{"uri": path.as_uri(), "type": 2} for path in (net, block)]
+    for change in changed:
+        client.notify("workspace/didChangeWatchedFiles", {"changes": [change]})
+    client.notify(
+        "textDocument/didChange",
+        {
+            "textDocument": {"uri": net.as_uri(), "version": 2},
+            "contentChanges": [{"text": text}],
+        },
+    )
+    second = traced(client, entry, go_on)
+    client.notification("fxls/revised")
+    refreshed(client)
+    code = Path(second).read_text()
+
+    # What the editor shows was traced as it is: only the other file is news.
+    go_on.unlink()
+    waiting(project, BLOCK.replace("relu", "exp"))
+    client.notify("workspace/didChangeWatchedFiles", {"changes": changed})
+    third = traced(client, entry, go_on)
+    client.notification("fxls/revised")
+    refreshed(client)
+
+    assert ("torch.tanh" in code, " - 1" in code) == (True, True)
+    assert "torch.exp" in Path(third).read_text()
+
+
+def test_a_file_with_edits_is_not_traced_when_the_disk_changes_but_when_it_is_read(
+    client: LspClient, project: Path
+) -> None:
+    net = project / "net.py"
+    entry = "Net()(torch.randn(2, 3))"
+    go_on = waiting(project, BLOCK)
+    client.open(net)
+    traced(client, entry, go_on)
+    refreshed(client)
+
+    def edit(version: int, text: str) -> None:
+        client.notify(
+            "textDocument/didChange",
+            {
+                "textDocument": {"uri": net.as_uri(), "version": version},
+                "contentChanges": [{"text": text}],
+            },
+        )
+
+    edit(2, NET.replace("+ 1", "+ 2"))
+    net.write_text(NET.replace("+ 1", "- 1"))
+    changes = [{"uri": net.as_uri(), "type": 2}]
+    client.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+    go_on.unlink()
+    edit(3, NET.replace("+ 1", "- 1"))
+    second = traced(client, entry, go_on)
+    client.notification("fxls/revised")
+    refreshed(client)
+
+    assert " - 1" in Path(second).read_text()
+
+
 SILENT = BLOCK.replace("print", "str")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lsprotocol import types as lsp
 
 from fxls.ide.text_document_content import Sheet
 from fxls.lsp.uris import path_of
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.tracing import check_and_trace, trace_again
+from fxls.serving.faults import with_faults_logged
+from fxls.serving.handlers.tracing import check_and_trace
 
 __all__ = [
     "content",
@@ -31,22 +34,28 @@ def on_did_open(ls: Connection, params: lsp.DidOpenTextDocumentParams) -> None:
 
 def on_did_change(ls: Connection, params: lsp.DidChangeTextDocumentParams) -> None:
     path = path_of(params.text_document.uri)
-    if path is not None:
-        # The diagnostics of a listing say whether it is still the generated text.
-        ls.publish(path)
-        ls.check_soon(path)
+    if path is None:
+        return
+    if path in ls.behind_disk and ls.session.is_saved(path):
+        # The editor has read what somebody else wrote; nobody will save that.
+        _catch_up(ls, path)
+        return
+    # The diagnostics of a listing say whether it is still the generated text.
+    ls.publish(path)
+    ls.check_soon(path)
 
 
 def on_did_save(ls: Connection, params: lsp.DidSaveTextDocumentParams) -> None:
     path = path_of(params.text_document.uri)
     if path is not None:
         ls.publish(*ls.open_paths)
-        check_and_trace(ls, path)
+        _catch_up(ls, path)
 
 
 def on_did_close(ls: Connection, params: lsp.DidCloseTextDocumentParams) -> None:
     path = ls.closed(params.text_document.uri)
     if path is not None:
+        ls.behind_disk.discard(path)
         ls.publish(path, *ls.session.forget(path))
 
 
@@ -71,14 +80,10 @@ def on_did_change_watched_files(
         if path is None or ls.session.is_listing(path):
             continue
         if change.type is lsp.FileChangeType.Deleted:
+            ls.disk_changes.drop(path)
             _gone(ls, change.uri)
-        elif path.endswith("pyproject.toml"):
-            for source in ls.open_paths:
-                check_and_trace(ls, source)
-        elif path not in ls.open_paths:
-            # A file that is open is looked at when it is saved.
-            trace_again(ls, ls.session.traces.made_of(path))
-    ls.publish(*ls.open_paths)
+        else:
+            ls.disk_changes.add(path, partial(with_faults_logged(_settle), ls))
 
 
 def on_text_document_content(
@@ -93,6 +98,32 @@ def content(ls: Connection, uri: str) -> str:
     if found is None:
         return f"# There is no listing at {uri} any more.\n"
     return found.text if isinstance(found, Sheet) else found.listing.text
+
+
+def _settle(ls: Connection, paths: tuple[str, ...]) -> None:
+    """Trace what is made of files that somebody else changed."""
+    opened = ls.open_paths
+    if any(path.endswith("pyproject.toml") for path in paths):
+        check_and_trace(ls, *opened)
+    behind = {p for p in paths if p in opened and not ls.session.is_saved(p)}
+    ls.behind_disk |= behind
+    check_and_trace(
+        ls,
+        *(
+            path
+            for path in paths
+            if path not in behind
+            # A save of this editor's is reported as well.
+            if path not in opened or not ls.session.is_checked(path)
+        ),
+    )
+    ls.publish(*opened)
+
+
+def _catch_up(ls: Connection, path: str) -> None:
+    """The text in the editor is that on the disk: trace it."""
+    ls.behind_disk.discard(path)
+    check_and_trace(ls, path)
 
 
 def _gone(ls: Connection, uri: str) -> None:

@@ -17,19 +17,28 @@ from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
 from fxls.wire import Failed, Traced
 
-__all__ = ["check_and_trace", "trace_again", "trace_entries", "with_progress"]
+__all__ = ["check_and_trace", "trace_entries", "with_progress"]
 
 
-def check_and_trace(ls: Connection, path: str) -> None:
-    """Check the entries of a source; trace those, and what imports it, when allowed."""
-    if not path.endswith(".py") or ls.session.is_listing(path):
-        return
-    ls.publish(*ls.session.check(path))
-    trace_again(ls, (*ls.session.entries(path), *ls.session.traces.made_of(path)))
+def check_and_trace(ls: Connection, *paths: str) -> None:
+    """Check the entries of open sources; trace those, and what imports any source.
+
+    An entry that several of them lead to is traced once, where that is allowed.
+    """
+    found: dict[tuple[str, str], Entry] = {}
+    for path in paths:
+        if not path.endswith(".py") or ls.session.is_listing(path):
+            continue
+        made = ls.session.traces.made_of(path)
+        if path in ls.open_paths:
+            ls.publish(*ls.session.check(path))
+            made = (*ls.session.entries(path), *made)
+        found.update({(entry.path, entry.name): entry for entry in made})
+    _trace_where_allowed(ls, tuple(found.values()))
 
 
-def trace_again(ls: Connection, found: Sequence[Entry]) -> None:
-    """Trace entries that nobody asked for, where that is allowed."""
+def _trace_where_allowed(ls: Connection, found: Sequence[Entry]) -> None:
+    """Trace entries that nobody asked for."""
     allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
     if allowed:
         ls.start(

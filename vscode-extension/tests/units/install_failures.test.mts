@@ -21,7 +21,7 @@ function ran(program: string, ...values: string[]): readonly [string, number | n
 
 void test('an index that cannot be reached', () => {
   assert.equal(ran('python3', '-m', 'venv', environment)[1], 0);
-  const index = ['--retries', '1', '--index-url', 'http://127.0.0.1:9/simple'];
+  const index = ['--retries', '1', '-i', 'http://127.0.0.1:9/simple'];
   const [output, code] = ran(python, '-m', 'pip', 'install', ...index, 'mixer');
   assert.equal(
     reasonOf(output, code),
