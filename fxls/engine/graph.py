@@ -35,13 +35,16 @@ from fxls.engine.ir.node_index import NodeIndex
 from fxls.engine.ir.node_list import NodeList, Order, ordered
 from fxls.engine.ir.opcodes import check_op_and_target
 from fxls.engine.ir.order import GAP, link_before
+from fxls.engine.ir.snapshot import note_node, note_order
 from fxls.engine.ir.users import has_users
 
 if TYPE_CHECKING:
     from types import TracebackType
+    from weakref import ref
 
     from fxls.engine.graph_module import GraphModule
     from fxls.engine.ir.program import Program
+    from fxls.engine.ir.snapshot import Content, Snapshot
     from fxls.engine.tracing.tracer import Tracer
 
 __all__ = ["CodeGen", "Graph", "PythonCode", "_PyTreeCodeGen", "_PyTreeInfo", "map_arg"]
@@ -65,6 +68,12 @@ class Graph:
         self._edits = 0
         """Counts changes of what the nodes do and of their order. Adding a node changes
         `_len` alone, which costs the same; so the two together tell a state."""
+        self._snapshot: ref[Snapshot] | None = None
+        """The last one that was taken."""
+        self._were: dict[Node, Content] | None = None
+        """What the nodes that changed were at that snapshot; None when nobody has it."""
+        self._keeps_order = False
+        """Whether somebody has that snapshot, and the order is still what it was then."""
         self._root = root = Node(self, "", "root", "", (), EMPTY_KWARGS)
         self._insert_point: Node | Behind = root
         """In front of which node new ones go, or behind which."""
@@ -196,6 +205,8 @@ class Graph:
         type_expr: Any | None,
     ) -> Node:
         """Make a node at the insert point whose name is its own."""
+        if self._keeps_order:
+            note_order(self)
         node = Node.__new__(Node)
         node.graph = self
         node._op = op
@@ -343,6 +354,8 @@ class Graph:
         if self._owning_module is not None:
             for hook in getattr(self._owning_module, "_erase_node_hooks", ()):
                 hook(to_erase)
+        note_order(self)
+        note_node(to_erase)
         if self._index is not None:
             self._index_remove(to_erase)
         next_, prev = to_erase._next, to_erase._prev
@@ -473,6 +486,8 @@ class Graph:
         return target_name(target)
 
     def _clear_nodes(self) -> None:
+        note_order(self)
+        self._edits += 1
         self._root._next = self._root._prev = self._root
         self._insert_point = self._root
         self._len = 0
@@ -504,12 +519,17 @@ class Graph:
         if self._index is not None:
             self._index.remove(node)
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
-        memo = {} if memo is None else memo
+    def _blank(self) -> Graph:
+        """A graph without nodes that says of itself what this one says."""
         new = Graph(tracer_cls=self._tracer_cls)
-        new._codegen = copy.deepcopy(self._codegen, memo)
         new._co_fields = dict(self._co_fields)
         new.traced = self.traced
+        return new
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
+        memo = {} if memo is None else memo
+        new = self._blank()
+        new._codegen = copy.deepcopy(self._codegen, memo)
         val_map: dict[Node, Node] = {}
         copied = new.graph_copy(self, val_map, return_output_node=True)
         if isinstance(copied, tuple):

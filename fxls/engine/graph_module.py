@@ -14,7 +14,7 @@ from torch.nn import Module
 
 from fxls.engine.graph import Graph
 from fxls.engine.module import attributes
-from fxls.engine.module.compile import ForwardCode, forward_of, is_eager
+from fxls.engine.module.compile import ForwardCode, forward_of, is_eager, is_lazy
 from fxls.engine.module.module_copy import deep_copy
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class GraphModule(Module):
     """A module with a graph, and a forward that does what the graph says.
 
     - Every instance has a class of its own, whose `forward` is the generated function.
-    - Code and function are made when they are first needed, and stay as they are until
-      `recompile`, however the graph is edited in between.
+    - Code and function are made when they are first needed, and are those of the graph
+      as it was at `recompile`, however it is edited since.
     """
 
     __jit_unused_properties__ = ("graph", "code", "_boxed_call")
@@ -113,10 +113,13 @@ class GraphModule(Module):
         return self._code.src
 
     def recompile(self) -> PythonCode:
-        """Let code and forward be those of the graph as it is when they are needed next.
+        """Let code and forward be those of the graph as it is.
 
-        Call it after editing the graph. The result is written when it is read.
+        Call it after editing the graph. They are made when they are needed.
         """
+        if is_lazy(self._graph):
+            # The old code goes first: nobody has to keep what the graph was for it.
+            self.__dict__.pop("_code", None)
         self.__dict__["_code"] = code = ForwardCode(self._graph)
         nested = getattr(self._graph._codegen, "pytree_info", None)
         if nested is not None:  # what the code of nested inputs and results reads
@@ -221,7 +224,7 @@ class GraphModule(Module):
         for key, value in state.items():
             new.__dict__[key] = deep_copy(value, memo)
         new.graph = new._graph
-        new._code.share(self._code)
+        new._code.share(self._code, self._graph)
         for hook in new._deepcopy_hooks:
             hook(new)
         return new

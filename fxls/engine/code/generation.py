@@ -270,9 +270,10 @@ class Generation:
             if node._op == "placeholder"
         ]
         returns = ""
-        for node in self._nodes[-1:]:
-            if node._op == "output" and node._type is not None:
-                returns = f" -> {self._scope.annotation(node._type)}"
+        # From the end: that it stands there is for `lint` to say.
+        output = next((n for n in reversed(self._nodes) if n._op == "output"), None)
+        if output is not None and output._type is not None:
+            returns = f" -> {self._scope.annotation(output._type)}"
         codegen = self._codegen
         older = getattr(codegen, "generate_prologue", None)
         if older is not None:

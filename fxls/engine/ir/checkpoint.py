@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch.nn import Module
 
 from fxls.engine.ir.node import Node
+from fxls.engine.ir.snapshot import note_node, note_order
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
@@ -44,10 +45,13 @@ class Checkpoint:
     def restore(self) -> None:
         """Undo everything since the checkpoint was taken."""
         graph = self._graph
+        note_order(graph)
+        graph._edits += 1
         for node in graph.nodes:
             node._erased = True
         before = root = graph._root
         for node, content in self._rows:
+            note_node(node)
             node._op, node._target, node._args, node._kwargs, users, *names = content
             node._name, node._type, node._sort_key = names
             node._last_user = node._line = None

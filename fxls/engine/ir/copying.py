@@ -1,4 +1,4 @@
-"""Copies of nodes: one by one, and of a whole graph at once."""
+"""Copies of nodes: one by one, of a whole graph at once, and of what nodes were."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from fxls.engine.ir.arguments import (
     map_references,
     references,
 )
-from fxls.engine.ir.node import Node
+from fxls.engine.ir.node import Node, add_uses
 from fxls.engine.ir.order import GAP
 from fxls.engine.ir.users import add_user
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
+    from fxls.engine.ir.snapshot import Snapshot
 
-__all__ = ["append_copies", "copy_notes", "is_blank"]
+__all__ = ["append_copies", "copy_notes", "graph_of", "is_blank"]
 
 
 def copy_notes(old: Node, new: Node) -> None:
@@ -87,6 +88,38 @@ def append_copies(source: list[Node], graph: Graph, val_map: dict[Node, Node]) -
         graph._len = len(val_map)
         graph._reordered()
     graph._graph_namespace.take([old._name for old in source])
+
+
+def graph_of(snapshot: Snapshot) -> Graph:
+    """The graph that a snapshot is of: itself, or a copy where it was edited since."""
+    graph, codegen = snapshot.graph, snapshot.codegen
+    if snapshot.is_current:
+        return graph
+    rows, graph = snapshot.rows(), graph._blank()
+    if not snapshot.has_same_rules:
+        codegen = copy.copy(codegen)
+        codegen.__dict__.clear()
+        codegen.__dict__.update(snapshot.rules)
+    graph._codegen = codegen
+    made: dict[Node, Node] = {}
+    for node, (op, target, _, _, name, kind) in rows:
+        made[node] = new = graph._append(op, target, (), EMPTY_KWARGS, name, kind)
+        copy_notes(node, new)
+
+    def earlier(node: Node) -> Node:
+        # A graph may name one that is not in it: it is written, and fails when it runs.
+        found = made.get(node)
+        if found is None:
+            call = (node._op, node._target, (), EMPTY_KWARGS)
+            found = made[node] = Node(graph, node._name, *call)
+        return found
+
+    for node, (_, _, args, kwargs, _, _) in rows:
+        new = made[node]
+        new._args = map_references(args, earlier)
+        new._kwargs = map_references(kwargs, earlier)
+        add_uses(new)
+    return graph
 
 
 def _copied_arguments(

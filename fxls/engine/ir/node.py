@@ -22,6 +22,7 @@ from fxls.engine.ir.arguments import (
 )
 from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, takes_target
 from fxls.engine.ir.order import link_before, unlink
+from fxls.engine.ir.snapshot import note_node, note_order
 from fxls.engine.ir.users import add_user, forget_last_user, remove_user, users_of
 from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
@@ -274,6 +275,7 @@ class Node(Reference):
             )
         if x is self:
             return
+        note_order(x.graph)
         unlink(x)
         link_before(x, self)
         for used in x.all_input_nodes:
@@ -299,6 +301,7 @@ class Node(Reference):
                 f" = {len(self._args)}"
             )
         arg = freeze(arg)
+        note_node(self)
         self._args = (*self._args[:idx], arg, *self._args[idx:])
         self._line = None
         self.graph._edits += 1
@@ -436,11 +439,14 @@ def set_arguments(
     node: Node, args: Sequence[Argument], kwargs: Mapping[str, Argument]
 ) -> None:
     """Give a node new arguments, and tell the nodes in the old and the new ones."""
+    graph = node.graph
+    if graph._were is not None:
+        note_node(node)
     remove_uses(node)
     node._args = freeze(args)
     node._kwargs = freeze_kwargs(kwargs)
     node._line = None
-    node.graph._edits += 1
+    graph._edits += 1
     add_uses(node)
 
 
@@ -493,6 +499,7 @@ def remove_uses(user: Node) -> None:
 
 def _retarget(node: Node, op: str, target: Target) -> None:
     graph = node.graph
+    note_node(node)
     graph._index_remove(node)
     node._op = op
     node._target = target
@@ -504,6 +511,7 @@ def _retarget(node: Node, op: str, target: Target) -> None:
 
 
 def _set_name(node: Node, name: str) -> None:
+    note_node(node)
     node.graph._has_given_names = True
     node._name = name
     node._line = None
@@ -512,6 +520,7 @@ def _set_name(node: Node, name: str) -> None:
 
 
 def _set_type(node: Node, value: Any) -> None:
+    note_node(node)
     node._type = value
     node._line = None
     node.graph._edits += 1
@@ -537,12 +546,15 @@ def _replace_input(user: Node, old: Node, new: Node) -> None:
             else:
                 break
         else:
+            graph = user.graph
+            if graph._were is not None:
+                note_node(user)
             user._args = tuple(args)
             if is_used:
                 remove_user(old, user)
                 add_user(new, user)
             user._line = None
-            user.graph._edits += 1
+            graph._edits += 1
             return
 
     def swap(a: Node) -> Argument:

@@ -15,7 +15,10 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from fxls.engine.code.codegen import CodeGen, PythonCode, marked_code
+from fxls.engine.code.pytree_codegen import PyTreeCodeGen
+from fxls.engine.ir.copying import graph_of
 from fxls.engine.ir.node_list import ordered
+from fxls.engine.ir.snapshot import Snapshot, snapshot_of
 from fxls.engine.origins import resolve as origin
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ __all__ = [
     "compile_in_memory",
     "forward_of",
     "is_eager",
+    "is_lazy",
     "pin",
     "set_compiler",
 ]
@@ -42,25 +46,40 @@ Moved: TypeAlias = Callable[[dict[int, "int | None"]], dict[int, "int | None"]]
 class ForwardCode(PythonCode):
     """The code of one `recompile`: written when any part of it is first read.
 
-    - What is written is the graph as it is at that moment, and never changes again.
+    - What is written is the graph as it was at the `recompile`, whoever edited it since.
     """
 
-    __slots__ = ("__weakref__", "_state", "graph", "nodes")
+    __slots__ = ("__weakref__", "_snapshot", "_state", "graph", "nodes")
 
     graph: Graph
+    """The graph that is written; a copy where it was edited before it was written."""
     nodes: tuple[Node, ...]
     """The nodes of the graph, in order, as the code was written."""
-    _state: tuple[int, int] | None
-    """The state of the graph when it was written; None before."""
+    _snapshot: Snapshot | None
+    """The graph as it was; None when there is a function, and nothing is to be made."""
+    _state: tuple[tuple[int, int], str] | None
+    """The state of the graph when it was written, and the name of the function; None
+    before, and for code that is not to be shared."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self._snapshot = snapshot_of(graph)
         self._state = None
+        if not is_lazy(graph):
+            _ = self.src
+
+    def settle(self) -> None:
+        """Let `graph` be the graph as it was, before anything is made of it."""
+        if self._snapshot is not None:
+            graph = graph_of(self._snapshot)
+            if graph is not self.graph:
+                self.graph, self._snapshot = graph, None
 
     def __getattr__(self, name: str) -> Any:
         """Write the code, when it is not written yet."""
         if name not in _WRITTEN:
             raise AttributeError(f"generated code has no {name!r}")
+        self.settle()
         try:
             self.take(self.graph.python_code("self"))
         except AttributeError as error:
@@ -73,9 +92,9 @@ class ForwardCode(PythonCode):
     def marked(self) -> MarkedCode:
         """The code with its marks; the same text, also when it was written before.
 
-        Only while the graph is what it was when the code was written: a compiler, which
-        is called right after, may ask.
+        For a compiler: once there is a function, the graph is known no more as it was.
         """
+        self.settle()
         marked = marked_code(self.graph)
         self.take(marked.code)
         return marked
@@ -96,23 +115,38 @@ class ForwardCode(PythonCode):
         self._lineno_map = lines if moved is None else moved(lines)
         self._prologue_start = code._prologue_start
         self.nodes = tuple(ordered(self.graph))
-        self._state = self.graph.state
+        self._state = _state(self.graph)
 
-    def share(self, other: ForwardCode) -> None:
-        """Be the code of another graph, of which this one's is a copy as it is.
+    def share(self, other: ForwardCode, graph: Graph) -> None:
+        """Be the code of `graph`, of which this one's is a copy as it is.
 
         Nothing, unless that code is written, is that of its graph as it is, and would
         be written for this one in the same way.
         """
-        graph, codegen = other.graph, other.graph._codegen
         if (
             self._state is None
-            and other._state == graph.state
+            and other.graph is graph
+            and other._state is not None
+            and other._state == _state(graph)
             and not graph._has_given_names
-            and type(codegen) is CodeGen
-            and codegen._body_transformer is None
         ):
             self.take(other)
+
+
+def is_lazy(graph: Graph) -> bool:
+    """Whether the code of a graph may be written later.
+
+    What somebody's own rules write may be another text then.
+    """
+    codegen = graph._codegen
+    return type(codegen) in _PLAIN and codegen._body_transformer is None
+
+
+def _state(graph: Graph) -> tuple[tuple[int, int], str] | None:
+    codegen = graph._codegen
+    if type(codegen) is not CodeGen or codegen._body_transformer is not None:
+        return None
+    return graph.state, codegen._func_name
 
 
 class Compiler(Protocol):
@@ -147,6 +181,7 @@ def is_eager() -> bool:
 
 def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
     """The function of a module's code, by the compiler in force."""
+    code.settle()
     function = _current[0](module, code)
     # A code object of its own, because origins are noted by code object, and modules
     # whose nodes come from different places may share the text.
@@ -164,6 +199,7 @@ def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
     origin.note_generated(own, lines, parameters)
     for inner in _inner(own):
         origin.note_generated(inner, lines, {})
+    code._snapshot = None
     return function
 
 
@@ -230,6 +266,8 @@ class _Text:
         weakref.finalize(self, linecache.cache.pop, name, None).atexit = False
 
 
+_PLAIN = frozenset({CodeGen, PyTreeCodeGen})
+"""Rules whose text depends on the graph and on their attributes alone."""
 _KEPT = "__fxls_text__"
 _WRITTEN = frozenset({"src", "globals", "_lineno_map", "_prologue_start", "nodes"})
 _texts: weakref.WeakValueDictionary[str, _Text] = weakref.WeakValueDictionary()
