@@ -111,7 +111,7 @@ def _generated(
     """The file of the generated code, and what runs it when called with the inputs."""
     match entry.producer:
         case Producer.ENGINE:
-            made = traced(model)
+            made = traced(model).graph_module
             code: CodeType = type(made).forward.__code__
             # The lines of a long listing are in functions inside of the forward.
             parts = [one for one in code.co_consts if isinstance(one, CodeType)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import random
-import re
 import sys
 import time
 import traceback
@@ -32,7 +31,7 @@ from fxls.worker.load import home_of, imported_files, load
 from fxls.worker.places import Territory
 from fxls.worker.produce import listings_by, others_advice
 from fxls.worker.timing import least_of, now
-from fxls.worker.traced import traced
+from fxls.worker.traced import Unbound, traced
 
 __all__ = ["Attempt"]
 
@@ -92,15 +91,17 @@ class Attempt:
             return self._failed(model)
         if self._entry.producer is not Producer.ENGINE:
             return self._produced(model, self._entry.producer)
-        graph_module = self._step(Reason.TRACE, lambda: traced(model))
-        if isinstance(graph_module, Failure):
-            return self._failed(self._with_others(graph_module, model))
+        tracing = self._step(Reason.TRACE, lambda: traced(model))
+        if isinstance(tracing, Failure):
+            return self._failed(self._with_others(tracing, model))
+        graph_module = tracing.graph_module
+        unbound = tracing.unbound and self._of_any_call(tracing.unbound, model)
         if model.inputs is None:
-            return self._materialized(graph_module, None)
+            return self._materialized(graph_module, unbound)
         run = self._run(graph_module, model.root, model.inputs)
         if isinstance(run, Failure):
-            return self._materialized(graph_module, run)
-        outcome = self._materialized(graph_module, None)
+            return self._materialized(graph_module, unbound or run)
+        outcome = self._materialized(graph_module, unbound)
         if isinstance(outcome, Failed) or not self._request.timed:
             return outcome
         # Behind the listing, which has the values of the first run.
@@ -162,6 +163,22 @@ class Attempt:
             failure,
             advice=" ".join(filter(None, (failure.advice, advice))),
             repairs=(*failure.repairs, repair),
+        )
+
+    def _of_any_call(self, unbound: Unbound, model: Model) -> Failure:
+        """Says that a listing is not the one of the call, and why."""
+        failure = failure_of(
+            unbound.error, Reason.TRACE, self._territory, self._entry, self._module
+        )
+        given = ", ".join(
+            f"{name}={value!r}" for name, value in unbound.constants.items()
+        )
+        message = (
+            f"the listing leaves {given} open and may take other branches than the call,"
+            f" because the model cannot be traced with that: {failure.message}"
+        )
+        return self._with_others(
+            msgspec.structs.replace(failure, message=message), model
         )
 
     def _written(
@@ -241,10 +258,8 @@ class _Run(Interpreter):
         # By name: placeholders are not in the order in which a call gives arguments
         # when there are keyword-only ones beside ``*args``.
         name = str(target).lstrip("*")
-        # One that the trace was given a value of is numbered.
-        for one in (name, re.sub(r"_\d+$", "", name)):
-            if one in self._inputs:
-                return self._inputs[one]
+        if name in self._inputs:
+            return self._inputs[name]
         return super().placeholder(target, args, kwargs)
 
 

@@ -2,99 +2,185 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any
+import contextlib
+import io
+import warnings
+from collections.abc import Collection, Generator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
-from fxls.engine import GraphModule, Tracer, symbolic_trace
+from fxls.engine import GraphModule
 from fxls.worker.catching import UserRaised, caught
+from fxls.worker.constants import Fixed, constants, is_number
+from fxls.worker.module_state import ModuleState
+from fxls.worker.same_graph import is_same
 
 if TYPE_CHECKING:
     from fxls.worker.evaluate import Model
 
-__all__ = ["traced"]
+__all__ = ["Tracing", "Unbound", "traced"]
 
 
-def traced(model: Model) -> GraphModule:
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """Why a graph is not the one of the call that its entry makes."""
+
+    constants: Mapping[str, object]
+    """What the call gives, and the graph has as inputs."""
+    error: BaseException
+    """What the model raised when it was traced with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """What came of a trace."""
+
+    graph_module: GraphModule
+    unbound: Unbound | None = None
+
+
+def traced(model: Model) -> Tracing:
     """Trace a model for the call that its entry makes; raises what its code raises.
 
-    Where the graph would compute with an input that the call leaves out, it is made
-    with what that input is then: the graph of ``Net()(x)`` has nothing of the branch
-    ``if targets is not None``. An input that nothing asks for stays free, so that a
-    program that traces the model by itself gets the same text.
+    What the call gives and holds no tensor is a constant of the graph, also when it is
+    a default. As many of these as possible stay inputs, so that a program that traces
+    the model by itself gets the same text: all that nothing uses, and the numbers
+    whose values nothing asks for. When the model cannot be traced so, these are tried:
 
-    A model that `symbolic_trace` cannot trace is tried once more with its buffers and
-    assertions as nodes. Many transformers have ``self.mask[:, :, :n]`` and
-    ``assert n <= self.longest``, where `n` is a proxy.
+    1. with numbers as inputs, and with all as inputs, which the answer then says;
+    2. with buffers and assertions as nodes, and all constants. Many transformers have
+       ``self.mask[:, :, :n]`` and ``assert n <= self.longest``, where `n` is a proxy.
     """
     if isinstance(model.root, GraphModule):
-        return model.root
-    left_out = _left_out(model)
-    tracer = Tracer()
-    plain = caught(lambda: _made(tracer, model))
-    if not isinstance(plain, UserRaised):
-        nothing = {name: None for name, value in left_out.items() if value is None}
-        uses = any(
-            node.target in nothing and node.users
-            for node in plain.graph.find_nodes(op="placeholder")
-        )
-        return symbolic_trace(model.root, nothing) if uses else plain
-    if not isinstance(plain.error, Exception):
-        raise plain.error
-    if left_out:
-        bound = caught(lambda: symbolic_trace(model.root, left_out))
-        if not isinstance(bound, UserRaised):
-            return bound
-    patient = _Patient()
-    whole = caught(lambda: _made(patient, model, left_out))
-    if not isinstance(whole, UserRaised):
-        return whole
-    raise whole.error if _calls(patient) > _calls(tracer) else plain.error
+        return Tracing(model.root)
+    attempts = _Attempts(model)
+    fixed = constants(model)
+    whole = attempts.trace(fixed)
+    if isinstance(whole, Fixed):
+        return Tracing(attempts.made(_with_most_inputs(attempts, whole, fixed)))
+    if not isinstance(whole.error, Exception):
+        raise whole.error
+    numbers = [name for name, value in fixed.items() if is_number(value)]
+    for names in (numbers, list(fixed)):
+        if not names:
+            continue
+        found = attempts.trace(_without(fixed, names))
+        if isinstance(found, Fixed):
+            freed = {name: fixed[name] for name in names}
+            return Tracing(attempts.made(found), Unbound(freed, whole.error))
+    patient = attempts.trace(fixed, _Patient)
+    if isinstance(patient, Fixed):
+        return Tracing(attempts.made(patient))
+    raise max((whole, patient), key=lambda failed: failed.calls).error
 
 
-class _Patient(Tracer):
+class _Patient(Fixed):
     """Keeps as nodes what could stop a trace."""
 
     proxy_buffer_attributes = True
     trace_asserts = True
 
 
-def _made(
-    tracer: Tracer, model: Model, fixed: dict[str, Any] | None = None
-) -> GraphModule:
-    """What `symbolic_trace` makes, by this tracer."""
-    graph = tracer.trace(model.root, fixed)
-    root = model.root
-    name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
-    return GraphModule(tracer.root, graph, name)
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A trace that failed."""
+
+    error: BaseException
+    calls: int
+    """How far it had come."""
 
 
-def _calls(tracer: Tracer) -> int:
-    """How far a trace that failed had come."""
-    return sum(node.op.startswith("call_") for node in tracer.graph.nodes)
+class _Attempts:
+    """Traces of one model, each of which begins as the first one did."""
+
+    def __init__(self, model: Model) -> None:
+        self._root = model.root
+        self._before = ModuleState(model.root)
+        self._behind: dict[Fixed, ModuleState] = {}
+        self._is_first = True
+
+    def trace(
+        self, fixed: Mapping[str, object], kind: type[Fixed] = Fixed
+    ) -> Fixed | _Failed:
+        """A trace with these constants."""
+        self._before.restore()
+        tracer = kind(fixed)
+        quiet = contextlib.nullcontext() if self._is_first else _silence()
+        self._is_first = False
+        with quiet:
+            result = caught(lambda: tracer.trace(self._root))
+        if isinstance(result, UserRaised):
+            self._before.restore()
+            calls = sum(node.op.startswith("call_") for node in tracer.graph.nodes)
+            return _Failed(result.error, calls)
+        self._behind[tracer] = ModuleState(self._root)
+        return tracer
+
+    def made(self, tracer: Fixed) -> GraphModule:
+        """The module of a trace, as `symbolic_trace` makes it."""
+        # The constants of a graph are attributes that its trace gave the model.
+        self._behind[tracer].restore()
+        root = self._root
+        is_module = isinstance(root, torch.nn.Module)
+        name = type(root).__name__ if is_module else root.__name__
+        return GraphModule(tracer.root, tracer.graph, name)
 
 
-def _left_out(model: Model) -> dict[str, Any]:
-    """The inputs that a call leaves out, by their defaults, or by giving None.
-
-    As far as they are no tensors.
-    """
-    if model.inputs is None:
-        return {}
-    root = model.root
-    forward = root.forward if isinstance(root, torch.nn.Module) else root
-    signature = inspect.signature(forward)
-    try:
-        given = signature.bind(*model.inputs.args, **model.inputs.kwargs).arguments
-    except TypeError:  # said when the graph is run on the inputs
-        return {}
-    return {
-        name: given.get(name, parameter.default)
-        for name, parameter in signature.parameters.items()
-        if given.get(name, parameter) is None
-        or (name not in given and isinstance(parameter.default, _PLAIN))
-    }
+@contextlib.contextmanager
+def _silence() -> Generator[None]:
+    """What the model prints, and warns of, the first trace has said."""
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
 
 
-_PLAIN = (type(None), bool, int, float, str)
+def _with_most_inputs(
+    attempts: _Attempts, whole: Fixed, fixed: Mapping[str, object]
+) -> Fixed:
+    """The trace that records what `whole` does, with as many inputs as can be."""
+    best, bound = whole, dict(fixed)
+
+    def free(names: list[str]) -> bool:
+        nonlocal best, bound
+        found = attempts.trace(_without(bound, names)) if names else whole
+        if not isinstance(found, Fixed) or not is_same(found, whole):
+            return False
+        if _used(found) & {name for name in names if not is_number(fixed[name])}:
+            return False
+        best, bound = found, _without(bound, names)
+        return True
+
+    def free_parts(names: list[str]) -> None:
+        if free(names) or len(names) < _FEW:
+            return
+        half = len(names) // 2
+        free_parts(names[:half])
+        free_parts(names[half:])
+
+    if not fixed or free(list(fixed)):
+        return best
+    free_parts([name for name, value in fixed.items() if is_number(value)])
+    if len(whole.graph.nodes) <= _LONG:
+        free_parts([name for name, value in fixed.items() if not is_number(value)])
+    return best
+
+
+_FEW = 2
+_LONG = 2000
+"""Nodes from which on one does not trace ten times."""
+
+
+def _used(tracer: Fixed) -> set[str]:
+    """The inputs that a graph computes with."""
+    placeholders = tracer.graph.find_nodes(op="placeholder")
+    return {str(node.target).lstrip("*") for node in placeholders if node.users}
+
+
+def _without(fixed: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
+    return {name: value for name, value in fixed.items() if name not in names}

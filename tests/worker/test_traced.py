@@ -43,21 +43,34 @@ NONE = "{} has been specialized to have value None but got another value"
             id="it has them all",
         ),
         pytest.param(
-            MODEL.replace("half:", "False:").replace("(x * by - targets).abs()", "x"),
+            MODEL.replace("half:", "False:").replace("targets is not None", "False"),
             "Model()(torch.ones(3))",
             """\
             def forward(self, x, targets = None, mask = None, half = False, by = 2.0):
-                return x
+                mul = x * by;  x = by = None
+                return mul
             """,
             id="it computes with none of them",
+        ),
+        pytest.param(
+            MODEL.replace("half:", "False:").replace("(x * by - targets).abs()", "x"),
+            "Model()(torch.ones(3))",
+            f"""\
+            def forward(self, x, targets = None, mask = None, half = False, by = 2.0):
+                _assert_is_none = fxls_engine__symbolic_trace__assert_is_none(targets, \
+'{NONE.format("targets")}');  targets = _assert_is_none = None
+                mul = x * by;  x = by = None
+                return mul
+            """,
+            id="it would take a branch that does not compute with it",
         ),
         pytest.param(
             MODEL.replace("half:", "False:").replace(" mask=None,", ""),
             "Model()(torch.ones(3))",
             f"""\
-            def forward(self, x, targets_1 = None, half = False, by = 2.0):
-                _assert_is_none = fxls_engine__symbolic_trace__assert_is_none(targets_1, \
-'{NONE.format("targets")}');  targets_1 = _assert_is_none = None
+            def forward(self, x, targets = None, half = False, by = 2.0):
+                _assert_is_none = fxls_engine__symbolic_trace__assert_is_none(targets, \
+'{NONE.format("targets")}');  targets = _assert_is_none = None
                 mul = x * by;  x = by = None
                 return mul
             """,
@@ -74,8 +87,8 @@ def test_the_graph_is_that_of_the_call(
 def test_a_branch_on_a_default_is_taken(worker: Asking) -> None:
     text = MODEL.replace(" targets=None, mask=None,", "").replace("targets", "x")
     assert forward_of(worker, text, "Model()(torch.ones(3), by=3.0)") == dedent("""\
-        def forward(self, x, half_1 = False, by = 2.0):
-            eq = half_1 == False;  half_1 = None
+        def forward(self, x, half = False, by = 2.0):
+            eq = half == False;  half = None
             _assert = torch._assert(eq, 'half has been specialized to have value False \
 but got another value');  eq = _assert = None
             mul = x * by;  by = None
@@ -85,17 +98,46 @@ but got another value');  eq = _assert = None
         """)
 
 
-def test_a_branch_on_what_is_given_is_refused(worker: Asking) -> None:
-    assert worker.said(MODEL, "Model()(torch.ones(3), half=True)") == dedent("""\
+def test_a_branch_on_what_is_given_is_taken(worker: Asking) -> None:
+    assert forward_of(worker, MODEL, "Model()(torch.ones(3), half=True)") == dedent(f"""\
+        def forward(self, x, targets = None, mask = None, half = False, by = 2.0):
+            _assert_is_none = fxls_engine__symbolic_trace__assert_is_none(targets, \
+'{NONE.format("targets")}');  targets = _assert_is_none = None
+            eq = half == True;  half = None
+            _assert = torch._assert(eq, 'half has been specialized to have value True \
+but got another value');  eq = _assert = None
+            truediv = x / 2;  x = None
+            mul = truediv * by;  truediv = by = None
+            return mul
+        """)
+
+
+def test_what_cannot_be_traced_with_the_constants_of_the_call_is_said(
+    worker: Asking,
+) -> None:
+    text = """\
+        from torch import nn
+
+        class Model(nn.Module):
+            def forward(self, x, check=None):
+                if check is not None:
+                    return x * 2
+                if x.sum() > 0:
+                    return x
+                return -x
+        """
+
+    assert worker.said(text, "Model()(torch.ones(3))") == dedent("""\
         [trace]
-        net.py:6:12: error: symbolically traced variables cannot be used as inputs to \
-control flow
-         6 |         if half:
-           |            ^^^^
-        note: the entry is Model()(torch.ones(3), half=True)
+        net.py:7:12: error: the listing leaves check=None open and may take other \
+branches than the call, because the model cannot be traced with that: symbolically \
+traced variables cannot be used as inputs to control flow
+         7 |         if x.sum() > 0:
+           |            ^^^^^^^^^^^
+        note: the entry is Model()(torch.ones(3))
         help: Use torch.where for a choice between tensors, concrete_args for an \
-argument that never changes, or wrap() to record the function as one call. torch.export \
-captures it: write `# fxls[export]: Model()(torch.ones(3), half=True)`.
+argument that never changes, or wrap() to record the function as one call. \
+torch.compile captures it: write `# fxls[compile]: Model()(torch.ones(3))`.
         """)
 
 
@@ -162,9 +204,9 @@ def test_an_input_that_is_given_as_none_is_none(worker: Asking) -> None:
     text = text.replace("half:", "False:")
 
     assert forward_of(worker, text, "Model()(torch.ones(3), None)") == dedent(f"""\
-        def forward(self, x, targets_1, half = False, by = 2.0):
-            _assert_is_none = fxls_engine__symbolic_trace__assert_is_none(targets_1, \
-'{NONE.format("targets")}');  targets_1 = _assert_is_none = None
+        def forward(self, x, targets, half = False, by = 2.0):
+            _assert_is_none = fxls_engine__symbolic_trace__assert_is_none(targets, \
+'{NONE.format("targets")}');  targets = _assert_is_none = None
             mul = x * by;  x = by = None
             return mul
         """)
