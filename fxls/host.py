@@ -48,6 +48,10 @@ _FAREWELL = 2.0
 """Seconds that a worker has to end what it started, when it is closed."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between the loss of a worker and the start of the one after it."""
+_STARTS = 4
+"""How often a worker is started that something kills while it starts."""
+_LOSSES = 6
+"""How many workers may be lost before a request that waits is given up."""
 _CHUNK = 1 << 16
 
 
@@ -100,8 +104,9 @@ class Host:
 
     - Of the requests for one entry only the latest is served; an earlier one gets
       `Failed` with `Reason.STOPPED` at once.
-    - A worker that is lost is started again, after a pause that grows; a request that
-      it was serving is asked once more.
+    - A worker that is lost is started again, after a pause that grows; a request whose
+      trace had begun is asked once more, and one that waited is asked again. So is one
+      that something kills while it starts.
     - Belongs to one event loop, which it never blocks.
     """
 
@@ -178,7 +183,8 @@ class Host:
 
     async def _served(self, ask: _Ask) -> Traced | Failed:
         number = ask.request.id
-        for _ in range(2):
+        begun = 0
+        for _ in range(_LOSSES):
             worker = await self._ready(ask)
             if worker is None:
                 return ask.answer.result()
@@ -189,9 +195,17 @@ class Host:
             answer = await self._answer(ask, worker)
             if answer is not None:
                 return answer
+            begun += ask.began.done()
+            if begun == 2:
+                break
+        while_it = (
+            "twice while it traced"
+            if begun == 2
+            else "again and again before it traced"
+        )
         failure = Failure(
             Reason.WORKER,
-            f"the worker was lost twice while it traced `{ask.request.entry.expression}`",
+            f"the worker was lost {while_it} `{ask.request.entry.expression}`",
             advice="The system may have run out of memory, or the code ends processes "
             "that are not its own.",
         )
@@ -225,6 +239,15 @@ class Host:
             await asyncio.sleep(pause)
         self._tell(State.STARTING, "starting the worker")
         worker = await _Worker.start(self._settings, self._receive, self._print)
+        for _ in range(_STARTS - 1):
+            if not isinstance(worker, _Killed):
+                break
+            self._count_loss()
+            self._tell(State.STARTING, "the worker was killed and is started again")
+            await asyncio.sleep(self._not_before - asyncio.get_running_loop().time())
+            worker = await _Worker.start(self._settings, self._receive, self._print)
+        if isinstance(worker, _Killed):
+            worker = worker.failure
         if isinstance(worker, Failure):
             self._broken = worker
             self._count_loss()
@@ -301,6 +324,13 @@ class Host:
         self._on_status(Status(state, message, advice))
 
 
+@dataclass(frozen=True, slots=True)
+class _Killed:
+    """A worker that a signal ended before it said hello."""
+
+    failure: Failure
+
+
 @dataclass(slots=True)
 class _Ask:
     """A request that is not answered."""
@@ -338,7 +368,7 @@ class _Worker:
         settings: WorkerSettings,
         receive: Callable[[Answer], None],
         on_printed: Callable[[Entry | None, str], None],
-    ) -> _Worker | Failure:
+    ) -> _Worker | Failure | _Killed:
         """A worker that said hello, or why there is none."""
         command = (settings.python, "-P", "-m", "fxls.worker")
         try:
@@ -374,6 +404,10 @@ class _Worker:
             return _not_started(
                 settings.python, f"it was not ready within {settings.start_limit:g} s"
             )
+        status = process.returncode
+        if status is not None and status < 0:
+            said = f"signal {-status} ended it while it started"
+            return _Killed(_not_started(settings.python, said))
         return _not_started(settings.python, worker._printed)
 
     def send(self, request: Request) -> None:

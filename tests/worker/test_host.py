@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -165,6 +166,86 @@ def test_a_lost_worker_is_started_again_and_asked_again(start: Start) -> None:
         (State.TRACING, "tracing Net()"),
         (State.READY, "ready"),
     ]
+
+
+DIES = """\
+#!/bin/sh
+echo >> "$0.starts"
+[ "$(wc -l < "$0.starts")" -gt {times} ] && exec {python} "$@"
+kill -KILL $$
+"""
+
+
+def killed_at_start(folder: Path, times: int) -> str:
+    """An interpreter that something kills so many times while it starts."""
+    script = folder / "python"
+    script.write_text(DIES.format(times=times, python=sys.executable))
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_while_it_starts_is_started_again(
+    start: Start, tmp_path: Path
+) -> None:
+    worker = start(WorkerSettings(python=killed_at_start(tmp_path, 2)))
+    path = worker.file(NET)
+
+    async def both() -> list[Traced | Failed]:
+        asked = [worker.ask(path, "Net()"), worker.ask(path, "Net(4)")]
+        return list(await asyncio.gather(*asked))
+
+    assert [type(outcome) for outcome in worker.run(both())] == [Traced, Traced]
+    assert [status.message for status in worker.statuses][:4] == [
+        "starting the worker",
+        "the worker was killed and is started again",
+        "the worker was killed and is started again",
+        "ready",
+    ]
+
+
+def test_a_worker_that_is_killed_whenever_it_starts_is_given_up(
+    start: Start, tmp_path: Path
+) -> None:
+    worker = start(WorkerSettings(python=killed_at_start(tmp_path, 99)))
+    assert worker.said(NET, "Net()") == dedent("""\
+        [worker]
+        net.py: error: FOLDER/python did not start the worker: signal 9 ended it while \
+it started
+        help: Choose another interpreter, one that has torch and fxls.
+        """)
+    assert (tmp_path / "python.starts").read_text() == "\n" * 4
+
+
+@pytest.mark.slow
+def test_requests_that_wait_outlive_the_workers_that_are_lost(start: Start) -> None:
+    worker = start(WorkerSettings(jobs=1))
+    kills = worker.file(
+        "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n" + FOREVER,
+        "kills.py",
+    )
+    path = worker.file(NET)
+
+    async def asked() -> list[Traced | Failed]:
+        first = [worker.ask(kills, name) for name in ("Net()", "Net(2)")]
+        waiting = [worker.ask(path, f"Net({n})") for n in range(3, 6)]
+        return list(await asyncio.gather(*first, *waiting))
+
+    outcomes = worker.run(asked())
+    assert [type(one) for one in outcomes] == [Failed] * 2 + [Traced] * 3
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_between_two_requests_is_started_again(
+    start: Start,
+) -> None:
+    worker = start(WorkerSettings())
+    text = "import os, pathlib\npathlib.Path(__file__).with_name('pid').write_text(str(os.getppid()))\n"
+    assert isinstance(worker.outcome(text + NET, "Net()"), Traced)
+
+    os.kill(int((worker.folder / "pid").read_text()), signal.SIGKILL)
+
+    assert isinstance(worker.outcome(text + NET, "Net()"), Traced)
 
 
 @pytest.mark.slow
