@@ -270,6 +270,21 @@ class ToLine(msgspec.Struct, frozen=True, tag="line"):
     line: int
 
 
+class About(enum.Enum):
+    """What a remark is about."""
+
+    BREAK = "break"
+    RECOMPILATION = "recompilation"
+
+
+class Remark(msgspec.Struct, frozen=True, array_like=True):
+    """What a compiler says of a graph: that it ends early, or was compiled again."""
+
+    about: About
+    reason: str
+    """In a line."""
+
+
 class HeadLink(msgspec.Struct, frozen=True, array_like=True):
     """A span of the head, the comment above the code, that leads somewhere."""
 
@@ -311,6 +326,8 @@ class Listing(msgspec.Struct, frozen=True):
     """What the head of the text names that can be shown."""
     computes_gradients: bool = False
     """Whether it is the backward of another graph, which begins with what ran last."""
+    remarks: tuple[Remark, ...] = ()
+    """What the compiler says of it, which its head says to people."""
 
     def mark_at(self, point: Point) -> Mark | None:
         """The mark a cursor at `point` is on; of two that meet there, the right one."""

@@ -19,24 +19,46 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
-    from fxls.store import Revision, StoreError
+    from fxls.cli.list_table import Newest
+    from fxls.store import StoreError
 
 __all__ = ["add", "list_"]
+
+_EPILOG = """\
+examples:
+  fxls list
+  fxls list gpt backward        of these alone
+  fxls list recompilation       what was compiled again, and why
+  fxls list --json | jq -r '.listings[].path'
+
+Graphs stand under their program and class, each before what a compiler made of it. One
+line is for all ranks; `fxls list rank 3` shows one of them.
+"""
 
 
 def add(commands: Commands) -> None:
     """Add the subcommand and its options."""
     parser = add_command(
-        commands, "list", "say what the store holds: the newest listing of each model"
+        commands,
+        "list",
+        "say what the store holds: the newest listing of each graph",
+        _EPILOG,
     )
     parser.set_defaults(command=list_)
+    parser.add_argument(
+        "words",
+        metavar="WORD",
+        nargs="*",
+        help="show those alone that say all of these words",
+    )
     add_store_to_read(parser)
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
 def list_(options: argparse.Namespace) -> int:
     """`fxls list`: the identities of a store, each with its newest revision."""
-    from fxls.cli.report import identities, revision_as_json
+    from fxls.cli.list_table import Newest, in_order, matching, table
+    from fxls.cli.report import revision_as_json
     from fxls.store import Store, StoreError, locate
 
     code = ExitCode.OK
@@ -50,7 +72,7 @@ def list_(options: argparse.Namespace) -> int:
     if store.root.exists() and not store.root.is_dir():
         say(f"fxls: error: {store.root} is not a folder\nhelp: Move the file away.")
         return ExitCode.SYSTEM
-    table: list[tuple[Revision, int | None]] = []
+    found: list[Newest] = []
     for identity in store.identities():
         revision = store.newest(identity)
         if revision is None:
@@ -60,12 +82,18 @@ def list_(options: argparse.Namespace) -> int:
         except StoreError as error:
             complain(error)
             count = None
-        table.append((revision, count))
+        found.append(Newest(revision, count))
+    shown = matching(in_order(found), options.words)
     if options.json:
-        listings = [revision_as_json(revision, count) for revision, count in table]
+        listings = [revision_as_json(one.revision, one.nodes) for one in shown]
         print(json.dumps({"store": str(store.root), "listings": listings}))
-    elif table:
-        print(identities(table, sources_here(), time.time()))
+    elif shown:
+        print(table(shown, sources_here(), time.time()))
+    elif found:
+        say(
+            f"fxls: none of {len(found)} listings says {' and '.join(map(repr, options.words))}\n"
+            "help: `fxls list` without words shows them all."
+        )
     elif code is ExitCode.OK:
         say(
             f"fxls: no listings in {store.root}\n"

@@ -26,7 +26,6 @@ __all__ = [
     "Sources",
     "TraceResult",
     "age",
-    "identities",
     "nodes",
     "revision_as_json",
     "rows",
@@ -136,26 +135,6 @@ def nodes(listing: Listing, sources: Sources) -> str:
     )
 
 
-def identities(
-    table: Iterable[tuple[Revision, int | None]], sources: Sources, now: float
-) -> str:
-    """The newest revision of each identity, with the number of its nodes."""
-    head = ("identity", "producer", "nodes", "age", "newest revision")
-    return rows(
-        head,
-        [
-            (
-                f"{revision.identity.module}.{revision.identity.qualname}",
-                _producer(revision),
-                "?" if count is None else str(count),
-                age(now - revision.time),
-                sources.name(str(revision.path)),
-            )
-            for revision, count in table
-        ],
-    )
-
-
 def rows(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
     """A table; columns in which nothing stands are left out."""
     table = [tuple(head), *(tuple(row) for row in body)]
@@ -245,12 +224,6 @@ def _place_as_json(place: Place) -> dict[str, Any]:
         "end_line": place.span.end.line + 1,
         "end_column": place.span.end.column + 1,
     }
-
-
-def _producer(revision: Revision) -> str:
-    identity = revision.identity
-    rank = "" if identity.rank is None else f"rank {identity.rank}"
-    return " ".join(filter(None, (identity.producer, identity.stage, rank)))
 
 
 def _source_of(listing: Listing, node: int, sources: Sources) -> str:

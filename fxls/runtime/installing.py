@@ -58,7 +58,7 @@ def install(
             if keep_values is not None:
                 before.keeping.set(keep_values)
             return root
-        installation = built(Store(root, report=_report))
+        installation = built(Store(root, report=_report, program=_program()))
         if keep_values is None:
             keep_values = os.environ.get("FXLS_KEEP_VALUES", "") not in ("", "0")
         installation.keeping.set(keep_values)
@@ -113,7 +113,7 @@ def finish() -> None:
 
 def store_of_program() -> Store:
     """The store that is installed, or the one that `install()` would take."""
-    return installed() or Store(_root(None, None))
+    return installed() or Store(_root(None, None), program=_program())
 
 
 def current() -> Installation | None:
@@ -147,6 +147,14 @@ def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
         return (), OnBreak.REPORT
 
 
+def _program() -> str | None:
+    """The file of the program that runs, where it has one that is not ours."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    if main is None or Path(main).is_relative_to(_OURS):
+        return None
+    return os.path.abspath(main)  # noqa: PTH100  # as below
+
+
 def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
     given = store if store is not None else os.environ.get("FXLS_STORE")
     if given and not is_url(os.fspath(given)):
@@ -160,6 +168,8 @@ def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
         )
     return root
 
+
+_OURS = Path(__file__).parents[1]
 
 _said = SaidOnce()
 """The URLs of which it was said that nothing is written there."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from fxls.listing import Identity
+from fxls.listing import Identity, Remark
 from fxls.said_once import SaidOnce
 from fxls.store import files
 from fxls.store.errors import OtherFormat, StoreError
@@ -46,6 +46,9 @@ class Revision:
     entry: str | None
     nodes: int | None = None
     """How many nodes the listing has; None when the writer did not say."""
+    program: str | None = None
+    """The file of the program that ran; None when none did, or nobody said."""
+    remarks: tuple[Remark, ...] = ()
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,6 +61,8 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     sources: tuple[str, ...] = ()
     entry: str | None = None
     nodes: int | None = None
+    program: str | None = None
+    remarks: tuple[Remark, ...] = ()
 
 
 _encoder = msgspec.json.Encoder()
@@ -124,6 +129,8 @@ class Logs:
             revision.sources,
             revision.entry,
             revision.nodes,
+            revision.program,
+            revision.remarks,
         )
         files.append_line(self._path(revision), _encoder.encode(line))
 
@@ -223,4 +230,6 @@ def _decode(root: Path, data: bytes) -> Revision | None:
         line.sources,
         line.entry,
         line.nodes,
+        line.program,
+        line.remarks,
     )

@@ -78,10 +78,13 @@ class Store:
         *,
         report: Callable[[StoreError], None] = _warn,
         here: Callable[[str], str] | None = None,
+        program: str | None = None,
     ) -> None:
         """`here` is for the copy of a store: it gives the path on this machine of a file
-        on the one that wrote the listings, or the path itself.
+        on the one that wrote the listings, or the path itself. `program` is the file of
+        the program that writes.
         """
+        self._program = program
         self.root = Path(os.path.abspath(root))  # noqa: PTH100  # resolve() follows links
         self._report = report
         self._reported = SaidOnce()
@@ -129,6 +132,8 @@ class Store:
                 sources=tuple(source.path for source in listing.sources),
                 entry=listing.entry,
                 nodes=len(listing.nodes),
+                program=self._program,
+                remarks=listing.remarks,
             )
         )
         return path

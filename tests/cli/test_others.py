@@ -42,22 +42,6 @@ def test_no_command_is_wrong(fxls: Command) -> None:
     )
 
 
-def test_a_list_of_the_newest_revisions(fxls: Command) -> None:
-    store = fxls.folder / ".fxls"
-    net = Identity("pkg.net", "Net")
-    materialized(store, net, "def forward(self, x):\n    return x\n")
-    materialized(store, net, "def forward(self, x):\n    return x + 1\n")
-    shard = Identity("pkg.net", "Outer.Block", stage="split", rank=1)
-    materialized(store, shard, "def forward(self, x):\n    return -x\n")
-    assert fxls.run("list") == Ended(
-        0,
-        "identity             producer             nodes  age  newest revision\n"
-        "pkg.net.Net          engine               2      now  .fxls/Net_<hash>.py\n"
-        "pkg.net.Outer.Block  engine split rank 1  2      now  .fxls/Block_<hash>.py\n",
-        "",
-    )
-
-
 def test_a_list_for_programs(fxls: Command) -> None:
     path = materialized(
         fxls.folder / "s", Identity("net", "Net"), "def forward(self):\n    pass\n"
@@ -103,8 +87,9 @@ def test_a_listing_that_was_edited_by_hand(fxls: Command) -> None:
     ended = fxls.run("list")
     assert ended.code == 3
     assert ended.out == (
-        "identity  producer  nodes  age  newest revision\n"
-        "net.Net   engine    ?      now  .fxls/Net_<hash>.py\n"
+        "graph              nodes  age  newest revision\n"
+        "(entries)\n"
+        "  net.Net  engine  ?      now  .fxls/Net_<hash>.py\n"
     )
     assert ended.err.startswith("fxls: warning: FOLDER/.fxls/Net_<hash>.py: ")
     assert "\nhelp: " in ended.err

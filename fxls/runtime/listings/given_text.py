@@ -9,7 +9,7 @@ from typing import Any
 from fxls.engine.code.codegen import MarkedCode, PythonCode, marked_code
 from fxls.engine.graph import Graph
 from fxls.engine.origins.parsing import parse
-from fxls.listing import Identity, Mark, Parent, Role
+from fxls.listing import Identity, Mark, Parent, Remark, Role
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.listing_text import ListingText
 
@@ -29,10 +29,12 @@ class GivenText(ListingText):
         parents: tuple[Parent, ...] = (),
         *,
         computes_gradients: bool = False,
+        remarks: tuple[Remark, ...] = (),
     ) -> None:
         self.identity = identity
         self.parents = parents
         self.computes_gradients = computes_gradients
+        self.remarks = remarks
         self.layout = layout
         self.code = _marked(graph, source)
         self._module = module

@@ -10,7 +10,7 @@ from fxls.engine.code.codegen import MarkedCode, marked_code
 from fxls.engine.graph import Graph
 from fxls.engine.node import Node
 from fxls.engine.origins.module_scopes import ScopeSnapshot
-from fxls.listing import Listing, Parent, ToClass
+from fxls.listing import Listing, Parent, Remark, ToClass
 from fxls.runtime.listings.facts import FactsOfNodes
 from fxls.runtime.listings.head import Leading, head_of
 from fxls.runtime.listings.identity import identity_of
@@ -38,6 +38,7 @@ class ListingText:
 
     parents: tuple[Parent, ...] = ()
     computes_gradients = False
+    remarks: tuple[Remark, ...] = ()
 
     def __init__(
         self, module: torch.nn.Module, graph: Graph, *, keeps_values: bool = False
@@ -90,6 +91,7 @@ class ListingText:
             parents=self.parents,
             links=layout.links,
             computes_gradients=self.computes_gradients,
+            remarks=self.remarks,
         )
 
     def _paths(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from fxls.listing import How, Identity, Parent
+from fxls.listing import How, Identity, Parent, Remark
 from fxls.runtime.listings.head import Words
 from fxls.runtime.torch_private import fx, is_compiling
 
@@ -44,6 +44,7 @@ class Capture:
     called_by: weakref.ref[Any] | None = None
     """The graph module that it is a part of."""
     computes_gradients: bool = False
+    remarks: tuple[Remark, ...] = ()
 
     def lineage(self) -> tuple[Parent, ...]:
         """Its `parents`, or the graph that calls it and the parents of that."""
@@ -64,6 +65,7 @@ def note_capture(module: Any, capture: Capture) -> None:
                 stage=stage,
                 header=((f"It is called by the graph as {path}.",),),
                 parents=(),
+                remarks=(),
                 called_by=weakref.ref(module),
             )
 

@@ -17,9 +17,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from fxls.listing import Parent, ToLine, ToParent
+from fxls.listing import About, Parent, Remark, ToLine, ToParent
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
@@ -138,7 +138,10 @@ class Dynamo:
                 if not hush:
                     stage = f"{capture.stage}, of the backend"
                     theirs = replace(
-                        capture, stage=stage, parents=parents_by(gm._graph)
+                        capture,
+                        stage=stage,
+                        parents=parents_by(gm._graph),
+                        remarks=(),
                     )
             with (
                 capturing(theirs),
@@ -199,10 +202,17 @@ class Dynamo:
         if count:
             stage += f", compilation {count}"
         header: list[Words] = [(f"It is {stage} of {root[1]}.",)]
+        remarks: list[Remark] = []
         if count and (reason := _recompiled_because()):
             header.append((f"Compiled again because {reason}",))
-        header += _break(gm.compile_subgraph_reason)
-        capture = Capture("torch.compile", stage, root, tuple(header))
+            remarks.append(Remark(About.RECOMPILATION, _ID.sub("", reason)))
+        broken = _break(gm.compile_subgraph_reason)
+        if broken is not None:
+            header += broken.lines
+            remarks.append(Remark(About.BREAK, broken.reason))
+        capture = Capture(
+            *("torch.compile", stage, root, tuple(header)), remarks=tuple(remarks)
+        )
         note_capture(gm, capture)
         path = self._publish(gm)
         self._captured[name] = _Captured(capture, path, {(): parents_by(gm._graph)})
@@ -273,6 +283,7 @@ class Dynamo:
                 header=tuple(header),
                 parents=parent.parents(stage),
                 computes_gradients="backward" in stage,
+                remarks=(),
             )
             note_capture(gm, capture)
 
@@ -304,6 +315,8 @@ _BEFORE = {
 _inside: ContextVar[bool] = ContextVar("fxls_inside_passes", default=False)
 """Whether passes run already: they call themselves for graphs inside the graph."""
 
+_ID = re.compile(r"^\d+/\d+: ")
+"""torch's name of the compilation whose guard failed."""
 _NUMBER = re.compile(r"\b(0x[0-9a-f]+|\d{9,})\b")
 
 
@@ -347,11 +360,21 @@ def _direction(gm: Any) -> str:
     return "backward" if any(n.startswith("tangents") for n in names) else "forward"
 
 
-def _break(reason: Any) -> list[Words]:
+class _Break(NamedTuple):
+    """Why a graph ends before its function does."""
+
+    reason: str
+    """In a line, with the place."""
+    lines: list[Words]
+    """For the head."""
+
+
+def _break(reason: Any) -> _Break | None:
     """Why a graph ends where it does, when that is not the end of the function."""
     if reason is None or not reason.graph_break:
-        return []
+        return None
     said = [line.strip() for line in str(reason.reason).splitlines() if line.strip()]
+    short = said[0] if said else ""
     lines: list[Words] = [(f"It ends in a graph break: {said[0]}",)] if said else []
     lines += [(f"  {line}",) for line in said[1:3]]
     if reason.user_stack:
@@ -361,7 +384,8 @@ def _break(reason: Any) -> list[Words]:
         if Path(frame.filename).is_file():
             at = Leading(where, ToLine(frame.filename, frame.lineno - 1))
         lines.append(("  At ", at, f", in {resumed(frame.name)}."))
-    return lines
+        short = f"{Path(frame.filename).name}:{frame.lineno}: {short}"
+    return _Break(short, lines)
 
 
 def _recompiled_because() -> str:

@@ -276,6 +276,7 @@ class _Made:
                 *(self._module, graph, self.identity, self._source, self.layout),
                 self._parents(),
                 computes_gradients=self._capture.computes_gradients,
+                remarks=self._capture.remarks,
             )
             self._listing = given.listing()
         return self._listing
