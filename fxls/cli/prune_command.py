@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from fxls.cli.command import Commands, ExitCode, add_command, add_store, number_of, say
 
 __all__ = ["add", "prune"]
+
+_EPILOG = """\
+examples:
+  fxls prune --dry-run
+  fxls prune --megabytes 50
+  fxls prune --all
+
+Too much goes in this order, the oldest first: listings that another revision took the
+place of, that nobody opened, and that no program runs; then all that were not used
+within a day. The newest revision of each graph stays for a day.
+"""
 
 
 def add(commands: Commands) -> None:
@@ -16,7 +28,7 @@ def add(commands: Commands) -> None:
         commands,
         "prune",
         "delete listings that were not used for a long time",
-        "Listings that were used within a day stay, however many they are.",
+        _EPILOG,
     )
     parser.set_defaults(command=prune)
     add_store(parser)
@@ -25,17 +37,34 @@ def add(commands: Commands) -> None:
         parser.add_argument(
             f"--{bound}", type=number_of(bound), default=default, help=text
         )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="delete everything but what a program that runs has written",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="delete nothing, and say what would go"
+    )
 
 
 def prune(options: argparse.Namespace) -> int:
-    """`fxls prune`: delete listings by age, and by size; those of today stay."""
+    """`fxls prune`: delete listings by age, and by size, or all."""
     from fxls import store
 
     root = options.store or store.locate(Path.cwd())
     try:
-        pruned = store.prune(root, days=options.days, megabytes=options.megabytes)
+        pruned = store.prune(
+            root,
+            days=options.days,
+            megabytes=options.megabytes,
+            is_all=options.all,
+            is_rehearsal=options.dry_run,
+        )
     except store.StoreError as error:
         say(f"fxls: error: {error}")
         return ExitCode.SYSTEM
-    print(f"{pruned} in {root}")
+    if options.dry_run:
+        for name in pruned.deleted:
+            print(os.path.relpath(root / name))
+    print(f"{pruned.said(would=options.dry_run)} in {root}")
     return ExitCode.OK

@@ -72,8 +72,9 @@ class Installation:
     def _prune(self) -> None:
         """Keep the store small; when the program ends, which then waits for nothing."""
         # What keeps it from being pruned keeps it from being written, and that was said.
+        self.store.bound.count()
         with contextlib.suppress(StoreError):
-            prune_seldom(self.store.root)
+            prune_seldom(self.store.root, self.breakpoints.held())
 
 
 def built(store: Store) -> Installation:
@@ -81,6 +82,7 @@ def built(store: Store) -> Installation:
     codes: weakref.WeakValueDictionary[Path, CodeType] = weakref.WeakValueDictionary()
     keeping = KeepValues()
     breakpoints = Breakpoints(store, running=lambda: list(codes))
+    store.bound.keep(lambda: (*list(codes), *breakpoints.held()))
     later = DeferredWork()
     watching = CheckSwitch(_instances(store, later))
     engine = FxlsEngine(store, codes, keeping, breakpoints, watching)

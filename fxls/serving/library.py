@@ -146,6 +146,11 @@ class Library:
         except StoreError as error:
             return None, error
 
+    def look(self, path: str) -> None:
+        """Take note that a client opened a listing, and may set a breakpoint in it."""
+        if class_name_of(Path(path)) is not None:
+            self.store_at(Path(path).parent).look(Path(path))
+
     def about(self, source: str, expressions: set[str]) -> tuple[Document, ...]:
         """The newest listing of each identity with origins in a source, and of each of
         the expressions that made another one of the same identity.

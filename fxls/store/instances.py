@@ -61,10 +61,10 @@ class Instances:
         self._texts: dict[str, tuple[files.Signature, str]] = {}
         self._kept: dict[Path, _Kept] = {}
 
-    def put(self, path: Path, text: bytes, sidecar: bytes) -> None:
+    def put(self, path: Path, text: bytes, sidecar: bytes) -> int:
         """Write what is not there, and make this instance the newest of its text.
 
-        The text goes last, so that there is never a text without facts. Raises
+        Returns how many bytes that took. The text goes last, so that there is never a text without facts. Raises
         `Unwritable`.
         """
         folder = self._folder(path)
@@ -75,29 +75,36 @@ class Instances:
             raise Unwritable(error.path, error.problem, error.advice) from error
         # Later than every other instance, even when the clock was set back.
         stamp = max([time.time_ns(), *dates])
+        written = 0
         if _content(facts) == sidecar:
             # In a store that may only be read the instances keep their order.
             with contextlib.suppress(OSError):
                 os.utime(facts, ns=(stamp, stamp))
         else:
             files.write(self._root, facts, sidecar, modified=stamp)
-        self.put_text(path, text)
+            written = len(sidecar)
+        return written + self.put_text(path, text)
 
-    def put_text(self, path: Path, text: bytes) -> None:
-        """Write a text, unless it is there as it should be; raises `Unwritable`."""
+    def put_text(self, path: Path, text: bytes) -> int:
+        """Write a text, unless it is there as it should be; raises `Unwritable`.
+
+        Returns how many bytes that took.
+        """
         # One look, because another writer may put the text there at any moment.
         held = _content(path)
-        if held != text:
-            files.write(self._root, path, text)
-            if held is not None:
-                self._rewrote(
-                    Damaged(
-                        path,
-                        "was edited by hand or damaged",
-                        "It was written again; a debugger or editor that shows the "
-                        "edited text must open it again.",
-                    )
+        if held == text:
+            return 0
+        files.write(self._root, path, text)
+        if held is not None:
+            self._rewrote(
+                Damaged(
+                    path,
+                    "was edited by hand or damaged",
+                    "It was written again; a debugger or editor that shows the "
+                    "edited text must open it again.",
                 )
+            )
+        return len(text)
 
     def all(self, path: Path) -> tuple[Listing, ...]:
         """The good instances of a text, newest first.

@@ -1,26 +1,30 @@
 """Keeping a store small: what nobody wanted for long is deleted.
 
-A listing that was wanted within the last day always stays, because somebody may have
-a breakpoint in it.
+A listing that was wanted within the last day stays, because somebody may have a
+breakpoint in it. When a store has become too large, those of today go as well that
+another revision took the place of, that nobody looked at, and whose code does not run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fxls.listing import Identity
 from fxls.store import files
 from fxls.store.log import revisions_in
 from fxls.store.names import is_file_name
 
-__all__ = ["Pruned", "delete_listing", "prune", "prune_seldom"]
+__all__ = ["MEGABYTES", "Pruned", "delete_listing", "look", "prune", "prune_seldom"]
 
 DAYS = 30.0
 """How long a listing stays that nobody wants."""
 MEGABYTES = 256.0
-"""How large a store may be, as far as deleting listings of another day can help."""
+"""How large a store may be, as far as deleting what may go can help."""
 
 _DAY = 86400.0
 
@@ -39,16 +43,18 @@ class Pruned:
     left: int
     """Bytes of the listings that stay."""
 
-    def __str__(self) -> str:
+    def said(self, *, would: bool = False) -> str:
+        """In words; `would` be, after a rehearsal."""
         freed, left = self.freed / 1e6, self.left / 1e6
-        return f"{len(self.deleted)} deleted, {freed:.1f} MB; {left:.1f} MB stay"
+        deleted = "would be deleted" if would else "deleted"
+        return f"{len(self.deleted)} {deleted}, {freed:.1f} MB; {left:.1f} MB stay"
 
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
     name: str
     wanted: float
-    """When it was last materialized, in seconds since 1970."""
+    """When it was last materialized, or looked at, in seconds since 1970."""
     size: int
 
 
@@ -57,31 +63,117 @@ def prune(
     *,
     days: float = DAYS,
     megabytes: float = MEGABYTES,
+    in_use: Iterable[Path] = (),
+    is_all: bool = False,
+    is_rehearsal: bool = False,
     now: float | None = None,
 ) -> Pruned:
-    """Delete listings older than `days`, and the oldest ones beyond `megabytes`.
+    """Delete listings older than `days`, and others for as long as there are more than
+    `megabytes`: first what nobody needs, then what is of another day, the oldest first.
 
-    A program that writes one of them at that moment writes all of it again. Raises
-    `Unreadable` or `Unwritable`.
+    - What this process has `in_use` stays, and what a process that runs wrote last.
+    - With `is_all` nothing else stays; in a rehearsal all does.
+    - A program that writes one of them at that moment writes all of it again.
+
+    Raises `Unreadable` or `Unwritable`.
     """
     now = time.time() if now is None else now
     listings = sorted(_listings(root), key=lambda one: one.wanted)
-    left = sum(one.size for one in listings)
-    total = left
-    deleted: list[str] = []
-    for one in listings:
-        age = now - one.wanted
-        if age < _DAY or (age < days * _DAY and left <= megabytes * 1e6):
-            continue
-        delete_listing(root, one.name)
-        deleted.append(one.name)
+    left = total = sum(one.size for one in listings)
+    needs = _Needs(root, {path.name for path in in_use})
+    bound = megabytes * 1e6
+    if is_all:
+        going = [one for one in listings if not needs.runs(one.name)]
+    else:
+        old = [one for one in listings if now - one.wanted >= max(days * _DAY, _DAY)]
+        left -= sum(one.size for one in old)
+        going = [*old, *_beyond(bound, left, listings, set(old), needs, now)]
+    if not is_rehearsal:
+        for one in going:
+            delete_listing(root, one.name)
+        _delete_torn(root, now)
+        _delete_empty(root, now if is_all else now - days * _DAY)
+    freed = sum(one.size for one in going)
+    return Pruned(tuple(one.name for one in going), freed, total - freed)
+
+
+def _beyond(
+    bound: float,
+    left: int,
+    listings: Iterable[_Listing],
+    gone: set[_Listing],
+    needs: _Needs,
+    now: float,
+) -> Iterator[_Listing]:
+    """What goes of the listings besides those that are `gone`, so that the ones that
+    are `left` are within the bound, as far as they may go.
+    """
+    if left <= bound:
+        return
+    rest = [one for one in listings if one not in gone]
+    unneeded = [one for one in rest if needs.nobody(one, now)]
+    others = set(unneeded)
+    older = [one for one in rest if one not in others and now - one.wanted >= _DAY]
+    for one in (*unneeded, *older):
+        if left <= bound:
+            return
         left -= one.size
-    _delete_torn(root, now)
-    _delete_empty(root, now - days * _DAY)
-    return Pruned(tuple(deleted), total - left, left)
+        yield one
 
 
-def prune_seldom(root: Path) -> Pruned | None:
+class _Needs:
+    """Who may need the listings of a store, as far as its logs tell."""
+
+    def __init__(self, root: Path, in_use: set[str]) -> None:
+        self._in_use = in_use
+        self._newest: dict[tuple[Identity, str | None], str] = {}
+        self._noted: dict[str, float] = {}
+        """By the name of a text, when a log named it last."""
+        self._writers: dict[str, set[int]] = {}
+        self._alive: dict[int, bool] = {os.getpid(): False}
+        """Of this process, all that runs is in use."""
+        texts = set(files.names_in(root))
+        for name in files.names_in(root / "log"):
+            for line in revisions_in(root, files.read(root / "log" / name) or b""):
+                text = line.path.name
+                if text in texts:
+                    self._newest[line.identity, line.entry] = text
+                    self._noted[text] = max(line.time, self._noted.get(text, 0.0))
+                    self._writers.setdefault(text, set()).add(line.pid)
+        self._are_newest = set(self._newest.values())
+
+    def runs(self, name: str) -> bool:
+        """Whether code of a text may run: a process that wrote it is there."""
+        writers = self._writers.get(name, ())
+        return name in self._in_use or any(map(self._is_alive, writers))
+
+    def nobody(self, one: _Listing, now: float) -> bool:
+        """Whether there is a newer revision, nothing runs, and nobody took a look."""
+        noted = self._noted.get(one.name)
+        return (
+            noted is not None  # else its facts are still to come
+            and one.name not in self._are_newest
+            and (one.wanted <= noted or now - one.wanted >= _DAY)
+            and not self.runs(one.name)
+        )
+
+    def _is_alive(self, pid: int) -> bool:
+        if pid not in self._alive:
+            self._alive[pid] = _is_alive(pid)
+        return self._alive[pid]
+
+
+def look(root: Path, name: str) -> None:
+    """Take note that somebody looks at a listing, and may set a breakpoint in it."""
+    folder = _facts(root, name)
+    inside = Path(os.path.realpath(root), "facts", folder.name)
+    if os.path.realpath(folder) == str(inside):  # no link leads out of the store
+        # In a store that may only be read nobody deletes anything.
+        with contextlib.suppress(OSError):
+            os.utime(folder)
+
+
+def prune_seldom(root: Path, in_use: Iterable[Path] = ()) -> Pruned | None:
     """`prune`, unless the store is not there, or somebody did it within the last day.
 
     Where it is not to be done, that costs one look at a file. Raises as `prune` does.
@@ -94,7 +186,7 @@ def prune_seldom(root: Path) -> Pruned | None:
     if not files.is_there(root):
         return None
     files.write(root, stamp, b"")
-    return prune(root)
+    return prune(root, in_use=in_use)
 
 
 def delete_listing(root: Path, name: str) -> None:
@@ -116,10 +208,26 @@ def _listings(root: Path) -> list[_Listing]:
     for name, text in files.signatures_in(root).items():
         if is_file_name(name):
             facts = files.signatures_in(_facts(root, name)).values()
-            wanted = max([text.modified, *(one.modified for one in facts)]) / 1e9
+            # The folder is touched by whoever looks.
+            folder = files.sign(_facts(root, name))
+            dated = (text, *facts, *filter(None, (folder,)))
+            wanted = max(one.modified for one in dated) / 1e9
             size = text.size + sum(one.size for one in facts)
             found.append(_Listing(name, wanted, size))
     return found
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether there is a process of this number; yes where nobody can tell."""
+    if os.name == "nt" or pid <= 0:  # there, asking would end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _delete_torn(root: Path, now: float) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from fxls.store import files
 from fxls.store.errors import StoreError
 from fxls.store.names import is_file_name
+from fxls.store.pruning import look
 
 __all__ = ["NAME", "ShowRequest", "ShowRequests", "ask_to_show"]
 
@@ -36,6 +37,7 @@ def ask_to_show(path: Path, line: int) -> None:
     """Let an editor that has the store open show a listing; raises `Unwritable`."""
     encoded = msgspec.json.encode(_Line(path.name, line))
     files.append_line(path.parent / NAME, encoded)
+    look(path.parent, path.name)
 
 
 class ShowRequests:

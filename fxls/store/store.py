@@ -24,6 +24,7 @@ from pathlib import Path
 from fxls.listing import Identity, Listing, encode
 from fxls.said_once import SaidOnce
 from fxls.store import files
+from fxls.store.bound import Bound
 from fxls.store.errors import NotAListing, StoreError, Unwritable
 from fxls.store.instances import Instances
 from fxls.store.log import Log, Logs, Revision
@@ -35,7 +36,7 @@ from fxls.store.names import (
     slug_in,
     slug_of,
 )
-from fxls.store.pruning import delete_listing
+from fxls.store.pruning import delete_listing, look
 from fxls.store.show_requests import NAME as SHOWN
 
 __all__ = ["Bookmark", "Changes", "Store"]
@@ -91,6 +92,8 @@ class Store:
         self._instances = Instances(self.root, report, self._report_once, here)
         self._logs = Logs(self.root, self._report_once, here)
         self._spellings: dict[str, str] = {}
+        self.bound = Bound(self.root)
+        """Keeps the folder from growing beyond measure."""
 
     def path_of(self, class_name: str, text: str) -> Path:
         """Where a text belongs; whether it is there does not matter."""
@@ -120,7 +123,7 @@ class Store:
             ) from error
         self._ignore()
         is_back = not files.is_there(path)
-        self._instances.put(path, listing.text.encode(), sidecar)
+        written = self._instances.put(path, listing.text.encode(), sidecar)
         add = self._logs.append_always if is_back else self._logs.append
         add(
             Revision(
@@ -136,6 +139,7 @@ class Store:
                 remarks=listing.remarks,
             )
         )
+        self.bound.wrote(written)
         return path
 
     def write_text(self, class_name: str, text: str) -> Path:
@@ -146,7 +150,7 @@ class Store:
         """
         path = self.path_of(class_name, text)
         self._ignore()
-        self._instances.put_text(path, text.encode())
+        self.bound.wrote(self._instances.put_text(path, text.encode()))
         return path
 
     def read(self, path: Path) -> Listing:
@@ -194,6 +198,11 @@ class Store:
         """The last of `revisions`; None when there is none."""
         log = self._logs.of(slug_of(identity))
         return _newest(log) if log else None
+
+    def look(self, path: Path) -> None:
+        """Take note that somebody looks at a listing, which stays for a day then."""
+        if self.owns(path):
+            look(self.root, path.name)
 
     def delete(self, path: Path) -> None:
         """Delete a listing, of whichever identities it is a revision.

@@ -158,9 +158,28 @@ def test_a_table_counts_wide_characters_twice() -> None:
 
 
 def test_a_store_is_pruned(fxls: Command) -> None:
+    root = fxls.folder / ".fxls"
+    path = materialized(root, Identity("net", "Net"), "#" * 60_000)
     assert fxls.run("prune") == Ended(
-        0, "0 deleted, 0.0 MB; 0.0 MB stay in FOLDER/.fxls\n", ""
+        0, "0 deleted, 0.0 MB; 0.1 MB stay in FOLDER/.fxls\n", ""
     )
+    # This process wrote it, and runs.
+    assert fxls.run("prune", "--all") == Ended(
+        0, "0 deleted, 0.0 MB; 0.1 MB stay in FOLDER/.fxls\n", ""
+    )
+    for log in (root / "log").iterdir():
+        log.unlink()
+    assert fxls.run("prune", "--all", "--dry-run") == Ended(
+        0,
+        ".fxls/Net_<hash>.py\n"
+        "1 would be deleted, 0.1 MB; 0.0 MB stay in FOLDER/.fxls\n",
+        "",
+    )
+    assert path.exists()
+    assert fxls.run("prune", "--all") == Ended(
+        0, "1 deleted, 0.1 MB; 0.0 MB stay in FOLDER/.fxls\n", ""
+    )
+    assert not path.exists()
     ended = fxls.run("prune", "--days", "0")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.endswith("--days: '0' is not a number of days above 0\n")

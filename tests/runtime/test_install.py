@@ -155,3 +155,21 @@ def code_of(module: GraphModule) -> CodeType:
 
 def first_line(module: GraphModule) -> int:
     return code_of(module).co_firstlineno
+
+
+def test_code_that_runs_stays_while_a_graph_is_compiled_anew(store: Store) -> None:
+    writing = installed()
+    assert writing is not None
+    writing.bound.megabytes = 0.1
+    module = symbolic_trace(nets.Net())
+    path = path_of(module)
+    changing = symbolic_trace(torch.nn.ReLU())
+    made: list[Path] = []
+    for _ in range(40):
+        changing.graph.call_function(torch.relu, (next(iter(changing.graph.nodes)),))
+        changing.recompile()
+        made.append(path_of(changing))
+    left = [at.exists() for at in made]
+    assert left[-5:] == [True] * 5
+    assert not any(left[:5])
+    assert store.read(path) == listing_of(module)

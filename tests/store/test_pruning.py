@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 from fxls.listing import Identity
 from fxls.store import Pruned, Store, prune, prune_seldom
-from tests.store.made import NET, made
+from tests.store.made import NET, made, names_below
 
 DAY = 86400
 
@@ -17,7 +19,8 @@ def aged(store: Store, body: str, days: float) -> Path:
     """A listing that was wanted so many days ago for the last time."""
     path = store.materialize(made(body))
     stamp = time.time() - days * DAY
-    for file in (path, *(store.root / "facts" / path.stem).iterdir()):
+    facts = store.root / "facts" / path.stem
+    for file in (path, *facts.iterdir(), facts):
         os.utime(file, (stamp, stamp))
     return path
 
@@ -68,6 +71,107 @@ def test_what_was_deleted_can_be_written_again(tmp_path: Path) -> None:
     assert not path.exists()
     assert store.materialize(made("relu")) == path
     assert store.read(path) == made("relu")
+
+
+def by_another_process(store: Store, *bodies: str) -> None:
+    """Let the logs say that a process wrote these, which has ended since."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pid = ended.pid
+    for log in (store.root / "log").iterdir():
+        lines = log.read_bytes().splitlines(keepends=True)
+        wrote = [
+            line.replace(b'"pid":%d' % os.getpid(), b'"pid":%d' % pid) for line in lines
+        ]
+        names = [store.path_of("Net", made(body).text).name.encode() for body in bodies]
+        log.write_bytes(
+            b"".join(
+                new if any(name in new for name in names) else old
+                for new, old in zip(wrote, lines, strict=True)
+            )
+        )
+
+
+def test_of_today_goes_what_nobody_needs(tmp_path: Path) -> None:
+    store = Store(tmp_path / ".fxls")
+    names = ("relu", "tanh", "gelu", "silu", "celu")
+    paths = {name: store.materialize(made(name)) for name in names}
+    of_entry = store.materialize(made("selu", entry="Net()"))
+    facts_to_come = store.write_text("Net", "def forward(self): ...\n")
+    store.look(paths["tanh"])
+    # The newest, that of another entry, one looked at, one in use, one without facts.
+    pruned = prune(store.root, megabytes=1e-6, in_use=[paths["gelu"]])
+    assert pruned.deleted == (paths["relu"].name, paths["silu"].name)
+    left = {path.name for path in store.root.glob("*.py")}
+    kept = (paths["tanh"], paths["gelu"], paths["celu"], of_entry, facts_to_come)
+    assert left == {path.name for path in kept}
+
+
+def test_what_another_process_wrote_stays_for_as_long_as_it_runs(
+    tmp_path: Path,
+) -> None:
+    store = Store(tmp_path / ".fxls")
+    first, second = (store.materialize(made(name)) for name in ("relu", "tanh"))
+    store.materialize(made("gelu"))
+    by_another_process(store, "relu")
+    script = "import sys, fxls.store, pathlib; print(*fxls.store.prune(pathlib.Path(sys.argv[1]), megabytes=1e-6).deleted)"
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(store.root)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == [first.name]
+    assert second.exists()
+
+
+def test_what_nobody_needs_goes_before_what_is_old(tmp_path: Path) -> None:
+    store = Store(tmp_path / ".fxls")
+    other = Identity("net", "Other")
+    newest = store.materialize(made("relu", identity=other))
+    facts = store.root / "facts" / newest.stem
+    at = time.time() - 2 * DAY
+    for file in (newest, *facts.iterdir(), facts):
+        os.utime(file, (at, at))
+    superseded = store.materialize(made("tanh"))
+    last = store.materialize(made("gelu"))
+    sizes = [size_of(store, path) for path in (newest, superseded, last)]
+    assert prune(store.root, megabytes=(sizes[0] + sizes[2]) / 1e6).deleted == (
+        superseded.name,
+    )
+    assert prune(store.root, megabytes=sizes[2] / 1e6).deleted == (newest.name,)
+
+
+def test_all_goes_but_what_runs(tmp_path: Path) -> None:
+    store = Store(tmp_path / ".fxls")
+    paths = [store.materialize(made(name)) for name in ("relu", "tanh", "gelu")]
+    store.look(paths[0])
+    sizes = [size_of(store, path) for path in paths]
+    expected = Pruned((paths[0].name, paths[2].name), sizes[0] + sizes[2], sizes[1])
+    names = names_below(store.root)
+    for is_rehearsal in (True, False):
+        pruned = prune(
+            store.root, in_use=[paths[1]], is_all=True, is_rehearsal=is_rehearsal
+        )
+        assert (sorted(pruned.deleted), pruned.freed, pruned.left) == (
+            sorted(expected.deleted),
+            *(expected.freed, expected.left),
+        )
+        assert (names_below(store.root) == names) == is_rehearsal
+    prune(store.root, is_all=True)
+    assert [name for name in names_below(store.root) if "tmp" not in name] == [
+        ".gitignore"
+    ]
+
+
+def test_a_look_touches_nothing_behind_a_link(tmp_path: Path) -> None:
+    store = Store(tmp_path / ".fxls")
+    path = store.materialize(made("relu"))
+    facts, outside = store.root / "facts", tmp_path / "outside"
+    facts.rename(outside)
+    facts.symlink_to(outside)
+    os.utime(outside / path.stem, (1, 1))
+    store.look(path)
+    assert (outside / path.stem).stat().st_mtime == 1
 
 
 def test_files_that_are_not_the_stores_stay(tmp_path: Path) -> None:

@@ -89,12 +89,14 @@ class Breakpoints:
         self._not_run.pop(where, None)
         self._told.forget(where)
         self.materialized(path)
-        places = [str(where) for where, _ in bdb.Breakpoint.bplist]
-        debugger = pydevd.connected()
-        if debugger is not None:
-            with pydevd.logging_unknown("breakpoints in compiled graphs stop nothing"):
-                places += [one.path for one in debugger.received()]
-        return any(_is_same(Path(place), path) for place in places)
+        return any(_is_same(place, path) for place in _places())
+
+    def held(self) -> tuple[Path, ...]:
+        """The listings of the store that have a breakpoint, which are to stay."""
+        found = tuple(filter(self._store.owns, _places()))
+        for path in found:
+            self._store.look(path)
+        return found
 
     def compiled_away(self, path: Path, why: str) -> None:
         """Take note that the nodes of a listing do not run, why, and what to do."""
@@ -322,6 +324,16 @@ def _lines_named(listing: Listing, name: str) -> Iterator[int]:
     class_name, _, node = name.removeprefix(_PREFIX).strip().rpartition(".")
     if class_name in ("", listing.identity.class_name):
         yield from (f.line + 1 for f in listing.nodes if f.name == node)
+
+
+def _places() -> list[Path]:
+    """The files that have a breakpoint, in debugpy or pdb."""
+    places = [str(where) for where, _ in bdb.Breakpoint.bplist]
+    debugger = pydevd.connected()
+    if debugger is not None:
+        with pydevd.logging_unknown("breakpoints in compiled graphs stop nothing"):
+            places += [one.path for one in debugger.received()]
+    return list(map(Path, dict.fromkeys(places)))
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -28,6 +28,7 @@ __all__ = [
 def on_did_open(ls: Connection, params: lsp.DidOpenTextDocumentParams) -> None:
     path = ls.opened(params.text_document.uri)
     if path is not None:
+        ls.session.library.look(path)
         ls.publish(path)
         check_and_trace(ls, path)
 
