@@ -20,6 +20,7 @@ __all__ = [
     "add_command",
     "add_store",
     "add_store_to_read",
+    "chosen_or_located",
     "number_of",
     "say",
     "sources_here",
@@ -135,6 +136,29 @@ def number_of(unit: str) -> Callable[[str], float]:
         return value
 
     return number
+
+
+def chosen_or_located(chosen: Path | None) -> Path:
+    """The store that is to be read, by default that of the current folder.
+
+    Ends, and says so, where a place was chosen that holds none.
+    """
+    from fxls.store import locate
+
+    root = chosen or locate(Path.cwd())
+    if root.exists() and not root.is_dir():
+        say(
+            f"fxls: error: {root.absolute()} is not a folder\nhelp: Move the file away."
+        )
+        raise SystemExit(ExitCode.SYSTEM)
+    if chosen is not None and not root.exists():
+        say(
+            f"fxls: error: there is no store {root.absolute()}\n"
+            "help: Check --store, or FXLS_STORE; a program that runs under "
+            "`fxls run --store FOLDER` makes one."
+        )
+        raise SystemExit(ExitCode.SYSTEM)
+    return root
 
 
 def sources_here() -> Sources:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxls.cli.command import (
@@ -13,6 +12,7 @@ from fxls.cli.command import (
     ExitCode,
     add_command,
     add_store_to_read,
+    chosen_or_located,
     say,
     sources_here,
     warn,
@@ -59,7 +59,7 @@ def list_(options: argparse.Namespace) -> int:
     """`fxls list`: the identities of a store, each with its newest revision."""
     from fxls.cli.list_table import Newest, in_order, matching, table
     from fxls.cli.report import revision_as_json
-    from fxls.store import Store, StoreError, locate
+    from fxls.store import Store, StoreError
 
     code = ExitCode.OK
 
@@ -68,10 +68,7 @@ def list_(options: argparse.Namespace) -> int:
         code = ExitCode.SYSTEM
         warn(error)
 
-    store = Store(options.store or locate(Path.cwd()), report=complain)
-    if store.root.exists() and not store.root.is_dir():
-        say(f"fxls: error: {store.root} is not a folder\nhelp: Move the file away.")
-        return ExitCode.SYSTEM
+    store = Store(chosen_or_located(options.store), report=complain)
     found: list[Newest] = []
     for identity in store.identities():
         revision = store.newest(identity)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 
-from fxls.cli.command import Commands, ExitCode, add_command, add_store, number_of, say
+from fxls.cli.command import (
+    Commands,
+    ExitCode,
+    add_command,
+    add_store,
+    chosen_or_located,
+    number_of,
+    say,
+)
 
 __all__ = ["add", "prune"]
 
@@ -51,7 +58,7 @@ def prune(options: argparse.Namespace) -> int:
     """`fxls prune`: delete listings by age, and by size, or all."""
     from fxls import store
 
-    root = options.store or store.locate(Path.cwd())
+    root = chosen_or_located(options.store)
     try:
         pruned = store.prune(
             root,

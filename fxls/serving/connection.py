@@ -249,6 +249,10 @@ class Connection(LanguageServer):
             self.watch()
             self.tell_news()
             self._show_asked()
+            for trouble in self.session.library.troubles():
+                self.window_show_message(
+                    lsp.ShowMessageParams(lsp.MessageType.Warning, f"fxls: {trouble}")
+                )
 
     def _show_asked(self) -> None:
         """Let the client show what programs ask to be shown."""

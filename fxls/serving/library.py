@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from fxls.ide.listing.document import Document
@@ -89,6 +90,8 @@ class Library:
         self._shown_in: dict[Path, ShowRequests] = {}
         self._followers: dict[str, Follower] = {}
         """By URL, what keeps the copies of stores on other machines."""
+        self._troubles: SimpleQueue[Exception] = SimpleQueue()
+        """What keeps them from it; they find out in threads of their own."""
 
     def store_of(self, source: str) -> Store:
         """The store of a source."""
@@ -107,6 +110,13 @@ class Library:
             except StoreError as trouble:
                 _warn(trouble)
         return tuple(found)
+
+    def troubles(self) -> Iterator[str]:
+        """Why stores on other machines cannot be read, since this was last asked."""
+        while not self._troubles.empty():
+            trouble = self._troubles.get()
+            _warn(trouble)
+            yield str(trouble)
 
     def close(self) -> None:
         """Follow no store on another machine any more, and leave the others small."""
@@ -171,7 +181,7 @@ class Library:
             here = partial(self._here, f"{project}/") if project else None
             # First, so that all that comes is news.
             self._open(mirror.root, Store(mirror.root, here=here))
-            self._followers[url] = Follower(mirror, _warn)
+            self._followers[url] = Follower(mirror, self._troubles.put)
 
     def _copies(self) -> tuple[Path, ...]:
         """The roots of the stores that are copies."""

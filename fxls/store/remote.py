@@ -87,7 +87,10 @@ class Mirror:
             if isinstance(error, StoreError | Unreachable):
                 raise error
             reason = str(error) or type(error).__name__
-            advice = "What was read of it before is still shown."
+            advice = (
+                "Check the address and the connection. What was read of it before is "
+                "still shown."
+            )
             raise Unreachable(self.url, reason.rstrip("."), advice) from error
 
     def _pull(self) -> None:

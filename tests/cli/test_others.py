@@ -104,6 +104,20 @@ def test_a_store_that_is_a_file(fxls: Command) -> None:
     )
 
 
+@pytest.mark.parametrize("command", ["list", "prune"])
+@pytest.mark.parametrize("way", ["--store", "FXLS_STORE"])
+def test_a_store_that_is_not_there(fxls: Command, command: str, way: str) -> None:
+    where = (("--store", "gone"), {}) if way == "--store" else ((), {way: "gone"})
+    assert fxls.run(command, *where[0], env=where[1]) == Ended(
+        3,
+        "",
+        "fxls: error: there is no store FOLDER/gone\n"
+        "help: Check --store, or FXLS_STORE; a program that runs under "
+        "`fxls run --store FOLDER` makes one.\n",
+    )
+    assert not (fxls.folder / "gone").exists()
+
+
 @pytest.mark.parametrize("address", ["9000", "localhost:", "localhost:x", "h:70000"])
 def test_an_address_that_is_none(fxls: Command, address: str) -> None:
     ended = fxls.run("serve", "--tcp", address)

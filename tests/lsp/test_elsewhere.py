@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -46,7 +47,8 @@ def test_what_a_program_shows_is_opened(project: Path) -> None:
 def test_the_end_of_a_session_keeps_the_store_small(project: Path) -> None:
     store = Store(project / ".fxls")
     old = store.materialize(net_listing(project))
-    for file in (old, *(store.root / "facts" / old.stem).iterdir()):
+    facts = store.root / "facts" / old.stem
+    for file in (old, *facts.iterdir(), facts):
         os.utime(file, (0, 0))
     young = store.materialize(net_listing(project, TEXT.replace("count", "number")))
     with started() as client:
@@ -54,6 +56,28 @@ def test_the_end_of_a_session_keeps_the_store_small(project: Path) -> None:
         assert client.request("workspace/symbol", {"query": "Net"}) != []
         client.end()
     assert [*store.root.glob("*.py")] == [young]
+
+
+@pytest.mark.slow
+def test_a_store_on_another_machine_that_cannot_be_read_is_said(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(project))
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    url = f"ssh://127.0.0.1:{port}/home/.fxls"
+    with started() as client:
+        client.initialize(project, {"store": url}, EDITOR)
+        client.open(project / "net.py")
+        said = client.notification("window/showMessage")
+        client.unread()
+        client.end()
+    assert said["type"] == 2
+    assert said["message"].startswith(f"fxls: {url}: [Errno ")
+    assert said["message"].endswith(
+        ". Check the address and the connection. What was read of it before is still "
+        "shown."
+    )
 
 
 @pytest.mark.slow

@@ -156,7 +156,10 @@ def test_a_name_of_facts_leads_nowhere_else(tmp_path: Path, there: Store) -> Non
         ),
         (
             "paper://desk/.fxls",
-            "Protocol not known: paper. What was read of it before is still shown.",
+            (
+                "Protocol not known: paper. Check the address and the connection."
+                " What was read of it before is still shown."
+            ),
         ),
     ],
 )
