@@ -57,10 +57,10 @@ environment:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns what the process should end with."""
     parser = _parser()
-    from fxls.launching.launch import split
+    from fxls.launching.python_arguments import split
 
-    own, program = split(sys.argv[1:] if arguments is None else arguments)
-    options = parser.parse_args(own, argparse.Namespace(program=program))
+    own, python = split(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(own, argparse.Namespace(python=python))
     try:
         code = options.command(options)
         sys.stdout.flush()

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from fxls.cli.command import Commands, add_command, add_store
+from fxls.cli.command import Commands, ExitCode, add_command, add_store, say
 from fxls.cli.listen_option import add_listen, check_listen
+
+if TYPE_CHECKING:
+    from fxls.launching.python_arguments import PythonArguments
 
 __all__ = ["add", "run"]
 
@@ -41,6 +46,12 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="write listings that keep every value until the forward returns",
     )
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="do not say at the end how many listings there are, as fxls does on a"
+        " terminal",
+    )
     add_listen(parser, "let the program listen there for a debugger")
     parser.add_argument(
         "--wait",
@@ -52,22 +63,39 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """`fxls run`: become the program, with the runtime to be turned on in it."""
-    from fxls.launching.launch import become
+    from fxls.launching.launch import become, locked_out
 
-    program: list[str] = options.program
-    if not program or program == ["-m"]:
-        options.usage.error("name the file or the module to run")
+    python: PythonArguments = options.python
+    problem = _unclear(python, listens=options.listen is not None)
+    if problem is not None:
+        options.usage.error(problem)
+    problem = locked_out(python.letters)
+    if problem is not None:
+        say(f"fxls: error: {problem}")
+        raise SystemExit(ExitCode.USAGE)
     check_listen(options)
     more: dict[str, str] = {}
+    if not options.quiet and sys.stderr.isatty():
+        more["FXLS_SUMMARY"] = str(os.getpid())
     if options.break_on:
         more["FXLS_BREAK_ON"] = ",".join(options.break_on)
         more["FXLS_ON_BREAK"] = options.on_break
     if options.keep_values:
         more["FXLS_KEEP_VALUES"] = "1"
     become(
-        *(program, options.store, os.environ, more),
+        *(python, options.store, os.environ, more),
         wrapped=lambda program: _debugged(options, program),
     )
+
+
+def _unclear(python: PythonArguments, *, listens: bool) -> str | None:
+    """What is wrong with a command line; None when a program can be run by it."""
+    if not python.is_whole:
+        return "name the file or the module to run"
+    if listens and (python.program[0] == "-" or "x" in python.letters):
+        what = "-x" if "x" in python.letters else "a program from standard input"
+        return f"a debugger cannot start {what}: leave out --listen, or name a file"
+    return None
 
 
 def _debugged(options: argparse.Namespace, program: Sequence[str]) -> Sequence[str]:

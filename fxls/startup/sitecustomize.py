@@ -50,5 +50,28 @@ def _say(fault: Exception) -> None:
     log.warning("the program runs without fxls: %r", fault, exc_info=fault)
 
 
+def _summarize_at_end() -> None:
+    """Say at the end of the program that `fxls run` became what came of it."""
+    if os.environ.get("FXLS_SUMMARY") != str(os.getpid()):
+        return  # a child
+    import atexit  # noqa: PLC0415 - seldom needed
+    import time  # noqa: PLC0415
+
+    root, start = os.environ["FXLS_STORE"], time.time()
+
+    def summarize() -> None:
+        from fxls.attempt import attempting  # noqa: PLC0415 - takes a moment
+
+        with attempting(_say):
+            from pathlib import Path  # noqa: PLC0415
+
+            from fxls.launching.summary import summarize  # noqa: PLC0415
+
+            summarize(Path(root), start)
+
+    atexit.register(summarize)  # the first, so that it is the last to run
+
+
 _step_aside()
+_summarize_at_end()
 _install_with_first_graph()

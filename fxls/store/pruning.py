@@ -19,7 +19,15 @@ from fxls.store import files
 from fxls.store.log import revisions_in
 from fxls.store.names import is_file_name
 
-__all__ = ["MEGABYTES", "Pruned", "delete_listing", "look", "prune", "prune_seldom"]
+__all__ = [
+    "MEGABYTES",
+    "Pruned",
+    "delete_listing",
+    "look",
+    "prune",
+    "prune_seldom",
+    "wanted_since",
+]
 
 DAYS = 30.0
 """How long a listing stays that nobody wants."""
@@ -161,6 +169,14 @@ class _Needs:
         if pid not in self._alive:
             self._alive[pid] = _is_alive(pid)
         return self._alive[pid]
+
+
+def wanted_since(root: Path, start: float) -> tuple[str, ...]:
+    """The listings that were made, or looked at, since some time in seconds since 1970.
+
+    Raises `Unreadable`.
+    """
+    return tuple(one.name for one in _listings(root) if one.wanted >= start)
 
 
 def look(root: Path, name: str) -> None:

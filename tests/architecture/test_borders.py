@@ -16,6 +16,8 @@ the debugger, and what the runtime does while a program runs."""
 
 MAY_READ_THE_ENVIRONMENT = {
     "fxls/adapter/__main__.py",
+    # What `fxls run` tells the process that it becomes.
+    "fxls/startup/sitecustomize.py",
     "fxls/cli/command.py",
     "fxls/cli/debug_command.py",
     "fxls/cli/run_command.py",

@@ -107,8 +107,9 @@ def test_a_store_that_is_a_file(fxls: Command) -> None:
 @pytest.mark.parametrize("command", ["list", "prune"])
 @pytest.mark.parametrize("way", ["--store", "FXLS_STORE"])
 def test_a_store_that_is_not_there(fxls: Command, command: str, way: str) -> None:
-    where = (("--store", "gone"), {}) if way == "--store" else ((), {way: "gone"})
-    assert fxls.run(command, *where[0], env=where[1]) == Ended(
+    arguments = ["--store", "gone"] if way == "--store" else []
+    env = {} if way == "--store" else {way: "gone"}
+    assert fxls.run(command, *arguments, env=env) == Ended(
         3,
         "",
         "fxls: error: there is no store FOLDER/gone\n"

@@ -94,12 +94,14 @@ def test_processes_that_a_program_starts_write_to_the_same_store(fxls: Command) 
     ]
 
 
-@pytest.mark.parametrize("arguments", [[], ["-m"], ["--store", "x"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["-m"], ["--store", "x"], ["-u"], ["-uc"], ["-X", "dev"], ["--"]]
+)
 def test_a_program_must_be_named(fxls: Command, arguments: list[str]) -> None:
     assert fxls.run("run", *arguments) == Ended(
         2,
         "",
-        "usage: fxls run [OPTION ...] {FILE | -m MODULE} [ARGUMENT ...]\n"
+        "usage: fxls run [OPTION ...] {FILE | -m MODULE | -c CODE | -} [ARGUMENT ...]\n"
         "fxls run: error: name the file or the module to run\n",
     )
 

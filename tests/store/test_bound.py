@@ -43,6 +43,7 @@ def test_a_graph_that_is_always_compiled_anew_fills_no_disk(tmp_path: Path) -> N
     looked_at = store.materialize(revision(-1, 50_000))
     store.look(looked_at)
     runs.append(store.materialize(revision(-2, 50_000)))
+    last = other
     for number in range(200):
         last = store.materialize(revision(number, 50_000))
         if not number % 10:

@@ -1,0 +1,83 @@
+"""A command line of `fxls run`: what is for fxls, what for Python, and the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["PythonArguments", "split"]
+
+_OURS_WITH_VALUE = {"--store", "--break-on", "--on-break", "--listen"}
+_PYTHONS_LONG = "--check-hash-based-pycs"
+"""The only long option of Python's that takes part in a run; its value follows."""
+_WITH_VALUE, _PROGRAM = "WX", "cm"
+"""Python's letters that take a value, and those whose value is the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonArguments:
+    """What Python is called with, behind its own name."""
+
+    flags: tuple[str, ...] = ()
+    """The options, as they were written."""
+    letters: frozenset[str] = frozenset()
+    """Those of them without a value."""
+    program: tuple[str, ...] = ()
+    """``FILE``, ``-m MODULE``, ``-c CODE`` or ``-``, and its arguments; maybe nothing."""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the program is a file or folder that is named."""
+        return bool(self.program) and self.program[0] not in ("-m", "-c", "-")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a program is named."""
+        least = 1 if self.is_file or self.program[:1] == ("-",) else 2
+        return len(self.program) >= least
+
+
+def split(arguments: Sequence[str]) -> tuple[list[str], PythonArguments]:
+    """The arguments of fxls, and those that `fxls run` gives to Python.
+
+    Options with two dashes are those of fxls, and may stand among Python's.
+    """
+    own, rest = list(arguments[:1]), list(arguments[1:])
+    if own != ["run"]:
+        return list(arguments), PythonArguments()
+    flags: list[str] = []
+    letters: set[str] = set()
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        one = rest.pop(0)
+        if one == "--":
+            break
+        if one == "-h" or (one.startswith("--") and one != _PYTHONS_LONG):
+            own.append(one)
+            if one in _OURS_WITH_VALUE:
+                own += rest[:1]
+                del rest[:1]
+            continue
+        letter, value = _ending(one)
+        plain = one[1:] if not letter else one[1 : one.index(letter)]
+        letters |= set(plain) if one != _PYTHONS_LONG else set()
+        if letter and letter in _PROGRAM:
+            if plain:
+                flags.append(f"-{plain}")
+            program = [f"-{letter}", *([value] if value else []), *rest]
+            return own, PythonArguments(
+                tuple(flags), frozenset(letters), tuple(program)
+            )
+        flags.append(one)
+        if one == _PYTHONS_LONG or (letter and not value):
+            flags += rest[:1]
+            del rest[:1]
+    return own, PythonArguments(tuple(flags), frozenset(letters), tuple(rest))
+
+
+def _ending(option: str) -> tuple[str, str]:
+    """The letter of a group that takes a value, and what of it stands in the group."""
+    if option != _PYTHONS_LONG:
+        for at, letter in enumerate(option[1:], 2):
+            if letter in _WITH_VALUE + _PROGRAM:
+                return letter, option[at:]
+    return "", ""

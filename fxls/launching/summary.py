@@ -1,0 +1,31 @@
+"""What `fxls run` says when the program has ended."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from fxls.store.pruning import wanted_since
+
+__all__ = ["summarize"]
+
+
+def summarize(root: Path, start: float) -> None:
+    """Say on standard error how many listings were made since `start`, and where."""
+    count = len(wanted_since(root, start))
+    # The program may have left its standard error in any state.
+    if sys.stderr is not None and not sys.stderr.closed:
+        print(_said(count, root), file=sys.stderr)  # noqa: T201  # a command line
+
+
+def _said(count: int, root: Path) -> str:
+    where = os.path.relpath(root)
+    if not count and "fxls.runtime" not in sys.modules:
+        return f"fxls: no listings in {where} are of this program, which made no graph"
+    if not count:
+        return (
+            f"fxls: no new listings in {where}; `fxls list` shows those that are there"
+        )
+    listings = "1 listing" if count == 1 else f"{count} listings"
+    return f"fxls: {listings} in {where}; `fxls list` shows them"
