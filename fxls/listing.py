@@ -461,9 +461,22 @@ def decode(sidecar: bytes, text: str) -> Listing:
         if version != FORMAT:
             raise SidecarError(f"sidecar {other_format(version, FORMAT)}")
         listing = _decoder.decode(sidecar).listing
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError, MemoryError) as error:
         raise SidecarError(f"sidecar is damaged: {error}") from error
+    _refuse_circles(listing)
     return msgspec.structs.replace(listing, text=text)
+
+
+def _refuse_circles(listing: Listing) -> None:
+    """Raise for a frame or a module that calls itself: whoever asks would never end."""
+    callers = (frame.caller for frame in listing.frames)
+    parents = (scope.parent for scope in listing.scopes)
+    for rows in (callers, parents):
+        for row, above in enumerate(rows):
+            if above is not None and not 0 <= above < row:
+                raise SidecarError(
+                    f"sidecar is damaged: row {row} is below row {above}"
+                )
 
 
 class _Version(msgspec.Struct):

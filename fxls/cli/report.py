@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from fxls import regular_file
 from fxls.entry import Entry
 from fxls.ide.listing.value_text import dtype_of, shape_of
 from fxls.listing import Failure, Listing, Place, Reason
@@ -59,8 +60,9 @@ class Sources:
         table = self._tables.get(path)
         if table is None:
             try:
-                text = Path(path).read_bytes().decode("utf-8-sig", errors="replace")
-            except OSError:
+                data = regular_file.read(path, regular_file.SOURCE_BYTES)
+                text = data.decode("utf-8-sig", errors="replace")
+            except (OSError, ValueError):
                 text = ""
             table = self._tables[path] = LineTable(text)
         return table

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from fxls import regular_file
 from fxls.entry import Entry, Kind
 from fxls.ide.entries import entries as ide
 from fxls.ide.samples.samples import Samples
@@ -60,9 +61,10 @@ def entries_of(
     if argument.expression is not None:
         return (Entry(path, argument.expression, Kind.COMMAND),), ()
     try:
-        text = argument.path.read_bytes().decode("utf-8-sig", errors="replace")
+        data = regular_file.read(argument.path, regular_file.SOURCE_BYTES)
+        text = data.decode("utf-8-sig", errors="replace")
     except (OSError, ValueError) as error:
-        problem = getattr(error, "strerror", None) or str(error)
+        problem = regular_file.why(error)
         return (), (
             Failure(Reason.NOT_FOUND, f"{path}: {problem}", advice="Check the path."),
         )
@@ -101,6 +103,7 @@ def _project(path: Path) -> ide.Project:
     for folder in path.parents:
         toml = folder / "pyproject.toml"
         with suppress(OSError):
-            text = toml.read_bytes().decode("utf-8", errors="replace")
+            data = regular_file.read(toml, regular_file.SETTINGS_BYTES)
+            text = data.decode("utf-8", errors="replace")
             return ide.project(text, str(folder), str(toml))
     return ide.Project()

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import torch
 
+from fxls import regular_file
 from fxls.attempt import Raised, attempt
 from fxls.entry import Entry, Producer
 from fxls.launching.entry_argument import entries_of, entry_argument
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
     try:
         root = install(store)
-        text = path.read_text("utf-8", errors="replace")
+        data = regular_file.read(path, regular_file.SOURCE_BYTES)
+        text = data.decode("utf-8", errors="replace")
         module = load(home_of(path), locate(path).parent)
         model = evaluate(entry, module, text)
     except Refused as refused:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
+from fxls import regular_file
 from fxls.listing import source_digest
+from fxls.regular_file import SOURCE_BYTES
 
 __all__ = ["Digests", "modified"]
 
@@ -23,7 +24,7 @@ class Digests:
             signature = (status.st_mtime_ns, status.st_size)
             known = self._digests.get(path)
             if known is None or known[0] != signature:
-                digest = source_digest(Path(path).read_bytes())
+                digest = source_digest(regular_file.read(path, SOURCE_BYTES))
                 known = self._digests[path] = (signature, digest)
         except (OSError, ValueError):
             return ""

@@ -37,6 +37,7 @@ from fxls.store import (
     prune_seldom,
 )
 from fxls.store.history import History, histories
+from fxls.store.names import FOLDER
 from fxls.store.show_requests import ShowRequest, ShowRequests
 
 if TYPE_CHECKING:
@@ -122,7 +123,11 @@ class Library:
         """Follow no store on another machine any more, and leave the others small."""
         for follower in self._followers.values():
             follower.close()
+        named = self._root()
         for root in self._stores.keys() - self._copies():
+            # What else was looked at may be any folder with a file of such a name.
+            if root.name != FOLDER and str(root) != named:
+                continue
             with contextlib.suppress(StoreError):
                 prune_seldom(root)
 
@@ -264,6 +269,14 @@ class Library:
         except StoreError as error:
             return (), error
         return (), None
+
+    def write_table(self, document: Document, text: str) -> str | StoreError:
+        """The path of a file with the table of a listing, for who reads files alone."""
+        path = Path(document.path)
+        try:
+            return str(self.store_at(path.parent).write_table(path, text))
+        except StoreError as error:
+            return error
 
     def found(self, query: str) -> Iterator[Found]:
         """Listings by their names; nodes of those that were read."""

@@ -5,12 +5,14 @@ Knows files and the traces; knows no connection.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from fxls import regular_file
 from fxls.entry import Entry, Kind
 from fxls.ide.completion import doubts
 from fxls.ide.diagnostics import (
@@ -25,6 +27,8 @@ from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.table_rows import rows
 from fxls.ide.source.source_file import SourceFile
 from fxls.listing import Failure, Reason
+from fxls.regular_file import SETTINGS_BYTES, SOURCE_BYTES, why
+from fxls.said_once import SaidOnce
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
 from fxls.serving.settings import Settings
@@ -35,6 +39,8 @@ from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
 
 __all__ = ["Session"]
+
+_log = logging.getLogger(__name__)
 
 
 class Session:
@@ -64,6 +70,9 @@ class Session:
         """
         self._checked: dict[str, int] = {}
         """Of sources: the hash of the text that was looked at last."""
+        self._projects = lru_cache(maxsize=8)(ide_entries.project)
+        self._unread = SaidOnce()
+        """Of which files it was said why they are not read."""
         self._compared: dict[str, tuple[str, str, bool]] = {}
         """Of open listings: what is shown, what was written, whether that is the same."""
 
@@ -82,7 +91,7 @@ class Session:
         text = self._open_text(path)
         if text is not None:
             return text
-        content = _content(path)
+        content = self._content(path, SOURCE_BYTES)
         return None if content is None else decoded(content)
 
     def document(self, path: str) -> Document | None:
@@ -172,7 +181,7 @@ class Session:
 
     def is_saved(self, path: str) -> bool:
         """Whether the editor shows what is on the disk."""
-        content = _content(path)
+        content = self._content(path, SOURCE_BYTES)
         return content is not None and decoded(content) == self.text_of(path)
 
     def check_comments(self, path: str) -> tuple[str, ...]:
@@ -271,9 +280,19 @@ class Session:
         return self._rules(document, self.freshness(document))
 
     def _remember(self, path: str) -> None:
-        content = _content(path)
+        content = self._content(path, SOURCE_BYTES)
         if content is not None:
             self._texts.remember(content)
+
+    def _content(self, path: str, most: int) -> bytes | None:
+        try:
+            return regular_file.read(path, most)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            if self._unread.is_first(path, str(error)):
+                _log.warning("%s is not read: %s", path, why(error))
+            return None
 
     def _read(self, path: str) -> tuple[Document | None, StoreError | None]:
         document, error = self.library.read(path)
@@ -306,10 +325,13 @@ class Session:
 
     def _project(self, path: str) -> ide_entries.Project:
         for folder in Path(path).parents:
-            toml = folder / "pyproject.toml"
-            text = self.text_of(str(toml))
+            toml = str(folder / "pyproject.toml")
+            text = self._open_text(toml)
+            if text is None:
+                content = self._content(toml, SETTINGS_BYTES)
+                text = None if content is None else decoded(content)
             if text is not None:
-                return ide_entries.project(text, str(folder), str(toml))
+                return self._projects(text, str(folder), toml)
         return ide_entries.Project()
 
     def _is_own(self, source: str) -> Callable[[str], bool]:
@@ -331,13 +353,6 @@ class Session:
         if before == after:
             return ()
         return tuple(dict.fromkeys(d.path for d in (*before, *after)))
-
-
-def _content(path: str) -> bytes | None:
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return None
 
 
 def _in_place(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:

@@ -52,9 +52,8 @@ class Bound:
         # Another thread that is here does it for both.
         if self._lock.acquire(blocking=False):
             try:
-                with contextlib.suppress(
-                    StoreError
-                ):  # it was said that it cannot write
+                # It was said already that it cannot write.
+                with contextlib.suppress(StoreError):
                     self._count()
             finally:
                 self._lock.release()
@@ -65,7 +64,7 @@ class Bound:
             return
         self._uncounted = 0
         path = self._root / files.TEMPORARY / _COUNT
-        files.append_line(path, b"." * units)
+        files.append_line(self._root, path, b"." * units)
         counted = files.sign(path)
         if counted is not None and counted.size * _UNIT >= self._share():
             files.write(self._root, path, b"")

@@ -29,8 +29,20 @@ _WRITING = {
     errno.ENOENT: ("no folder can be made there", f"Make it {_ELSEWHERE}."),
     errno.ENOTDIR: ("a file is where a folder must be", f"Move it away {_ELSEWHERE}."),
     errno.EEXIST: ("a file is where a folder must be", f"Move it away {_ELSEWHERE}."),
+    errno.ELOOP: (
+        "it is a symbolic link, and could lead anywhere",
+        f"Put a file or folder in its place {_ELSEWHERE}.",
+    ),
+    errno.EMLINK: (
+        "it has another name as well, and could be anything",
+        f"Put a copy in its place {_ELSEWHERE}.",
+    ),
     errno.EISDIR: ("a folder is where a file must be", f"Move it away {_ELSEWHERE}."),
 }
+
+
+_UNREAD = (errno.ELOOP, errno.ENODEV, errno.EFBIG)
+"""What `regular_file` refuses."""
 
 
 class StoreError(Exception):
@@ -74,6 +86,8 @@ class Unreadable(StoreError):
     @classmethod
     def because(cls, path: Path, error: OSError) -> Unreadable:
         reason = error.strerror or str(error)
+        if error.errno in _UNREAD:
+            return cls(path, f"is not read: {reason}", "Delete it, if it is not yours.")
         return cls(path, f"cannot be read: {reason}", "Check its permissions.")
 
 
@@ -88,4 +102,6 @@ class Unwritable(StoreError):
         )
         if error.errno in (errno.ENOTDIR, errno.EEXIST):
             path = next(filter(os.path.isfile, (path, *path.parents)), path)
+        elif error.errno in (errno.ELOOP, errno.EMLINK) and error.filename:
+            path = Path(str(error.filename))
         return cls(path, f"cannot be written: {problem}", advice)

@@ -1,5 +1,7 @@
 """Reading and writing the files of a store, so that a kill at any moment is harmless.
 
+Everything that is written below a store is written here, and nothing else is: neither
+a link nor a second name of a file leads a writer, or one who deletes, out of the store.
 Nothing is synced to the disk: what a power failure leaves behind is found by its hash
 and written again.
 """
@@ -7,31 +9,53 @@ and written again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import secrets
+import stat
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from fxls import regular_file
 from fxls.store.errors import Unreadable, Unwritable
+from fxls.store.names import FOLDER
 
 __all__ = [
     "Signature",
     "append_line",
     "delete",
+    "delete_folder",
+    "delete_torn",
     "is_there",
     "last_line",
     "names_in",
     "read",
+    "read_end",
     "sign",
     "signatures_in",
+    "touch",
     "write",
 ]
 
 TEMPORARY = "tmp"
 """The folder for half-written files: none of them ever has the name of a listing."""
 
+_MOST_NAMES = 200_000
+"""The longest folder that is read."""
+
+_TORN = re.compile(r"\d+-[0-9a-f]{16}")
 _TAIL = 1 << 16
+
+_CREATING = (
+    os.O_CREAT
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_ADDING = os.O_RDWR | os.O_APPEND | getattr(os, "O_NONBLOCK", 0) | _CREATING
 
 
 class Signature(NamedTuple):
@@ -45,7 +69,7 @@ class Signature(NamedTuple):
 
 def is_there(path: Path) -> bool:
     """Whether there is anything of that name; no when it may not be known."""
-    return os.path.exists(path)  # noqa: PTH110  # Path.exists raises on no permission
+    return os.path.lexists(path)
 
 
 def sign(path: Path) -> Signature | None:
@@ -53,45 +77,65 @@ def sign(path: Path) -> Signature | None:
     return _sign(str(path))
 
 
-def read(path: Path) -> bytes | None:
+def read(root: Path, path: Path) -> bytes | None:
     """The bytes of a file; None when there is none."""
     try:
-        return path.read_bytes()
+        _refuse_links(root, path.parent)
+        return regular_file.read_no_link(path, regular_file.LISTING_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise Unreadable.because(path, error) from error
 
 
-def signatures_in(folder: Path) -> dict[str, Signature]:
+def read_end(root: Path, path: Path, most: int) -> tuple[int, bytes]:
+    """The last bytes of a file, and how many come before; nothing when there is none."""
+    try:
+        _refuse_links(root, path.parent)
+        return regular_file.read_end(path, most)
+    except (FileNotFoundError, NotADirectoryError):
+        return 0, b""
+    except OSError as error:
+        raise Unreadable.because(path, error) from error
+
+
+def signatures_in(root: Path, folder: Path) -> dict[str, Signature]:
     """The signature of each file in a folder by name, in the order of the names."""
     # Strings, because making paths takes longer than asking the system.
     start = os.path.join(folder, "")  # noqa: PTH118
-    signatures = {name: _sign(start + name) for name in names_in(folder)}
+    signatures = {name: _sign(start + name) for name in names_in(root, folder)}
     return {name: found for name, found in signatures.items() if found}
 
 
-def names_in(folder: Path) -> tuple[str, ...]:
+def names_in(root: Path, folder: Path) -> tuple[str, ...]:
     """The names in a folder, in order; empty when there is no such folder."""
     try:
+        _refuse_links(root, folder)
         with os.scandir(folder) as entries:
-            return tuple(sorted(entry.name for entry in entries))
+            names = [entry.name for entry in islice(entries, _MOST_NAMES + 1)]
+        if len(names) > _MOST_NAMES:
+            problem = f"it holds more than {_MOST_NAMES:,} files"
+            raise OSError(errno.EFBIG, problem, str(folder))
     except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as error:
         raise Unreadable.because(folder, error) from error
+    return tuple(sorted(names))
 
 
 def write(root: Path, path: Path, data: bytes, *, modified: int | None = None) -> None:
     """Put a file of the store in place, whole, whatever file stood there.
 
-    Writers of the same file never meet: each renames a temporary file of its own.
+    Writers of the same file never meet: each renames a temporary file of its own. A
+    link of that name is replaced, and not followed.
     """
     temporary = root / TEMPORARY / f"{os.getpid()}-{secrets.token_hex(8)}"
 
     def put() -> None:
         try:
-            temporary.write_bytes(data)
+            made = os.open(temporary, os.O_WRONLY | os.O_EXCL | _CREATING, 0o666)
+            with os.fdopen(made, "wb") as file:
+                file.write(data)
             if modified is not None:
                 os.utime(temporary, ns=(modified, modified))
             temporary.replace(path)
@@ -100,53 +144,87 @@ def write(root: Path, path: Path, data: bytes, *, modified: int | None = None) -
                 temporary.unlink()
             raise
 
-    _making_folders(path, (temporary.parent, path.parent), put)
+    _making_folders(root, path, (temporary.parent, path.parent), put)
 
 
-def append_line(path: Path, line: bytes) -> None:
+def append_line(root: Path, path: Path, line: bytes) -> None:
     """Add a line to a file with one write, which the system does not interleave.
 
     A line that a killed writer left without its end is ended first.
     """
 
     def append() -> None:
-        with path.open("a+b", buffering=0) as file:
+        with contextlib.suppress(FileNotFoundError):
+            # First, because opening alone makes some devices do something.
+            _refuse_others(os.lstat(path), path)
+        with os.fdopen(os.open(path, _ADDING, 0o666), "r+b", buffering=0) as file:
+            _refuse_others(os.fstat(file.fileno()), path)
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - 1))
             data = (b"\n" if end and file.read(1) != b"\n" else b"") + line + b"\n"
             while data:
                 data = data[file.write(data) :]
 
-    _making_folders(path, (path.parent,), append)
+    _making_folders(root, path, (path.parent,), append)
 
 
-def delete(path: Path) -> None:
+def touch(root: Path, path: Path, modified: int) -> bool:
+    """Give a file another date; False when it has another name, whose date that is.
+
+    Raises `OSError`.
+    """
+    _refuse_all_links(root, path.parent)
+    found = os.lstat(path)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        return False
+    os.utime(path, ns=(modified, modified))
+    return True
+
+
+def delete(root: Path, path: Path) -> None:
     """Delete a file, unless it is gone."""
     try:
+        _refuse_all_links(root, path.parent)
         path.unlink(missing_ok=True)
     except OSError as error:
         raise Unwritable.because(path, error) from error
 
 
-def last_line(path: Path) -> bytes:
+def delete_folder(root: Path, folder: Path) -> None:
+    """Delete a folder, unless it holds anything."""
+    with contextlib.suppress(OSError):
+        _refuse_all_links(root, folder)
+        folder.rmdir()
+
+
+def delete_torn(root: Path, before: float) -> None:
+    """Half-written files that were left before some time, in seconds since 1970."""
+    folder = root / TEMPORARY
+    for name, one in signatures_in(root, folder).items():
+        if _TORN.fullmatch(name) and one.modified / 1e9 < before:
+            with contextlib.suppress(Unwritable):
+                delete(root, folder / name)
+
+
+def last_line(root: Path, path: Path) -> bytes:
     """The last whole line of a file, without its end; empty when none can be read."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            lines = file.read().split(b"\n")
-    except OSError:
+        lines = read_end(root, path, _TAIL)[1].split(b"\n")
+    except Unreadable:
         return b""
     return lines[-2] if len(lines) > 1 else b""
 
 
 def _making_folders(
-    path: Path, folders: tuple[Path, ...], write: Callable[[], None]
+    root: Path, path: Path, folders: tuple[Path, ...], write: Callable[[], None]
 ) -> None:
     """Write a file; when a folder was missing, make the folders and write again.
 
     Nearly always the folders are there, and somebody may delete them at any moment.
     """
     try:
+        for folder in folders:
+            _refuse_all_links(root, folder)
         try:
             write()
         except FileNotFoundError:
@@ -157,9 +235,49 @@ def _making_folders(
         raise Unwritable.because(path, error) from error
 
 
+def _refuse_all_links(root: Path, folder: Path) -> None:
+    """`_refuse_links`, and for a `.fxls` that is a link, which nothing is written through.
+
+    Whoever cloned a folder did not choose it; a store of another name the user named.
+    """
+    if root.name == FOLDER and _is_link(root):
+        raise OSError(errno.ELOOP, "", str(root))
+    _refuse_links(root, folder)
+
+
+def _refuse_links(root: Path, folder: Path) -> None:
+    """Raise for a folder of a store that is a link, or lies in one.
+
+    Asked before each use. Who can exchange a folder in between is no stranger.
+    """
+    while folder != root:
+        if _is_link(folder):
+            raise OSError(errno.ELOOP, "a symbolic link leads out of it", str(folder))
+        folder = folder.parent
+
+
+def _refuse_others(found: os.stat_result, path: Path) -> None:
+    """Raise for all but a regular file that has one name."""
+    regular_file.check_kind(found.st_mode, path)
+    if found.st_nlink > 1:
+        raise OSError(errno.EMLINK, "", str(path))
+
+
+def _is_link(path: Path) -> bool:
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    # A junction of Windows is no symbolic link, and leads elsewhere as well.
+    tag = getattr(found, "st_reparse_tag", 0)
+    return stat.S_ISLNK(found.st_mode) or (
+        tag != 0 and tag == getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", 0)
+    )
+
+
 def _sign(path: str) -> Signature | None:
     try:
-        stat = os.stat(path)  # noqa: PTH116  # as in signatures_in
+        stat = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

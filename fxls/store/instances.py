@@ -8,7 +8,6 @@ instance is the newest, and for how long nobody wanted the others.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,23 +63,26 @@ class Instances:
     def put(self, path: Path, text: bytes, sidecar: bytes) -> int:
         """Write what is not there, and make this instance the newest of its text.
 
-        Returns how many bytes that took. The text goes last, so that there is never a text without facts. Raises
-        `Unwritable`.
+        Returns how many bytes that took. The text goes last, so that there is never a
+        text without facts. Raises `Unwritable`.
         """
         folder = self._folder(path)
         facts = folder / digest_of(sidecar)
         try:
-            dates = [at.modified + 1000 for at in files.signatures_in(folder).values()]
+            found = files.signatures_in(self._root, folder).values()
+            dates = [at.modified + 1000 for at in found]
         except Unreadable as error:
             raise Unwritable(error.path, error.problem, error.advice) from error
         # Later than every other instance, even when the clock was set back.
         stamp = max([time.time_ns(), *dates])
         written = 0
-        if _content(facts) == sidecar:
-            # In a store that may only be read the instances keep their order.
+        # In a store that may only be read the instances keep their order.
+        is_there = self._content(facts) == sidecar
+        touched = is_there
+        if is_there:
             with contextlib.suppress(OSError):
-                os.utime(facts, ns=(stamp, stamp))
-        else:
+                touched = files.touch(self._root, facts, stamp)
+        if not touched:
             files.write(self._root, facts, sidecar, modified=stamp)
             written = len(sidecar)
         return written + self.put_text(path, text)
@@ -91,7 +93,7 @@ class Instances:
         Returns how many bytes that took.
         """
         # One look, because another writer may put the text there at any moment.
-        held = _content(path)
+        held = self._content(path)
         if held == text:
             return 0
         files.write(self._root, path, text)
@@ -148,12 +150,19 @@ class Instances:
         """The instance with these facts; raises as `newest` does."""
         return self._decode(path, self._text(path), self._folder(path) / facts)
 
+    def _content(self, path: Path) -> bytes | None:
+        """What a file holds; None when there is none, nothing when it cannot be read."""
+        try:
+            return files.read(self._root, path)
+        except Unreadable:
+            return b""
+
     def _folder(self, path: Path) -> Path:
         return self._root / "facts" / path.stem
 
     def _newest_first(self, path: Path) -> tuple[Path, ...]:
         folder = self._folder(path)
-        found = files.signatures_in(folder)
+        found = files.signatures_in(self._root, folder)
         if not found:
             raise Damaged(path, "its facts are missing", f"{_AGAIN}.")
         names = sorted(found, key=lambda name: found[name].modified, reverse=True)
@@ -165,7 +174,7 @@ class Instances:
         kept = self._texts.get(path.name)
         if kept and kept[0] == signature:
             return kept[1]
-        data = files.read(path)
+        data = files.read(self._root, path)
         if signature is None or data is None:
             raise NotAListing(path, "there is no such listing", f"{_AGAIN}.")
         if digest_of(data) != digest_in(path.name):
@@ -174,7 +183,12 @@ class Instances:
                 "was edited by hand or damaged: its text is not the one it is named by",
                 f"{_AGAIN}, or delete it.",
             )
-        text = data.decode()
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise Damaged(
+                path, f"its text is not UTF-8: {error}", f"{_AGAIN}."
+            ) from error
         self._texts[path.name] = (signature, text)
         return text
 
@@ -182,7 +196,7 @@ class Instances:
         signature = files.sign(facts)
         kept = self._kept.get(facts)
         if kept is None or kept.signature != signature:
-            data = files.read(facts)
+            data = files.read(self._root, facts)
             if signature is None or data is None:
                 raise Damaged(path, f"its facts {facts.name} are missing", f"{_AGAIN}.")
             if digest_of(data) != facts.name:
@@ -247,11 +261,3 @@ def _decoded(path: Path, text: str, data: bytes) -> Listing:
         return decode(data, text)
     except SidecarError as error:
         raise Damaged(path, f"its {error}", f"{_AGAIN}.") from error
-
-
-def _content(path: Path) -> bytes | None:
-    """What a file holds; None when there is none, nothing when it cannot be read."""
-    try:
-        return files.read(path)
-    except Unreadable:
-        return b""

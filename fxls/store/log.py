@@ -6,11 +6,14 @@ is the order of what happened, whatever the clock said.
 - A line says all that a list of identities needs, so that no sidecar is opened for it.
 - A line that cannot be read counts as absent: one that a kill tore, and one of another
   format, which is reported.
+- Of a long log the end is read, and so are the newest of many: that others are left out
+  is reported.
 """
 
 from __future__ import annotations
 
 import contextlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,12 +24,19 @@ from fxls.listing import Identity, Remark
 from fxls.said_once import SaidOnce
 from fxls.store import files
 from fxls.store.errors import OtherFormat, StoreError
-from fxls.store.names import is_file_name, slug_of
+from fxls.store.names import is_digest, is_file_name, slug_of
 
-__all__ = ["SUFFIX", "Log", "Logs", "Revision", "revisions_in"]
+__all__ = ["MOST", "SUFFIX", "Log", "Logs", "Revision", "revisions_in"]
 
 _FORMAT = 1
 SUFFIX = ".jsonl"
+
+MOST = 1 << 20
+"""So many bytes are read of a log: the latest two thousand revisions."""
+_MOST_OF_ALL = 16 << 20
+"""So many of all logs."""
+_SHORTEST = 64
+"""No line has fewer bytes: a log of line ends is a million lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,9 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(_Line)
 
 
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
 class _Format(msgspec.Struct):
     format: int
 
@@ -83,8 +96,17 @@ class Log:
     """What happened to one identity: at least one line, oldest first."""
 
     lines: tuple[Revision, ...]
+    starts: tuple[int, ...]
+    """Where in the file each line begins."""
+    end: int
+    """Where the last whole line ends."""
     sources: frozenset[str]
     """The source files of all lines."""
+
+    def since(self, end: int) -> tuple[Revision, ...]:
+        """The lines behind a place; all lines where the log is shorter than that."""
+        at = bisect_left(self.starts, end) if end <= self.end else 0
+        return self.lines[at:]
 
 
 class Logs:
@@ -110,7 +132,8 @@ class Logs:
 
         Raises `Unwritable`.
         """
-        last = _decode(self._root, files.last_line(self._path(revision)))
+        path = self._path(revision)
+        last = _decode(self._root, files.last_line(self._root, path))
         if not last or (last.path, last.facts) != (revision.path, revision.facts):
             self.append_always(revision)
 
@@ -132,11 +155,11 @@ class Logs:
             revision.program,
             revision.remarks,
         )
-        files.append_line(self._path(revision), _encoder.encode(line))
+        files.append_line(self._root, self._path(revision), _encoder.encode(line))
 
     def delete(self, slug: str) -> None:
         """Forget an identity; raises `Unwritable`."""
-        files.delete(self._folder / (slug + SUFFIX))
+        files.delete(self._root, self._folder / (slug + SUFFIX))
 
     def of(self, slug: str) -> Log | None:
         """The log of an identity; None when it says nothing."""
@@ -151,12 +174,12 @@ class Logs:
     def all(self) -> Mapping[str, Log]:
         """Every log that says anything, by slug."""
         try:
-            signatures = files.signatures_in(self._folder)
+            signatures = files.signatures_in(self._root, self._folder)
         except StoreError as error:
             self._report(error)
             return {}
         found: dict[str, Log] = {}
-        for name, signature in signatures.items():
+        for name, signature in self._newest(signatures).items():
             slug = name.removesuffix(SUFFIX)
             if slug != name:
                 try:
@@ -168,29 +191,66 @@ class Logs:
                         found[slug] = log
         return found
 
+    def _newest(
+        self, signatures: Mapping[str, files.Signature]
+    ) -> Mapping[str, files.Signature]:
+        """As many logs as are read, in the same order."""
+        sizes = {name: min(one.size, MOST) for name, one in signatures.items()}
+        if sum(sizes.values()) <= _MOST_OF_ALL:
+            return signatures
+        left = _MOST_OF_ALL
+        newest: set[str] = set()
+        for name in sorted(signatures, key=lambda name: -signatures[name].modified):
+            left -= sizes[name]
+            if left < 0:
+                break
+            newest.add(name)
+        if self._reported.is_first("others"):
+            problem = f"only the newest {len(newest)} of {len(sizes)} logs are read"
+            advice = "Delete what is not needed, with `fxls prune`."
+            self._report(StoreError(self._folder, problem, advice))
+        return {name: one for name, one in signatures.items() if name in newest}
+
     def _path(self, revision: Revision) -> Path:
         return self._folder / (slug_of(revision.identity) + SUFFIX)
 
     def _load(self, slug: str, signature: files.Signature) -> Log | None:
         kept = self._kept.get(slug)
         if kept is None or kept[0] != signature:
-            lines = tuple(self._read(self._folder / (slug + SUFFIX), slug))
-            sources = frozenset(path for line in lines for path in line.sources)
-            kept = (signature, Log(lines, sources) if lines else None)
+            kept = (signature, None)
+            # Also when it cannot be read: that is said once.
+            self._kept[slug] = kept
+            kept = (signature, self._read(self._folder / (slug + SUFFIX), slug))
             self._kept[slug] = kept
         return kept[1]
 
-    def _read(self, path: Path, slug: str) -> Iterator[Revision]:
-        log = files.read(path) or b""
+    def _read(self, path: Path, slug: str) -> Log | None:
+        before, log = files.read_end(self._root, path, MOST)
+        if before and self._reported.is_first(slug):
+            problem = f"only its last {MOST:,} bytes are read"
+            self._report(StoreError(path, problem, "What came before is history."))
         for found in _other_formats(log):
             if self._reported.is_first(slug, found):
                 self._report(OtherFormat.of(path, found, _FORMAT))
-        for revision in revisions_in(self._root, log):
-            if slug_of(revision.identity) == slug:
-                if self._here is not None:
-                    sources = tuple(map(self._here, revision.sources))
-                    revision = replace(revision, sources=sources)
-                yield revision
+        starts: list[int] = []
+        lines: list[Revision] = []
+        identity: Identity | None = None
+        for start, revision in _placed_revisions(self._root, log):
+            # All lines of a log are about one, and its slug takes longer than the line.
+            if revision.identity != identity:
+                if slug_of(revision.identity) != slug:
+                    continue
+                identity = revision.identity
+            if self._here is not None:
+                sources = tuple(map(self._here, revision.sources))
+                revision = replace(revision, sources=sources)
+            starts.append(before + start)
+            lines.append(revision)
+        if not lines:
+            return None
+        end = before + log.rfind(b"\n") + 1
+        sources = frozenset(path for line in lines for path in line.sources)
+        return Log(tuple(lines), tuple(starts), end, sources)
 
 
 def _other_formats(log: bytes) -> Iterator[int]:
@@ -198,8 +258,8 @@ def _other_formats(log: bytes) -> Iterator[int]:
     if log.count(b"\n") == log.count(_PREFIX):
         return
     for line in log.split(b"\n")[:-1]:
-        if not line.startswith(_PREFIX):
-            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        if len(line) > _SHORTEST and not line.startswith(_PREFIX):
+            with contextlib.suppress(*_UNREADABLE):
                 found = _format_decoder.decode(line).format
                 if found != _FORMAT:
                     yield found
@@ -207,19 +267,28 @@ def _other_formats(log: bytes) -> Iterator[int]:
 
 def revisions_in(root: Path, log: bytes) -> Iterator[Revision]:
     """The lines of a log of the store at `root`, oldest first."""
+    for _, revision in _placed_revisions(root, log):
+        yield revision
+
+
+def _placed_revisions(root: Path, log: bytes) -> Iterator[tuple[int, Revision]]:
+    start = 0
     # The part behind the last line end is a line that is still being written.
     for line in log.split(b"\n")[:-1]:
-        revision = _decode(root, line)
+        revision = _decode(root, line) if len(line) > _SHORTEST else None
         if revision is not None:
-            yield revision
+            yield start, revision
+        start += len(line) + 1
 
 
 def _decode(root: Path, data: bytes) -> Revision | None:
     try:
         line = _decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except _UNREADABLE:
         return None
     if line.format != _FORMAT or not is_file_name(line.text):
+        return None
+    if not is_digest(line.facts):
         return None
     return Revision(
         line.identity,

@@ -19,11 +19,13 @@ __all__ = [
     "digest_of",
     "file_name",
     "identity_uri",
+    "is_digest",
     "is_file_name",
     "is_url",
     "locate",
     "slug_in",
     "slug_of",
+    "table_path",
 ]
 
 FOLDER = ".fxls"
@@ -34,6 +36,7 @@ _LONGEST = 80
 """Bounds the readable part of a name, as file systems end names at 255 bytes."""
 
 _FILE_NAME = re.compile(rf"([A-Za-z0-9_]+)_([0-9a-f]{{{_DIGITS}}})\.py")
+_DIGEST = re.compile(rf"[0-9a-f]{{{_DIGITS}}}")
 _URI = re.compile(r"fxls:/+([A-Za-z0-9._-]+)/forward\.py")
 
 
@@ -72,6 +75,16 @@ def file_name(class_name: str, digest: str) -> str:
 def is_file_name(name: str) -> bool:
     """Whether `file_name` makes names like this."""
     return _FILE_NAME.fullmatch(name) is not None
+
+
+def is_digest(word: str) -> bool:
+    """Whether `digest_of` makes words like this."""
+    return _DIGEST.fullmatch(word) is not None
+
+
+def table_path(root: Path, name: str) -> Path:
+    """Where the table of a listing lies, for a client that reads files alone."""
+    return root / "tables" / f"{name.removesuffix('.py')}.txt"
 
 
 def class_name_of(path: Path) -> str | None:

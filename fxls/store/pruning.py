@@ -16,8 +16,8 @@ from pathlib import Path
 
 from fxls.listing import Identity
 from fxls.store import files
-from fxls.store.log import revisions_in
-from fxls.store.names import is_file_name
+from fxls.store.log import MOST, revisions_in
+from fxls.store.names import is_file_name, table_path
 
 __all__ = [
     "MEGABYTES",
@@ -99,7 +99,8 @@ def prune(
     if not is_rehearsal:
         for one in going:
             delete_listing(root, one.name)
-        _delete_torn(root, now)
+        # A kill left them.
+        files.delete_torn(root, now - _DAY)
         _delete_empty(root, now if is_all else now - days * _DAY)
     freed = sum(one.size for one in going)
     return Pruned(tuple(one.name for one in going), freed, total - freed)
@@ -140,9 +141,10 @@ class _Needs:
         self._writers: dict[str, set[int]] = {}
         self._alive: dict[int, bool] = {os.getpid(): False}
         """Of this process, all that runs is in use."""
-        texts = set(files.names_in(root))
-        for name in files.names_in(root / "log"):
-            for line in revisions_in(root, files.read(root / "log" / name) or b""):
+        texts = set(files.names_in(root, root))
+        for name in files.names_in(root, root / "log"):
+            log = files.read_end(root, root / "log" / name, MOST)[1]
+            for line in revisions_in(root, log):
                 text = line.path.name
                 if text in texts:
                     self._newest[line.identity, line.entry] = text
@@ -211,19 +213,19 @@ def delete_listing(root: Path, name: str) -> None:
     The text goes first, so that there is never a text without facts.
     """
     folder = _facts(root, name)
-    files.delete(root / name)
-    for facts in files.names_in(folder):
-        files.delete(folder / facts)
+    files.delete(root, root / name)
+    for facts in files.names_in(root, folder):
+        files.delete(root, folder / facts)
     # Somebody may have written facts again in between: then they stay.
-    with contextlib.suppress(OSError):
-        folder.rmdir()
+    files.delete_folder(root, folder)
+    files.delete(root, table_path(root, name))
 
 
 def _listings(root: Path) -> list[_Listing]:
     found: list[_Listing] = []
-    for name, text in files.signatures_in(root).items():
+    for name, text in files.signatures_in(root, root).items():
         if is_file_name(name):
-            facts = files.signatures_in(_facts(root, name)).values()
+            facts = files.signatures_in(root, _facts(root, name)).values()
             # The folder is touched by whoever looks.
             folder = files.sign(_facts(root, name))
             dated = (text, *facts, *filter(None, (folder,)))
@@ -246,24 +248,15 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _delete_torn(root: Path, now: float) -> None:
-    """Half-written files, which a kill left a day ago or longer."""
-    folder = root / files.TEMPORARY
-    for name, one in files.signatures_in(folder).items():
-        if now - one.modified / 1e9 > _DAY:
-            with contextlib.suppress(OSError):
-                (folder / name).unlink()
-
-
 def _delete_empty(root: Path, before: float) -> None:
     """Logs that were last written before some time, and all of whose texts are gone."""
-    texts = set(files.names_in(root))
-    for name, one in files.signatures_in(root / "log").items():
+    texts = set(files.names_in(root, root))
+    for name, one in files.signatures_in(root, root / "log").items():
         if one.modified / 1e9 < before:
             path = root / "log" / name
-            log = files.read(path) or b""
+            log = files.read_end(root, path, MOST)[1]
             if not any(line.path.name in texts for line in revisions_in(root, log)):
-                files.delete(path)
+                files.delete(root, path)
 
 
 def _facts(root: Path, name: str) -> Path:

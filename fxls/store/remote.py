@@ -133,7 +133,7 @@ class Mirror:
 
     def _missing(self, texts: Iterable[str]) -> list[_Instance]:
         """What the logs name of these texts, and the copy lacks; the newest first."""
-        copied = set(files.names_in(self.root))
+        copied = set(files.names_in(self.root, self.root))
         named = [
             _Instance(at, text, facts)
             for text in texts
@@ -173,12 +173,12 @@ class Mirror:
         end = content.rfind(b"\n") + 1
         if self._asked is not None and end > self._asked[1]:
             new = content[self._asked[1] : end]
-            files.append_line(self.root / SHOWN, new.rstrip(b"\n"))
+            files.append_line(self.root, self.root / SHOWN, new.rstrip(b"\n"))
         self._asked = said, end
 
     def _delete(self, there: frozenset[str]) -> None:
         """Let go of what the other end has no more."""
-        for name in files.names_in(self.root):
+        for name in files.names_in(self.root, self.root):
             if is_file_name(name) and name not in there:
                 signature = files.sign(self.root / name)
                 if signature and time.time() - signature.modified / 1e9 > _DAY:

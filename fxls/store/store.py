@@ -35,6 +35,7 @@ from fxls.store.names import (
     is_file_name,
     slug_in,
     slug_of,
+    table_path,
 )
 from fxls.store.pruning import delete_listing, look
 from fxls.store.show_requests import NAME as SHOWN
@@ -46,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """How many lines of each log somebody has seen."""
+    """How many bytes of each log somebody has seen."""
 
     seen: Mapping[str, int]
 
@@ -153,6 +154,12 @@ class Store:
         self.bound.wrote(self._instances.put_text(path, text.encode()))
         return path
 
+    def write_table(self, path: Path, text: str) -> Path:
+        """Write the table of a listing beside it; raises as `delete` does."""
+        table = table_path(self.root, self._own(path).name)
+        files.write(self.root, table, text.encode(errors="backslashreplace"))
+        return table
+
     def read(self, path: Path) -> Listing:
         """The newest instance of a listing.
 
@@ -255,11 +262,9 @@ class Store:
         logs = self._logs.all()
         revisions: list[Revision] = []
         for slug, log in logs.items():
-            start = seen.get(slug, 0)
-            # A log that is shorter than it was is another one.
-            revisions += log.lines[start if start <= len(log.lines) else 0 :]
-        counts = {slug: len(log.lines) for slug, log in logs.items()}
-        return Changes(tuple(revisions), Bookmark(counts))
+            revisions += log.since(seen.get(slug, 0))
+        ends = {slug: log.end for slug, log in logs.items()}
+        return Changes(tuple(revisions), Bookmark(ends))
 
     def _own(self, path: Path) -> Path:
         """The path as this store spells it."""
@@ -284,12 +289,13 @@ class Store:
         path = self.root / ".gitignore"
         if files.is_there(path):
             return
-        ours = ("facts", "log", SHOWN, files.TEMPORARY)
+        ours = ("facts", "log", "tables", SHOWN, files.TEMPORARY)
         # What keeps this from being written keeps the listing from it too, and that
         # is what the user needs to hear of.
         with contextlib.suppress(StoreError):
             if self.root.name == FOLDER or all(
-                name in ours or is_file_name(name) for name in files.names_in(self.root)
+                name in ours or is_file_name(name)
+                for name in files.names_in(self.root, self.root)
             ):
                 files.write(self.root, path, b"*\n")
 
@@ -300,7 +306,10 @@ class Store:
 
 def _real(path: Path | str) -> str:
     """A path as the file system spells it, to compare two spellings."""
-    return os.path.normcase(os.path.realpath(path))
+    try:
+        return os.path.normcase(os.path.realpath(path))
+    except ValueError:  # no file has this name
+        return str(path)
 
 
 def _is_there(revision: Revision) -> bool:

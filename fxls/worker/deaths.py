@@ -6,6 +6,7 @@ import re
 import signal
 from pathlib import Path
 
+from fxls import regular_file
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Span
 from fxls.worker.places import Territory
@@ -96,8 +97,9 @@ def _character(escaped: re.Match[str]) -> str:
 
 def _place(path: str, line: int, function: str) -> Place:
     try:
-        lines = Path(path).read_text("utf-8", errors="replace").split("\n")
-    except OSError:
+        data = regular_file.read(path, regular_file.SOURCE_BYTES)
+        lines = data.decode("utf-8", errors="replace").split("\n")
+    except (OSError, ValueError):
         lines = []
     text = lines[line] if line < len(lines) else ""
     start = len(text) - len(text.lstrip())

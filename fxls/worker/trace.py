@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 import torch
 
+from fxls import regular_file
 from fxls.engine import GraphModule, Interpreter, Node
 from fxls.engine.node import Argument, Target
 from fxls.entry import Producer
@@ -60,9 +61,10 @@ class Attempt:
     def outcome(self) -> Traced | Failed:
         """Do it all."""
         try:
-            text = self._path.read_text("utf-8", errors="replace")
+            data = regular_file.read(self._path, regular_file.SOURCE_BYTES)
+            text = data.decode("utf-8", errors="replace")
         except OSError as error:
-            reason = error.strerror or str(error)
+            reason = regular_file.why(error)
             return self._failed(
                 Failure(
                     Reason.NOT_FOUND,

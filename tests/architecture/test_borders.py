@@ -28,6 +28,31 @@ MAY_READ_THE_ENVIRONMENT = {
 }
 
 
+TOUCHES_FILES = {
+    *("open", "read_bytes", "read_text", "write_bytes", "write_text", "touch", "mkdir"),
+    *("makedirs", "unlink", "rmdir", "rename", "renames", "symlink_to", "hardlink_to"),
+    *("rmtree", "copyfile", "copytree", "chmod", "truncate", "utime"),
+}
+"""What a program calls to read a file, and to change what is on the disk."""
+
+
+MAY_TOUCH_FILES = {
+    "fxls/regular_file.py": "reads with a bound",
+    "fxls/store/files.py": "writes below a store and follows no link",
+    # What no folder of the user's brought:
+    "fxls/serving/transport/quick_start.py": "compiled code, beside that of Python",
+    "fxls/cli/__init__.py": "/dev/null",
+    "fxls/worker/channel.py": "/dev/null",
+    "fxls/worker/limits.py": "/proc",
+    "fxls/worker/processes.py": "/proc",
+}
+"""The engine writes where its caller says, as torch.fx does."""
+
+
+READ_THROUGH_PYTHON = ("fxls/runtime/", "fxls/worker/", "fxls/engine/", "fxls/pdb.py")
+"""Where the program's own code runs, `linecache` may be asked for its lines."""
+
+
 def names_torch_fx(path: Path) -> bool:
     tree = parsed(path)
     spoken = {*imported(tree), *(dotted(node) for node in ast.walk(tree))}
@@ -60,6 +85,42 @@ def test_torch_fx_is_named_where_its_objects_are_made_or_asked() -> None:
 def test_everything_is_caught_in_two_places_alone() -> None:
     found = {name(path) for path in PROGRAMS if catches_everything(path)}
     assert found == MAY_CATCH_EVERYTHING
+
+
+def files_touched(path: Path) -> set[str]:
+    """What a module calls of `TOUCHES_FILES`."""
+    return {
+        called
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and (called := dotted(node.func)).rpartition(".")[2] in TOUCHES_FILES
+        and called not in ("self._store.write_text", "files.touch")
+    } | {
+        f"(...).{node.func.attr}"
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and not dotted(node.func.value)
+        and node.func.attr in TOUCHES_FILES
+    }
+
+
+def test_files_are_read_with_a_bound_and_written_in_one_way() -> None:
+    touching = {
+        name(path): found
+        for path in MODULES
+        if not name(path).startswith("fxls/engine/") and (found := files_touched(path))
+    }
+
+    assert touching.keys() == MAY_TOUCH_FILES.keys(), touching
+
+
+def test_the_server_asks_linecache_for_nothing() -> None:
+    asking = {
+        name(path) for path in MODULES if "linecache" in {*imported(parsed(path))}
+    }
+
+    assert {one for one in asking if not one.startswith(READ_THROUGH_PYTHON)} == set()
 
 
 def test_behaviour_from_the_environment_enters_in_few_places() -> None:

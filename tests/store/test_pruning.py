@@ -177,13 +177,15 @@ def test_a_look_touches_nothing_behind_a_link(tmp_path: Path) -> None:
 def test_files_that_are_not_the_stores_stay(tmp_path: Path) -> None:
     store = Store(tmp_path / ".fxls")
     aged(store, "relu", 40)
-    torn = store.root / "tmp" / "1-torn"
+    torn = store.root / "tmp" / "1-0123456789abcdef"
     notes = store.root / "notes.py"
-    for file in (torn, notes):
+    thesis = store.root / "tmp" / "thesis.tex"
+    for file in (torn, notes, thesis):
         file.touch()
         os.utime(file, (0, 0))
     prune(store.root)
     assert notes.exists()
+    assert thesis.exists()
     assert not torn.exists()
 
 

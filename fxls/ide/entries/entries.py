@@ -123,14 +123,35 @@ def place_in(span: Span, expression: str, node: ast.expr | ast.keyword) -> Span:
     return Span.of(line, column(node.col_offset), line, column(node.end_col_offset))
 
 
+_PARTS = 100
+"""A key with more parts than this is refused: Python's parser needs time that grows with
+the square of them."""
+_QUOTED = re.compile(r"""("[^"\n]*"|'[^'\n]*')|#[^\n]*""")
+
+
+def _has_a_long_key(toml: str) -> bool:
+    if toml.count(".") <= _PARTS:
+        return False
+    # Text in quotes may be a part; what else has dots is split by a sign or a line end.
+    plain = _QUOTED.sub(lambda found: "_" if found[1] else "", toml)
+    runs = (run for run in re.split(r"[^\w \t.-]", plain) if run.count(".") > _PARTS)
+    return any(len(re.findall(r"[\w-][ \t]*\.", run)) > _PARTS for run in runs)
+
+
 def project(toml: str, folder: str, path: str) -> Project:
     """The entries of a ``pyproject.toml`` at `path`, whose files are below `folder`."""
     import tomllib  # noqa: PLC0415 - few files need it, and a server starts often
 
     nowhere = (Place(path, "<module>", Span.of(0, 0, 0, 0)),)
     try:
+        if _has_a_long_key(toml):
+            raise ValueError("a key of it has too many parts")
         table = tomllib.loads(toml)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        message = "not TOML: it is nested too deeply"
+        return Project(problems=(Failure(Reason.SYNTAX, message, nowhere),))
+    except ValueError as error:
+        # A number that is too long is no `TOMLDecodeError`.
         failure = Failure(Reason.SYNTAX, f"not TOML: {error}", nowhere)
         return Project(problems=(failure,))
     value: object = table

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fxls import regular_file
 from fxls.store import Store, StoreError, class_name_of
 
 __all__ = ["Restored", "Restoring"]
@@ -52,7 +53,8 @@ class Restoring:
         self._seen[path] = signature
         text = "".join(linecache.getlines(str(path)))
         try:
-            edited = path.read_bytes().decode(errors="replace")
+            data = regular_file.read_no_link(path, regular_file.LISTING_BYTES)
+            edited = data.decode(errors="replace")
         except OSError:
             edited = None
         class_name = class_name_of(path)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from fxls import regular_file
 from fxls.engine.origins import resolve as origin
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import RawOrigin
@@ -112,7 +113,9 @@ def source_digest(path: str) -> str:
         key = (state.st_mtime_ns, state.st_size)
         known = _digests.get(path)
         if known is None or known[0] != key:
-            digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+            digest = hashlib.sha256(
+                regular_file.read(file, regular_file.SOURCE_BYTES)
+            ).hexdigest()[:16]
             known = _digests[path] = (key, digest)
     except OSError:
         return ""

@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 
 from msgspec.structs import replace
 
+from fxls import regular_file
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.module import compile as engine_compile
 from fxls.engine.module.compile import ForwardCode, compile_in_memory
@@ -114,7 +115,8 @@ class FxlsEngine:
 def _holds(path: Path, text: str) -> bool:
     """Whether the text is there although the store cannot be written."""
     try:
-        return path.read_bytes() == text.encode()
+        data = text.encode()
+        return regular_file.read_no_link(path, len(data)) == data
     except OSError:
         return False
 

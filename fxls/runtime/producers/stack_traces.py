@@ -11,8 +11,8 @@ import linecache
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
+from fxls import regular_file
 from fxls.engine.origins.from_frames import is_source_file
 from fxls.engine.origins.parsing import parse
 from fxls.engine.origins.resolve import RawOrigin
@@ -92,7 +92,7 @@ def _qualified(path: str, line: int, function: str) -> str:
 def _tree(path: str) -> ast.Module:
     """The syntax of a file; an empty one when it cannot be read."""
     try:
-        return parse(Path(path).read_bytes())
+        return parse(regular_file.read(path, regular_file.SOURCE_BYTES))
     except (OSError, SyntaxError, ValueError):
         return ast.Module([], [])
 

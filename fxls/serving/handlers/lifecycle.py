@@ -23,6 +23,7 @@ from fxls.serving.handlers.request_place import document_of
 from fxls.serving.handlers.tracing import check_and_trace, trace_entries
 from fxls.serving.library import virtual_uri
 from fxls.serving.settings import SettingsError, read_settings
+from fxls.store import StoreError
 from fxls.text import LineTable
 
 __all__ = [
@@ -131,7 +132,11 @@ async def on_table(ls: Connection, uri: str) -> str | None:
     if abilities.reads_content:
         there = virtual_uri(identity, "table.txt")
     else:
-        there = uri_of(str(_written(Path(document.path), table_sheet(document).text)))
+        written = ls.session.library.write_table(document, table_sheet(document).text)
+        if isinstance(written, StoreError):
+            ls.log(lsp.MessageType.Error, str(written))
+            return None
+        there = uri_of(written)
     if abilities.shows_documents:
         await task_with_faults_logged(on_open)(ls, there, 0, 0)
     return there
@@ -155,14 +160,6 @@ async def on_write_entry(ls: Connection, uri: str, name: str) -> bool:
             lsp.ShowDocumentParams(there, take_focus=True, selection=focus)
         )
     return answer.applied
-
-
-def _written(listing: Path, text: str) -> Path:
-    """A file beside the listing, for a client that reads files alone."""
-    path = listing.parent / "tables" / f"{listing.stem}.txt"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, "utf-8")
-    return path
 
 
 def _set(ls: Connection, name: str, said: object) -> bool:

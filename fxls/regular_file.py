@@ -1,0 +1,100 @@
+"""Reading a file that somebody else wrote: a regular one, up to a size, without waiting.
+
+A folder that was cloned may hold a link to a device that never ends, a pipe that nobody
+writes to, or a file of a gigabyte. Everything that reads what such a folder brought
+reads it here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+__all__ = [
+    "LISTING_BYTES",
+    "SETTINGS_BYTES",
+    "SOURCE_BYTES",
+    "check_kind",
+    "read",
+    "read_end",
+    "read_no_link",
+    "why",
+]
+
+SOURCE_BYTES = 16 << 20
+"""The longest source that is read."""
+LISTING_BYTES = 128 << 20
+"""The longest file of a store: a graph of 100,000 nodes needs a tenth of that."""
+SETTINGS_BYTES = 256 << 10
+"""The longest ``pyproject.toml``: parsing takes its time."""
+
+# Opening a pipe must not wait for a writer, nor a terminal become this process's.
+_READING = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+
+
+def read(path: Path | str, most: int) -> bytes:
+    """All of a regular file, which links may lead to.
+
+    Raises `OSError`, also for what is no regular file or has more bytes than `most`.
+    """
+    return _read(path, most, follow=True)
+
+
+def read_no_link(path: Path | str, most: int) -> bytes:
+    """`read`, which refuses a link as well."""
+    return _read(path, most, follow=False)
+
+
+def read_end(path: Path | str, most: int) -> tuple[int, bytes]:
+    """The last bytes of a regular file that is no link, and how many come before them."""
+    with os.fdopen(_opened(path, follow=False), "rb") as file:
+        before = max(0, os.fstat(file.fileno()).st_size - most)
+        file.seek(before)
+        return before, file.read(most)
+
+
+def why(error: OSError | ValueError) -> str:
+    """What kept a file from being read, without its path."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def check_kind(mode: int, path: Path | str) -> None:
+    """Raise `OSError` for what is no regular file."""
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, "it is a symbolic link", str(path))
+    raise OSError(errno.ENODEV, "it is a device or a pipe, and no file", str(path))
+
+
+def _read(path: Path | str, most: int, *, follow: bool) -> bytes:
+    with os.fdopen(_opened(path, follow=follow), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            problem = f"it has {size:,} bytes, and {most:,} are the most that is read"
+            raise OSError(errno.EFBIG, problem, str(path))
+        # No more than it says to have: a file of the kernel's says none, and may not end.
+        return file.read(size)
+
+
+def _opened(path: Path | str, *, follow: bool) -> int:
+    # First, because opening alone makes some devices do something.
+    check_kind(os.stat(path, follow_symlinks=follow).st_mode, path)  # noqa: PTH116
+    file = os.open(path, _READING | (0 if follow else _NO_LINK))
+    try:
+        check_kind(os.fstat(file).st_mode, path)
+    except OSError:
+        os.close(file)
+        raise
+    return file
