@@ -125,6 +125,7 @@ class GraphModule(Module):
         if nested is not None:  # what the code of nested inputs and results reads
             self._in_spec, self._out_spec = nested.in_spec, nested.out_spec
         type(self).forward = cast("Any", PendingForward(self))
+        type(self).__call__ = _PENDING_CALL
         for child in self._modules.values():
             if isinstance(child, GraphModule):
                 child.recompile()
@@ -307,6 +308,25 @@ class PendingForward:
         function = forward_of(module, module._code)
         type(module).forward = function
         return function if instance is None else function.__get__(instance, owner)
+
+
+class PendingCall:
+    """Stands for the call of one class until it is looked up, and makes the forward.
+
+    A compiler of Python looks the call of a module up before it reads the forward's
+    bytecode: what it reads is then the generated function, and not how that is made.
+    """
+
+    def __get__(self, instance: GraphModule | None, owner: type) -> Any:
+        kind = next(c for c in owner.__mro__ if c.__dict__.get("__call__") is self)
+        del cast("Any", kind).__call__
+        # What is wrong with the graph is said where the forward is needed.
+        with contextlib.suppress(Exception):
+            _ = owner.forward if instance is None else instance.forward
+        return getattr(owner if instance is None else instance, "__call__")  # noqa: B004, B009 - the next one in line
+
+
+_PENDING_CALL = cast("Any", PendingCall())
 
 
 def _callable(f: Hook) -> Hook:

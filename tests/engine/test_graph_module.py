@@ -37,6 +37,18 @@ def doubling() -> fx.Graph:
     return graph
 
 
+def compiled(module: nn.Module, _x: torch.Tensor) -> Any:
+    return torch.compile(module, backend="eager", fullgraph=True)
+
+
+def exported(module: nn.Module, x: torch.Tensor) -> Any:
+    return torch.export.export(module, (x,), strict=True).module()
+
+
+def scripted(module: nn.Module, _x: torch.Tensor) -> Any:
+    return torch.jit.script(module)
+
+
 class TestConstruction:
     def test_takes_from_a_module_what_the_graph_names(self) -> None:
         root = UnusedModules()
@@ -222,6 +234,38 @@ class TestAsModule:
         compiled = torch.compile(module, backend="eager", fullgraph=True)
 
         assert torch.equal(compiled(x), module(x))
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("capture", [compiled, exported, scripted])
+    @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+    def test_a_module_that_holds_one_is_captured_before_its_first_call(
+        self, capture: Callable[[nn.Module, Any], Any]
+    ) -> None:
+        class Holder(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.inner: nn.Module = traced(Pricing())
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.inner(x) + 1
+
+        holder, x = Holder(), torch.rand(3, 4)
+
+        captured = capture(holder, x)
+
+        assert torch.equal(captured(x), holder(x))
+
+    def test_a_class_that_has_its_own_call_keeps_it(self) -> None:
+        class Counting(fx.GraphModule):
+            calls = 0
+
+            def __call__(self, *args: Any) -> Any:
+                type(self).calls += 1
+                return super().__call__(*args)
+
+        module = Counting({}, doubling())
+
+        assert (module(2), module(3), type(module).calls) == (4, 6, 2)
 
     def test_a_call_costs_no_frame_more_than_that_of_any_module(self) -> None:
         def depth() -> int:

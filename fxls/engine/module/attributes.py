@@ -143,7 +143,9 @@ def _share(to: Any, at: Any, name: str) -> bool:
     if _has_itself(to, name):
         return False
     for table in _TABLES:
-        value = theirs.get(table, {}).get(name)
+        held = theirs.get(table)
+        # Those of a scripted module are no dicts, and are read from C++.
+        value = held.get(name) if hasattr(held, "get") else None
         if value is not None:
             ours[table][name] = value
             return True
@@ -182,7 +184,8 @@ def _walk(way: str, ways: dict[str, tuple[Any, Any] | None]) -> tuple[Any, Any] 
 def _child(module: Any, atom: str) -> Any:
     """What `getattr` gives, in a third of the time for a submodule."""
     if isinstance(module, Module) and not _has_itself(module, atom):
-        child = module._modules.get(atom)
+        held: Any = module._modules  # of a scripted module it is no dict
+        child = held.get(atom) if hasattr(held, "get") else None
         if child is not None:
             return child
     return getattr(module, atom)
@@ -190,7 +193,8 @@ def _child(module: Any, atom: str) -> Any:
 
 def _step(at: Module, atom: str) -> Module:
     """The module one atom further, made when there is nothing."""
-    step = at._modules.get(atom)
+    held: Any = at._modules
+    step = held.get(atom) if hasattr(held, "get") else getattr(at, atom)
     if step is None and not (
         atom in at._parameters or atom in at._buffers or _has_itself(at, atom)
     ):
