@@ -322,7 +322,7 @@ class PendingCall:
         del cast("Any", kind).__call__
         # What is wrong with the graph is said where the forward is needed.
         with contextlib.suppress(Exception):
-            _ = owner.forward if instance is None else instance.forward
+            _: object = cast("Any", owner if instance is None else instance).forward
         return getattr(owner if instance is None else instance, "__call__")  # noqa: B004, B009 - the next one in line
 
 

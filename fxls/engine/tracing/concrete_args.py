@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
@@ -82,14 +83,16 @@ def inputs(
     defaults = _defaults(written)
     fixed = concrete_args or {}
     values += [_value(tracer, written, name, fixed, defaults) for name in names]
-    if code.co_kwonlyargcount or takes_rest:
+    if function is not written:
+        if code.co_kwonlyargcount or takes_rest:
+            function = _spread(function, written)
+    elif code.co_kwonlyargcount or takes_rest:
         rest = iter(code.co_varnames[named:])
         if code.co_flags & inspect.CO_VARARGS:
             values.append(_value(tracer, written, "*" + next(rest), fixed, {}))
         if code.co_flags & inspect.CO_VARKEYWORDS:
             values.append(_value(tracer, written, "**" + next(rest), fixed, {}))
-        if function is written:
-            function = _by_position(function, len(values))
+        function = _by_position(function, len(values))
     return _flattened(tracer, function, values, list(code.co_varnames[:named]))
 
 
@@ -204,6 +207,24 @@ def _by_position(function: FunctionType, count: int) -> FunctionType:
         function.__defaults__,
         function.__closure__,
     )
+
+
+def _spread(function: Callable[..., Any], written: FunctionType) -> Callable[..., Any]:
+    """The function behind a wrapper, called by position: the wrapper gets names by name.
+
+    A proxy cannot be spread over the wrapper's call: the function sees no ``*args`` and
+    no ``**kwargs``, so the graph takes none, and refuses a caller who gives some.
+    """
+    code = written.__code__
+    by_name = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+
+    @functools.wraps(function)
+    def call(*values: Any) -> Any:
+        by_position = len(values) - len(by_name)
+        named = zip(by_name, values[by_position:], strict=True)
+        return function(*values[:by_position], **dict(named))
+
+    return call
 
 
 def _flattened(

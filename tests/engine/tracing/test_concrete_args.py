@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from torch import nn
 
 from fxls.engine import errors
 from fxls.engine._symbolic_trace import symbolic_trace
+from fxls.engine.origins.resolve import source_line
 from fxls.engine.tracing.concrete_args import PH, PHWithMeta
 from fxls.engine.tracing.tracer import Tracer
 from fxls.engine.tracing.wrap import wrap
@@ -89,6 +91,68 @@ def test_a_tuple_of_values_fills_starred_arguments() -> None:
     assert_traced_alike(Total(), (PH, PH))
     with pytest.raises(errors.ConcreteArgumentsError, match="expected 0 arguments"):
         Tracer().trace(total, (PH, PH))
+
+
+def decorated(f: Any) -> Any:
+    @functools.wraps(f)
+    def outer(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return f(self, *args, **kwargs)
+
+    return outer
+
+
+class ByKeyword(nn.Module):
+    @decorated
+    def forward(self, x: Any, y: Any = 2, *, scale: Any = 3, **more: Any) -> Any:
+        return (x + y) * scale + more.get("bias", 0)
+
+
+class ByStars(nn.Module):
+    @decorated
+    @decorated
+    def forward(self, x: Any, *rest: Any, **more: Any) -> Any:
+        return sum(rest, x) * len(more)
+
+
+def test_a_decorator_hands_on_keywords() -> None:
+    module = symbolic_trace(ByKeyword())
+
+    assert module.code.split("\n", 3)[3] == (
+        "def forward(self, x : _Any_, y : _Any_ = 2, scale : _Any_ = 3) -> _Any_:\n"
+        "    add = x + y;  x = y = None\n"
+        "    mul = add * scale;  add = scale = None\n"
+        "    add_1 = mul + 0;  mul = None\n"
+        "    return add_1\n"
+        "    "
+    )
+    assert module(1, scale=5) == ByKeyword()(1, scale=5)
+
+
+def test_a_decorated_forward_with_a_fixed_keyword_checks_it() -> None:
+    module = symbolic_trace(ByKeyword(), {"scale": 5})
+
+    assert module(1, 2, 5) == ByKeyword()(1, 2, scale=5)
+    with pytest.raises(AssertionError, match="scale has been specialized"):
+        module(1, 2, 6)
+
+
+def test_what_a_decorated_forward_takes_by_stars_is_refused_by_the_graph() -> None:
+    module = symbolic_trace(ByStars())
+
+    assert module(2) == ByStars()(2)
+    with pytest.raises(TypeError, match="takes 2 positional arguments but 3"):
+        module(2, 3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'bias'"):
+        module(2, bias=1)
+
+
+def test_an_expression_behind_a_decorator_has_its_line() -> None:
+    module = symbolic_trace(ByKeyword())
+
+    add: Any = next(node for node in module.graph.nodes if node.name == "add")
+
+    assert add.origin.places[0].path == __file__
+    assert source_line(add.origin.places[0]).strip().startswith("return (x + y) * ")
 
 
 def test_what_a_placeholder_says_goes_to_the_node() -> None:
