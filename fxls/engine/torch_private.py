@@ -1,7 +1,7 @@
 """The private parts of torch that the engine uses, by names without an underscore.
 
-A torch that moves one of them is followed here. `torch_fx` and `tracing.torch_wraps` name
-what torch.fx has besides.
+A torch that moves one of them is followed here, and one that has lost it is without what
+needs it. `torch_fx` and `tracing.torch_wraps` name what torch.fx has besides.
 """
 
 from __future__ import annotations
@@ -9,21 +9,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-import torch.utils._pytree as pytree
-from torch._functorch import predispatch
-from torch._guards import detect_fake_mode
-from torch._higher_order_ops import effects
-from torch._higher_order_ops.torchbind import call_torchbind
-from torch._library.fake_class_registry import FakeScriptObject
-from torch._library.opaque_object import is_opaque_reference_type, is_opaque_value_type
-from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
-from torch._subclasses.fake_impls import fast_detach
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.amp import autocast_mode
-from torch.utils._dtype_abbrs import dtype_abbrs
+
+from fxls.installed_torch import always, private, require
 
 __all__ = [
     "COMPILERS",
@@ -66,11 +56,35 @@ __all__ = [
     "set_grad_enabled",
 ]
 
+# Whatever imports the engine comes here first: no older torch gets any further.
+require(torch.__version__)
+
+if TYPE_CHECKING:
+    import torch.utils._pytree as pytree
+    from torch._library.fake_class_registry import FakeScriptObject
+    from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+else:
+    pytree = private("torch.utils._pytree", "graphs with structures cannot be made")
+    FakeScriptObject = private(
+        "torch._library.fake_class_registry:FakeScriptObject",
+        "graphs with fake script objects cannot be made",
+    )
+    HigherOrderOperator = private(
+        "torch._ops:HigherOrderOperator", "higher-order operators are unknown"
+    )
+    OpOverload = private("torch._ops:OpOverload", "", lambda: type(_add.Tensor))
+    OpOverloadPacket = private("torch._ops:OpOverloadPacket", "", lambda: type(_add))
+    FakeTensor = private(
+        "torch._subclasses.fake_tensor:FakeTensor", "FakeTensorProp cannot be run"
+    )
+    FakeTensorMode = private(
+        "torch._subclasses.fake_tensor:FakeTensorMode",
+        "FakeTensorProp and reinplace cannot be run",
+    )
+
 _torch: Any = torch
-_C: Any = torch._C
-_amp: Any = autocast_mode
-_functorch: Any = predispatch
-_effects: Any = effects
+_add: Any = _torch.ops.aten.add
 
 OPERATOR_MODULE = "torch._ops"
 """The module that operators say they are of; code finds them in ``torch.ops``."""
@@ -83,35 +97,118 @@ PYTREE_IMPORT = "import torch.utils._pytree as pytree"
 
 # -- what graphs call ------------------------------------------------------------------
 
-assert_true: Callable[..., Any] = _torch._assert
-assert_async: Callable[..., Any] = _torch._assert_async
-set_grad_enabled: Callable[..., Any] = _C._set_grad_enabled
-enter_autocast: Callable[..., Any] = _amp._enter_autocast
-exit_autocast: Callable[..., Any] = _amp._exit_autocast
-FORWARD_AD: tuple[Callable[..., Any], ...] = (
-    _functorch._enter_dual_level,
-    _functorch._exit_dual_level,
-    _functorch._jvp_increment_nesting,
-    _functorch._jvp_decrement_nesting,
+_KEPT = "dead code elimination does not know calls of it"
+
+assert_true: Callable[..., Any] = private("torch:_assert", _KEPT)
+assert_async: Callable[..., Any] = private("torch:_assert_async", _KEPT)
+set_grad_enabled: Callable[..., Any] = private("torch._C:_set_grad_enabled", _KEPT)
+enter_autocast: Callable[..., Any] = private(
+    "torch.amp.autocast_mode:_enter_autocast", _KEPT
+)
+exit_autocast: Callable[..., Any] = private(
+    "torch.amp.autocast_mode:_exit_autocast", _KEPT
+)
+call_torchbind: Callable[..., Any] = private(
+    "torch._higher_order_ops.torchbind:call_torchbind", _KEPT
+)
+# Torch before 2.13 has none of them.
+FORWARD_AD: tuple[Callable[..., Any], ...] = tuple(
+    private(f"torch._functorch.predispatch:{name}", "")
+    for name in (
+        "_enter_dual_level",
+        "_exit_dual_level",
+        "_jvp_increment_nesting",
+        "_jvp_decrement_nesting",
+    )
 )
 """What enters and leaves a level of forward-mode differentiation."""
 
 # -- what is asked of torch ------------------------------------------------------------
 
-ScriptMethod: type[Any] = _C.ScriptMethod
-boolean_dispatched: Any = _torch._jit_internal.boolean_dispatched
+ScriptMethod: type[Any] = private("torch._C:ScriptMethod", "")
+boolean_dispatched: Any = private(
+    "torch._jit_internal:boolean_dispatched",
+    "the schemas of functions such as max_pool2d are unknown",
+    dict,
+)
 """Functions that one bool argument chooses between, by the function that has it."""
-count_dispatch_modes: Callable[[], int] = _C._len_torch_dispatch_stack
-count_function_modes: Callable[[], int] = _C._len_torch_function_stack
-find_builtin: Callable[[Any], str | None] = _torch.jit._builtins._find_builtin
+count_dispatch_modes: Callable[[], int] = private(
+    "torch._C:_len_torch_dispatch_stack",
+    "modules are copied one parameter at a time",
+    lambda: always(1),
+)
+count_function_modes: Callable[[], int] = private(
+    "torch._C:_len_torch_function_stack",
+    "modules are copied one parameter at a time",
+    lambda: always(1),
+)
+detect_fake_mode: Callable[..., Any] = private(
+    "torch._guards:detect_fake_mode",
+    "ShapeProp does not find the fake mode that is in force",
+    lambda: always(None),
+)
+dtype_abbrs: dict[torch.dtype, str] = private(
+    "torch.utils._dtype_abbrs:dtype_abbrs", "dtypes in graphs are written out", dict
+)
+fast_detach: Callable[..., Any] = private(
+    "torch._subclasses.fake_impls:fast_detach", "FakeTensorProp cannot be run"
+)
+find_builtin: Callable[[Any], str | None] = private(
+    "torch.jit._builtins:_find_builtin",
+    "the schemas of builtin functions are unknown",
+    lambda: always(None),
+)
 """The name of the operator behind a function; None when there is none."""
-forward_steps: Callable[[], int] = _torch.autograd._get_sequence_nr
+forward_steps: Callable[[], int] = private(
+    "torch.autograd:_get_sequence_nr",
+    "nodes do not note autograd's sequence numbers",
+    lambda: always(0),
+)
 """How many steps autograd has counted in this thread."""
-has_effects: Callable[[Any], bool] = _effects.has_effects
-infer_type: Callable[[Any], Any] = _C._jit_try_infer_type
-internal_overlap: Callable[[torch.Tensor], int] = _torch._debug_has_internal_overlap
+has_effects: Callable[[Any], bool] = private(
+    "torch._higher_order_ops.effects:has_effects",
+    "dead code elimination keeps all operators",
+    lambda: always(value=True),
+)
+infer_type: Callable[[Any], Any] = private(
+    "torch._C:_jit_try_infer_type", "AnnotateTypesWithSchema cannot be run"
+)
+internal_overlap: Callable[[torch.Tensor], int] = private(
+    "torch:_debug_has_internal_overlap",
+    "reinplace leaves operators as they are whose inputs may overlap",
+    lambda: always(1),
+)
 """1 when two elements of a tensor are surely in one place."""
-schemas_for_operator: Callable[[str], list[Any]] = _C._jit_get_schemas_for_operator
+schemas_for_operator: Callable[[str], list[Any]] = private(
+    "torch._C:_jit_get_schemas_for_operator",
+    "the schemas of builtin functions are unknown",
+    lambda: always([]),
+)
+
+
+is_opaque_reference_type: Callable[[type[Any]], bool] = private(
+    "torch._library.opaque_object:is_opaque_symbolic_type",
+    "",
+    lambda: private(
+        "torch._library.opaque_object:is_opaque_reference_type",
+        "opaque objects cannot be traced",
+        lambda: always(value=False),
+    ),
+)
+"""Whether values of a type are kept as attributes, as a program has registered it.
+
+Its first name is the newer one; by the older one torch warns there.
+"""
+is_opaque_value_type: Callable[[type[Any]], bool] = private(
+    "torch._library.opaque_object:is_opaque_constant_type",
+    "",
+    lambda: private(
+        "torch._library.opaque_object:is_opaque_value_type",
+        "opaque objects cannot be traced",
+        lambda: always(value=False),
+    ),
+)
+"""Whether values of a type stand in code, as a program has registered it."""
 
 
 def deepcopy_to_fake(module: torch.nn.Module, mode: Any) -> Any:

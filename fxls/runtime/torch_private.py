@@ -13,6 +13,8 @@ from typing import Any, cast
 
 import torch
 
+from fxls.installed_torch import always, private
+
 __all__ = [
     "changes_of",
     "children_of",
@@ -36,18 +38,36 @@ is_dynamo_compiling: Callable[[], bool] = cast(
 ).compiler.is_dynamo_compiling
 """Whether torch.compile traces this code, and does not run it."""
 
-_C: Any = cast("Any", torch)._C
-_context: Any = cast("Any", torch)._guards.CompileContext
+_compilation: Callable[[], object | None] = private(
+    "torch._guards:CompileContext.try_get",
+    "graphs that torch.compile makes for itself are listings as well",
+    lambda: always(None),
+)
+_compile_id: Callable[[], object | None] = private(
+    "torch._guards:CompileContext.current_compile_id",
+    "graphs behind the captured ones of torch.compile are no listings",
+    lambda: always(None),
+)
+_RECORDING = "values that transforms of torch.func compute may be watched"
+_dispatch_modes: Callable[[], int] = private(
+    "torch._C:_len_torch_dispatch_stack", _RECORDING, lambda: always(0)
+)
+_function_modes: Callable[[], int] = private(
+    "torch._C:_len_torch_function_stack", _RECORDING, lambda: always(0)
+)
+_func_level: Callable[[], int | None] = private(
+    "torch._C:_functorch.maybe_current_level", _RECORDING, lambda: always(None)
+)
 
 
 def is_compiling() -> bool:
     """Whether torch.compile works in this thread."""
-    return _context.try_get() is not None
+    return _compilation() is not None
 
 
 def compile_id() -> str:
     """Torch's name of the compilation, as ``1/0``; ``None`` outside of any."""
-    return str(_context.current_compile_id())
+    return str(_compile_id())
 
 
 def is_compiled(code: CodeType) -> bool:
@@ -77,11 +97,7 @@ def lookup_backend(name: Any) -> Callable[..., Any]:
 
 def is_recording() -> bool:
     """Whether anything traces, records or transforms what is done with tensors."""
-    return (
-        _C._len_torch_dispatch_stack() > 0
-        or _C._len_torch_function_stack() > 0
-        or _C._functorch.maybe_current_level() is not None
-    )
+    return _dispatch_modes() > 0 or _function_modes() > 0 or _func_level() is not None
 
 
 def changes_of(tensor: torch.Tensor) -> int:

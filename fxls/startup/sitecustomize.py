@@ -46,8 +46,13 @@ def _install_with_first_graph() -> None:
 def _say(fault: Exception) -> None:
     import logging  # noqa: PLC0415 - seldom needed
 
+    from fxls.installed_torch import OldTorch  # noqa: PLC0415 - as above
+
     log = logging.getLogger("fxls")
-    log.warning("the program runs without fxls: %r", fault, exc_info=fault)
+    if isinstance(fault, OldTorch):
+        log.warning("the program runs without fxls: %s", fault)
+    else:
+        log.warning("the program runs without fxls: %r", fault, exc_info=fault)
 
 
 def _summarize_at_end() -> None:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import NoReturn
 
+from fxls.installed_torch import OLDEST, OldTorch, require
 from fxls.listing import Failure, Reason
 from fxls.wire import PREAMBLE, Answer, Failed, Hello, Trace, framed, read_request
 from fxls.worker.catching import UserRaised, caught
@@ -80,8 +81,7 @@ def _warm() -> Hello:
     tracing = caught(lambda: importlib.import_module("fxls.worker.trace"))
     for module in (torch, tracing):
         if isinstance(module, UserRaised):
-            kind = type(module.error).__name__
-            return Hello(sys.executable, None, f"{kind}: {module.error}")
+            return Hello(sys.executable, None, _problem(module.error))
     assert isinstance(torch, ModuleType)
     # Children then write to fewer of the pages that they share with this process.
     gc.collect()
@@ -91,9 +91,20 @@ def _warm() -> Hello:
 
 def _installed() -> Hello:
     try:
-        return Hello(sys.executable, importlib.metadata.version("torch"))
+        version = importlib.metadata.version("torch")
+        require(version)
     except importlib.metadata.PackageNotFoundError:
-        return Hello(sys.executable, None, "torch is not installed")
+        return Hello(sys.executable, None, _UNUSABLE.format("torch is not installed"))
+    except OldTorch as error:
+        return Hello(sys.executable, None, _problem(error))
+    return Hello(sys.executable, version)
+
+
+def _problem(error: BaseException) -> str:
+    """Why nothing can be traced here."""
+    if isinstance(error, OldTorch):
+        return str(error)
+    return _UNUSABLE.format(f"{type(error).__name__}: {error}")
 
 
 def _refusal(hello: Hello) -> Failure | None:
@@ -101,7 +112,10 @@ def _refusal(hello: Hello) -> Failure | None:
         return None
     return Failure(
         Reason.IMPORT,
-        f"torch cannot be used in {hello.python}: {hello.problem}",
-        advice="Install torch into this interpreter, or choose the interpreter that "
-        "has it.",
+        hello.problem or "",
+        advice=f"Install torch {OLDEST} or newer into this interpreter, or choose the "
+        "interpreter that has it; `fxls doctor` says what works there.",
     )
+
+
+_UNUSABLE = f"torch cannot be used in {sys.executable}: {{}}"

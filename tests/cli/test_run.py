@@ -114,3 +114,19 @@ def test_the_environments_own_sitecustomize_runs_too(fxls: Command) -> None:
     # Once for the process of fxls, and once for the program.
     customized = "customized\n" * 2
     assert ended == Ended(0, customized + "FOLDER/site/sitecustomize.py\n", "")
+
+
+@pytest.mark.slow
+def test_with_an_old_torch_a_program_runs_without_fxls_which_says_so(
+    fxls: Command,
+) -> None:
+    fxls.file("import torch\ntorch.__version__ = '2.9.1'\n", "old/sitecustomize.py")
+    fxls.file(NET + "\nprint(traced())\n", "program.py")
+    ended = fxls.run("run", "program.py", env={"PYTHONPATH": str(fxls.folder / "old")})
+    assert ended == Ended(
+        0,
+        "[2.0, 2.0]\n",
+        "the program runs without fxls: fxls needs torch 2.11 or newer, and"
+        f" {sys.executable} has torch 2.9.1\n",
+    )
+    assert not (fxls.folder / ".fxls").exists()

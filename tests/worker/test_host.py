@@ -22,6 +22,17 @@ from tests.worker.test_faults import NET
 
 Start = Callable[[WorkerSettings], Asking]
 
+OLD_TORCH = """\
+import importlib.metadata
+import torch
+
+torch.__version__ = "2.10.2+cpu"
+own = importlib.metadata.version
+importlib.metadata.version = (
+    lambda name: torch.__version__ if name == "torch" else own(name)
+)
+"""
+
 FOREVER = "print('begun', flush=True)\nwhile True: pass\n"
 
 
@@ -407,8 +418,29 @@ def test_an_interpreter_without_torch(
         net.py: error: torch cannot be used in {sys.executable}: ModuleNotFoundError: \
 import of torch halted; None in sys.modules
         note: the entry is Net()
-        help: Install torch into this interpreter, or choose the interpreter that has \
-it.
+        help: Install torch 2.11 or newer into this interpreter, or choose the \
+interpreter that has it; `fxls doctor` says what works there.
+        """)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("--spawn",)])
+def test_an_interpreter_with_an_old_torch(
+    start: Start,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(OLD_TORCH)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    worker = start(WorkerSettings(options=options))
+    assert worker.said(NET, "Net()") == dedent(f"""\
+        [import]
+        net.py: error: fxls needs torch 2.11 or newer, and {sys.executable} has torch \
+2.10.2+cpu
+        note: the entry is Net()
+        help: Install torch 2.11 or newer into this interpreter, or choose the \
+interpreter that has it; `fxls doctor` says what works there.
         """)
 
 
