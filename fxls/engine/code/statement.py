@@ -319,6 +319,8 @@ def _plain_attribute(args: Sequence[Argument]) -> str | None:
 def _constant(arg: Any, kind: Any, scope: Globals) -> str:
     if kind is float:
         return repr(arg) if math.isfinite(arg) else str(arg)
+    if kind is complex:
+        return _complex(arg, scope)
     if isinstance(arg, enum.Enum):
         return f"{scope.name_of(kind.__name__, kind)}.{arg.name}"
     if isinstance(arg, OpOverload | OpOverloadPacket):
@@ -331,7 +333,18 @@ def _constant(arg: Any, kind: Any, scope: Globals) -> str:
     return repr(arg)
 
 
-_PLAIN = frozenset({int, str, bool, type(None), complex, bytes, type(...)})
+def _complex(number: complex, scope: Globals) -> str:
+    """A complex number as code.
+
+    What `repr` writes loses the sign of a zero, and names ``nanj`` and ``infj``.
+    """
+    parts = (number.real, number.imag)
+    if all(part != 0 and math.isfinite(part) for part in parts):
+        return repr(number)
+    return f"complex({', '.join(_constant(part, float, scope) for part in parts)})"
+
+
+_PLAIN = frozenset({int, str, bool, type(None), bytes, type(...)})
 
 
 def is_in_torch(value: Any) -> bool:

@@ -35,6 +35,7 @@ def iteration_error(frame: FrameType) -> type[errors.IterationError]:
 def is_in_assert(frame: FrameType) -> bool:
     """Whether a frame asks for the truth of a value on behalf of ``assert value``."""
     jumped = False
+    # From Python 3.13 on a comparison asks for the truth of its result itself.
     for instruction in dis.get_instructions(frame.f_code):
         if instruction.offset < frame.f_lasti:
             continue
@@ -44,7 +45,7 @@ def is_in_assert(frame: FrameType) -> bool:
             jumped = instruction.opname.endswith("IF_TRUE")
             if not jumped:
                 return False
-        elif instruction.opname != "TO_BOOL":
+        elif instruction.opname not in ("TO_BOOL", "COMPARE_OP"):
             return False
     return False
 
