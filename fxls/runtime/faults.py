@@ -10,18 +10,24 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Callable
 
 from fxls.attempt import attempting
 from fxls.said_once import SaidOnce
 from fxls.store import StoreError
 
-__all__ = ["logging_faults"]
+__all__ = ["logging_faults", "saying"]
 
 _log = logging.getLogger("fxls")
 
 
 def logging_faults(what_fails: str) -> contextlib.AbstractContextManager[None]:
     """Log a fault in the block, each once, and go on behind the block."""
+    return attempting(saying(what_fails))
+
+
+def saying(what_fails: str) -> Callable[[Exception], None]:
+    """What logs a fault, each once."""
 
     def say(fault: Exception) -> None:
         reason = str(fault) if isinstance(fault, StoreError) else repr(fault)
@@ -30,7 +36,7 @@ def logging_faults(what_fails: str) -> contextlib.AbstractContextManager[None]:
             trace = None if isinstance(fault, StoreError) else fault
             _log.warning("%s: %s", what_fails, reason, exc_info=trace)
 
-    return attempting(say)
+    return say
 
 
 _said = SaidOnce()

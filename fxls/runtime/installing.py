@@ -6,6 +6,7 @@ been installed.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -66,9 +67,12 @@ def install(
         if before is not None:
             before.take_out()
         first_graph.forget()
-        installation.put_in()
-        installation.watching.set(*_asked_for(os.environ))
-        compiler = engine_compile.set_compiler(installation.engine, eager=True)
+        with contextlib.ExitStack() as half:
+            half.callback(installation.take_out)
+            installation.put_in()
+            installation.watching.set(*_asked_for(os.environ))
+            compiler = engine_compile.set_compiler(installation.engine, eager=True)
+            half.pop_all()
         if before is None:
             _engine_before = compiler
         _installed = installation

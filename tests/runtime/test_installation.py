@@ -11,59 +11,108 @@ import pytest
 from fxls.runtime.installation import built
 from fxls.store import Store
 
-COMPILED = "graphs of torch.compile are no listings"
-EXPORTED = "programs of torch.export are no listings"
 TRACED = "nodes of torch.fx have no exact origins"
+WAY = "graphs that torch.export makes on its way to {} are listings"
+INDUCTOR = "torch._inductor.compile_fx"
+PROGRAM = "torch.export.exported_program"
 
-PRINTED = {
-    ("sys", "a traceback shows the lines that a file has when it is printed"): (
+PRINTED = [
+    (
+        "sys",
+        "a traceback shows the lines that a file has when it is printed",
         "excepthook",
     )
-}
-HOOKS = {
-    ("torch.fx.graph_module", "graph modules of torch.fx run from memory"): (
+]
+HOOKS = [
+    (
+        "torch.fx.graph_module",
+        "graph modules of torch.fx run from memory",
         "GraphModule.recompile",
         "_exec_with_source",
     ),
-    ("torch.fx._symbolic_trace", TRACED): ("Tracer.trace",),
-    ("torch.fx.proxy", TRACED): ("TracerBase.create_node",),
-    ("torch.fx.graph", TRACED): ("Graph.node_copy", "Graph.__deepcopy__"),
-    ("torch.fx.interpreter", "what a Transformer makes has no origins"): (
+    ("torch.fx._symbolic_trace", TRACED, "Tracer.trace"),
+    ("torch.fx.proxy", TRACED, "TracerBase.create_node"),
+    (
+        "torch.fx.graph",
+        "copies of nodes of torch.fx have no exact origins",
+        "Graph.node_copy",
+    ),
+    (
+        "torch.fx.graph",
+        "the outputs of copied graphs of torch.fx have no origins",
+        "Graph.__deepcopy__",
+    ),
+    (
+        "torch.fx.interpreter",
+        "what a Transformer makes has no origins",
         "Transformer.transform",
     ),
-    ("torch.fx.passes.split_module", "the parts of a split module have no origins"): (
+    (
+        "torch.fx.passes.split_module",
+        "the parts of a split module have no origins",
         "_make_graph_module",
     ),
-    ("torch._dynamo.trace_rules", COMPILED): ("FORCE_SKIP_FILES",),
-    ("torch._dynamo.output_graph", COMPILED): ("OutputGraph.call_user_compiler",),
-    ("torch._dynamo.backends.debugging", COMPILED): ("boxed_nop",),
-    ("torch._inductor.compile_fx", COMPILED): (
+    (
+        "torch._dynamo.trace_rules",
+        "torch.compile may look into fxls and pdb",
+        "FORCE_SKIP_FILES",
+    ),
+    (
+        "torch._dynamo.output_graph",
+        "graphs that torch.compile captures are no listings",
+        "OutputGraph.call_user_compiler",
+    ),
+    (
+        "torch._dynamo.backends.debugging",
+        "graphs of aot_eager are no listings",
+        "boxed_nop",
+    ),
+    (
+        INDUCTOR,
+        "pre-grad graphs of inductor are no listings",
         "_recursive_pre_grad_passes",
+    ),
+    (
+        INDUCTOR,
+        "joint graphs of inductor are no listings",
         "_recursive_joint_graph_passes",
+    ),
+    (
+        INDUCTOR,
+        "post-grad graphs of inductor are no listings",
         "_recursive_post_grad_passes",
+    ),
+    (
+        INDUCTOR,
+        "forward and backward graphs of inductor are no listings",
         "_compile_fx_inner",
     ),
-    ("torch.export.exported_program", EXPORTED): (
-        "ExportedProgram.__init__",
+    (PROGRAM, "programs of torch.export are no listings", "ExportedProgram.__init__"),
+    (
+        PROGRAM,
+        "the modules of programs of torch.export are no listings",
         "ExportedProgram.module",
+    ),
+    (
+        PROGRAM,
+        "decomposed programs of torch.export do not say what they were made from",
         "ExportedProgram.run_decompositions",
     ),
-    ("torch.export._trace", EXPORTED): ("_export",),
-    ("torch._export.serde.serialize", EXPORTED): (
+    ("torch.export._trace", WAY.format("a program"), "_export"),
+    (
+        "torch._export.serde.serialize",
+        WAY.format("a program of a file"),
         "ExportedProgramDeserializer.deserialize",
     ),
-}
+]
 
 
 def test_its_hooks_are_a_table_of_what_is_replaced_and_what_is_so_without(
     tmp_path: Path,
 ) -> None:
     rows = built(Store(tmp_path / ".fxls")).hooks.rows
-    wanted = HOOKS if sys.version_info >= (3, 13) else {**PRINTED, **HOOKS}
-    assert {
-        (one.module, one.without): tuple(one.replacements) for one in rows
-    } == wanted
-    assert len(rows) == len(wanted), "a module has one hook"
+    wanted = HOOKS if sys.version_info >= (3, 13) else [*PRINTED, *HOOKS]
+    assert [(one.module, one.without, *one.replacements) for one in rows] == wanted
 
 
 def test_its_parts_stay_what_they_are(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class CompileCache:
         before = _hits()
         yield
         if capture.root is not None and path is not None and _hits() != before:
-            with logging_faults("graphs in a cache of torch.compile are no listings"):
+            with logging_faults(_UNNOTICED):
                 module, qualname = capture.root
                 self._reuse(
                     Identity(
@@ -81,11 +81,14 @@ class CompileCache:
 def _hits() -> int:
     """How often torch found something in its caches in this process."""
     utils: Any = sys.modules.get("torch._dynamo.utils")
-    if utils is None:
-        return 0
-    return sum(utils.counters[table][name] for table, name in _COUNTERS)
+    found = 0
+    if utils is not None:
+        with logging_faults(_UNNOTICED):
+            found = sum(utils.counters[table][name] for table, name in _COUNTERS)
+    return found
 
 
+_UNNOTICED = "graphs in a cache of torch.compile are no listings"
 _COUNTERS = (("aot_autograd", "autograd_cache_hit"), ("inductor", "fxgraph_cache_hit"))
 
 _STAGES = (

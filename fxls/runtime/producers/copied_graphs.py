@@ -6,14 +6,12 @@ a graph to record another one, and `split_module` makes nodes that look like oth
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from fxls.engine.origins.resolve import RawOrigin
-from fxls.runtime.faults import logging_faults
-from fxls.runtime.hooks import Hook
+from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.torch_tracer import TorchTracer
 from fxls.runtime.torch_private import fx
 
@@ -31,38 +29,30 @@ class CopiedGraphs:
         return (
             Hook(
                 "torch.fx.interpreter",
-                "what a Transformer makes has no origins",
-                {"Transformer.transform": self._transform},
+                _TRANSFORMED,
+                {"Transformer.transform": around(self._transform, _TRANSFORMED)},
             ),
             Hook(
                 "torch.fx.passes.split_module",
-                "the parts of a split module have no origins",
-                {"_make_graph_module": self._part},
+                _PARTS,
+                {"_make_graph_module": around(self._part, _PARTS)},
             ),
         )
 
-    def _transform(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def transform(transformer: Any, *args: Any, **kwargs: Any) -> Any:
-            rerun = _Rerun(self._tracing)
-            with logging_faults("what a Transformer makes has no origins"):
-                rerun.begin(transformer)
-            try:
-                return original(transformer, *args, **kwargs)
-            finally:
-                rerun.end()
+    def _transform(
+        self, transformer: Any, /, *_: Any, **__: Any
+    ) -> Generator[None, Any, Any]:
+        rerun = _Rerun(self._tracing)
+        try:
+            rerun.begin(transformer)
+            return (yield)
+        finally:
+            rerun.end()
 
-        return transform
-
-    def _part(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def make_graph_module(*args: Any, **kwargs: Any) -> Any:
-            with logging_faults("the parts of a split module have no origins"):
-                # The names that `split_module` has for the old nodes and the new ones.
-                self._split(sys._getframe(1).f_locals, args[1])  # pyright: ignore[reportPrivateUsage]  # there is no other way
-            return original(*args, **kwargs)
-
-        return make_graph_module
+    def _part(self, *args: Any, **_: Any) -> Generator[None, Any, Any]:
+        # The names that `split_module` has for the old nodes and the new ones.
+        self._split(sys._getframe(2).f_locals, args[1])  # pyright: ignore[reportPrivateUsage]  # there is no other way
+        return (yield)
 
     def _split(self, names: Mapping[str, Any], graph: Any) -> None:
         whole, part = names["m"], names.get("partition")
@@ -76,6 +66,10 @@ class CopiedGraphs:
         for old, node in new.items():
             if node.graph is graph:
                 self._tracing.stands_for(node, old)
+
+
+_TRANSFORMED = "what a Transformer makes has no origins"
+_PARTS = "the parts of a split module have no origins"
 
 
 class _Rerun:

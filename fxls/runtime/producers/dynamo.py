@@ -12,17 +12,18 @@ import fnmatch
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, cast
 
+from fxls.installed_torch import private
 from fxls.listing import About, Parent, Remark, ToLine, ToParent
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
-from fxls.runtime.hooks import Hook
+from fxls.runtime.hooks import Hook, around
 from fxls.runtime.listings.head import Leading, Words
 from fxls.runtime.producers import torch_errors
 from fxls.runtime.producers.capture import (
@@ -45,7 +46,7 @@ from fxls.runtime.producers.node_by_node import (
 )
 from fxls.runtime.producers.stack_traces import resumed
 from fxls.runtime.producers.torch_errors import note_error
-from fxls.runtime.torch_private import compile_id, fx
+from fxls.runtime.torch_private import compile_id
 
 __all__ = ["Dynamo"]
 
@@ -98,23 +99,35 @@ class Dynamo:
 
     def hooks(self) -> tuple[Hook, ...]:
         """Where torch.compile hands graphs on, and what changes them on the way."""
-        passes = {
-            name: functools.partial(self._passes, stage=stage)
-            for name, stage in _PASSES
-        }
-        without = "graphs of torch.compile are no listings"
-        return (
-            Hook("torch._dynamo.trace_rules", without, {"FORCE_SKIP_FILES": _skipped}),
-            Hook(
-                "torch._dynamo.output_graph",
-                without,
-                {"OutputGraph.call_user_compiler": self._compile},
-            ),
-            Hook("torch._dynamo.backends.debugging", without, {"boxed_nop": self._nop}),
+        passes = (
             Hook(
                 "torch._inductor.compile_fx",
-                without,
-                {**passes, "_compile_fx_inner": self._inner},
+                without := f"{stage} graphs of inductor are no listings",
+                {name: around(functools.partial(self._passes, stage), without)},
+            )
+            for name, stage in _PASSES
+        )
+        return (
+            Hook(
+                "torch._dynamo.trace_rules",
+                "torch.compile may look into fxls and pdb",
+                {"FORCE_SKIP_FILES": _skipped},
+            ),
+            Hook(
+                "torch._dynamo.output_graph",
+                _CAPTURED,
+                {"OutputGraph.call_user_compiler": around(self._compile, _CAPTURED)},
+            ),
+            Hook(
+                "torch._dynamo.backends.debugging",
+                _LOWERED,
+                {"boxed_nop": around(self._nop, _LOWERED)},
+            ),
+            *passes,
+            Hook(
+                "torch._inductor.compile_fx",
+                _INNER,
+                {"_compile_fx_inner": around(self._inner, _INNER)},
             ),
         )
 
@@ -126,37 +139,32 @@ class Dynamo:
 
     # -- Dynamo ------------------------------------------------------------------
 
-    def _compile(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def call_user_compiler(output: Any, gm: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_hushed():  # torch.export uses Dynamo on its way
-                return original(output, gm, *args, **kwargs)
-            theirs: Capture | None = None
-            hush = _is_torchs(output.compiler_fn)
-            with logging_faults("a graph of torch.compile is no listing"):
-                capture = self.captured(gm, output)
-                if not hush:
-                    stage = f"{capture.stage}, of the backend"
-                    theirs = replace(
-                        capture,
-                        stage=stage,
-                        parents=parents_by(gm._graph),
-                        remarks=(),
-                    )
-            with (
-                capturing(theirs),
-                hushed(when=hush),
-                node_by_node(output, self._runs_nodes_because(gm, output)),
-                self._noticing_hits(gm),
-            ):
-                compiled = original(output, gm, *args, **kwargs)
-            compiled = _made_ready(compiled)
-            # Others are objects that torch may want to look into.
-            if isinstance(compiled, FunctionType | MethodType):
-                return functools.wraps(compiled)(with_note(compiled, note_error))
-            return compiled
-
-        return call_user_compiler
+    def _compile(
+        self, output: Any, /, gm: Any, *_: Any, **__: Any
+    ) -> Generator[None, Any, Any]:
+        if is_hushed():  # torch.export uses Dynamo on its way
+            return (yield)
+        theirs: Capture | None = None
+        hush = _is_torchs(output.compiler_fn)
+        with logging_faults("a graph of torch.compile is no listing"):
+            capture = self.captured(gm, output)
+            if not hush:
+                stage = f"{capture.stage}, of the backend"
+                parents = parents_by(gm._graph)
+                theirs = replace(capture, stage=stage, parents=parents, remarks=())
+        with contextlib.ExitStack() as while_compiling:
+            with logging_faults("breakpoints in compiled graphs stop nothing"):
+                because = self._runs_nodes_because(gm, output)
+                while_compiling.enter_context(node_by_node(output, because))
+            while_compiling.enter_context(self._noticing_hits(gm))
+            while_compiling.enter_context(capturing(theirs))
+            while_compiling.enter_context(hushed(when=hush))
+            compiled = yield
+        compiled = _made_ready(compiled)
+        # Others are objects that torch may want to look into.
+        if isinstance(compiled, FunctionType | MethodType):
+            return functools.wraps(compiled)(with_note(compiled, note_error))
+        return compiled
 
     def _runs_nodes_because(self, gm: Any, output: Any) -> str:
         """Why a graph is to be run node by node; empty when it need not be."""
@@ -220,44 +228,36 @@ class Dynamo:
 
     # -- AOTAutograd and Inductor ------------------------------------------------
 
-    def _nop(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def boxed_nop(gm: Any, *args: Any, **kwargs: Any) -> Any:
-            # Written after it, as the code that runs is that of the rules that it sets.
-            publish = self._derived(gm, (_direction(gm),))
-            with hushed(when=False):
-                result = original(gm, *args, **kwargs)
+    def _nop(self, gm: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:
+        # Written after it, as the code that runs is that of the rules that it sets.
+        publish = self._derived(gm, (_direction(gm),))
+        with hushed(when=False):
+            result = yield
+        with logging_faults(_LOWERED):
             publish()
-            return result
+        return result
 
-        return boxed_nop
-
-    def _passes(self, original: Any, stage: str) -> Any:
-        @functools.wraps(original)
-        def passes(gm: Any, *args: Any, **kwargs: Any) -> Any:
-            outermost = not _inside.get()
-            token = _inside.set(True)
-            try:
-                with hushed():
-                    result = original(gm, *args, **kwargs)
-            finally:
-                _inside.reset(token)
-            if outermost:
-                changed = gm if result is None else result
-                which = (_direction(changed), stage) if result is None else (stage,)
-                self._not_run(self._derived(changed, which)())
-            return result
-
-        return passes
-
-    def _inner(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def compile_fx_inner(gm: Any, *args: Any, **kwargs: Any) -> Any:
-            self._not_run(self._derived(gm, (_direction(gm),))())
+    def _passes(
+        self, stage: str, /, gm: Any, *_: Any, **__: Any
+    ) -> Generator[None, Any, Any]:
+        outermost = not _inside.get()
+        token = _inside.set(True)
+        try:
             with hushed():
-                return original(gm, *args, **kwargs)
+                result = yield
+        finally:
+            _inside.reset(token)
+        if outermost:
+            changed = gm if result is None else result
+            which = (_direction(changed), stage) if result is None else (stage,)
+            self._not_run(self._derived(changed, which)())
+        return result
 
-        return compile_fx_inner
+    def _inner(self, gm: Any, *_: Any, **__: Any) -> Generator[None, Any, Any]:
+        with logging_faults(_INNER):
+            self._not_run(self._derived(gm, (_direction(gm),))())
+        with hushed():
+            return (yield)
 
     def _not_run(self, path: Path | None) -> None:
         """Take note that no code of a listing runs, as inductor goes on from its graph."""
@@ -295,6 +295,10 @@ class Dynamo:
             return publish
         return _nothing
 
+
+_CAPTURED = "graphs that torch.compile captures are no listings"
+_LOWERED = "graphs of aot_eager are no listings"
+_INNER = "forward and backward graphs of inductor are no listings"
 
 _CALLING = torch_errors.__file__
 _OF_PDB = (bdb.__file__, fnmatch.__file__)
@@ -335,7 +339,7 @@ def _made_ready(compiled: Any) -> Any:
     torch does the same with what it is given; ours it would not recognize.
     """
     module = getattr(compiled, "__self__", None)
-    lazy = fx._lazy_graph_module._LazyGraphModule
+    lazy: Any = private("torch.fx._lazy_graph_module:_LazyGraphModule", "")
     if isinstance(module, lazy) and compiled.__name__ == "_lazy_forward":
         lazy.force_recompile(module)
         return cast("Any", module).forward
@@ -389,7 +393,9 @@ def _break(reason: Any) -> _Break | None:
 
 
 def _recompiled_because() -> str:
-    metrics: Any = sys.modules["torch._dynamo.utils"].get_metrics_context()
-    reason = metrics._metrics.get("recompile_reason") or ""
+    reason = ""
+    with logging_faults("a graph that is compiled again does not say why"):
+        metrics: Any = sys.modules["torch._dynamo.utils"].get_metrics_context()
+        reason = metrics._metrics.get("recompile_reason") or ""
     first = str(reason).strip().splitlines()
     return _NUMBER.sub("…", first[0]) if first else ""

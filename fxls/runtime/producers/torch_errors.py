@@ -14,15 +14,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from fxls.installed_torch import private
 from fxls.listing import Listing
 from fxls.rules import BrokenRule
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.producers.error_notes import note_on
-from fxls.runtime.torch_private import fx
 
 __all__ = ["explain_errors", "explain_errors_in", "note_error"]
 
-_Wrapped: Any = fx.graph_module._WrappedCall
+_Wrapped: Any = private(
+    "torch.fx.graph_module:_WrappedCall",
+    "errors in graph modules of torch.fx have no notes",
+)
 
 
 def explain_errors_in(path: Path, read: Callable[[], Listing | None]) -> None:
@@ -47,14 +50,18 @@ def explain_errors(kind: Any) -> None:
 
 class _Explained(_Wrapped):
     def __call__(self, obj: Any, *args: Any, **kwargs: Any) -> Any:
-        own: Any = self.cls_call
-        outer: Any = cast("Any", super(self.cls, obj))
+        kind: Any = getattr(self, "cls", None)
+        if kind is None:  # of another torch, which calls by other means
+            return _Wrapped.__call__(self, obj, *args, **kwargs)
+        own: Any = getattr(self, "cls_call", None)
+        outer: Any = cast("Any", super(kind, obj))
         call: Any = cast("Any", outer.__call__ if own is None else partial(own, obj))
         try:
             return call(*args, **kwargs)
         except Exception as error:
             if not isinstance(error, BrokenRule):
-                _show(error)
+                with logging_faults("an error is not shown with its lines"):
+                    _show(error)
             note_error(error)
             raise
 

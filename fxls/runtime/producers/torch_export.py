@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any
 
 from fxls.listing import How, Parent
 from fxls.runtime.faults import logging_faults
-from fxls.runtime.hooks import Hook
+from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.capture import (
     Capture,
     hushed,
@@ -35,61 +34,75 @@ class ExportedPrograms:
 
     def hooks(self) -> tuple[Hook, ...]:
         """What makes programs: of models, of other programs and of files."""
-        without = "programs of torch.export are no listings"
         return (
             Hook(
                 "torch.export.exported_program",
-                without,
-                {
-                    "ExportedProgram.__init__": _init,
-                    "ExportedProgram.module": self._module,
-                    "ExportedProgram.run_decompositions": lambda f: _passing(
-                        self._making(f)
-                    ),
-                },
+                _PROGRAMS,
+                {"ExportedProgram.__init__": around(_init, _PROGRAMS)},
             ),
-            Hook("torch.export._trace", without, {"_export": self._making}),
+            Hook(
+                "torch.export.exported_program",
+                _MODULES,
+                {"ExportedProgram.module": around(self._module, _MODULES)},
+            ),
+            Hook(
+                "torch.export.exported_program",
+                _PASSED,
+                {"ExportedProgram.run_decompositions": around(self._passing, _PASSED)},
+            ),
+            Hook(
+                "torch.export._trace",
+                _WAY.format("a program"),
+                {"_export": around(self._making, _WAY.format("a program"))},
+            ),
             Hook(
                 "torch._export.serde.serialize",
-                without,
-                {"ExportedProgramDeserializer.deserialize": self._making},
+                _WAY.format("a program of a file"),
+                {
+                    "ExportedProgramDeserializer.deserialize": around(
+                        self._making, _WAY.format("a program of a file")
+                    )
+                },
             ),
         )
 
-    def _making(self, original: Any) -> Any:
-        """A function of torch's that makes a program of a module, of another program or
-        of a file; the graphs on its way are no listings.
+    def _making(self, *args: Any, **_: Any) -> Generator[None, Any, Any]:
+        """What makes a program of a module, of another program or of a file; the graphs
+        on its way are no listings.
         """
-
-        @functools.wraps(original)
-        def making(first: Any, *args: Any, **kwargs: Any) -> Any:
-            token = _made_of.set(self._root(first))
-            try:
-                with hushed():
-                    return original(first, *args, **kwargs)
-            finally:
-                _made_of.reset(token)
-
-        return making
-
-    def _module(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def module(program: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_hushed():
-                return original(program, *args, **kwargs)
+        token = _made_of.set(self._root(args[0] if args else None))
+        try:
             with hushed():
-                made = original(program, *args, **kwargs)
-            with logging_faults(
-                "the module of a program of torch.export is no listing"
-            ):
-                root = self._root(program)
-                parents = parents_by(program.graph_module._graph, How.HOLDS)
-                capture = Capture("torch.export", "module", root, _OF_MODULE, parents)
-                note_capture(made, capture)
-                made.recompile()
-            return made
+                return (yield)
+        finally:
+            _made_of.reset(token)
 
-        return module
+    def _passing(
+        self, program: Any, /, *_: Any, **__: Any
+    ) -> Generator[None, Any, Any]:
+        """What makes a program of a program, by passes."""
+        parents: tuple[Parent, ...] = ()
+        with logging_faults(_PASSED):
+            parents = parents_by(program.graph_module._graph)
+        token, made_of = _parents.set(parents), _made_of.set(self._root(program))
+        try:
+            with hushed():
+                return (yield)
+        finally:
+            _parents.reset(token)
+            _made_of.reset(made_of)
+
+    def _module(self, program: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:
+        if is_hushed():
+            return (yield)
+        with hushed():
+            made = yield
+        root = self._root(program)
+        parents = parents_by(program.graph_module._graph, How.HOLDS)
+        capture = Capture("torch.export", "module", root, _OF_MODULE, parents)
+        note_capture(made, capture)
+        made.recompile()
+        return made
 
     def _root(self, first: Any) -> _Root | None:
         """What a program was made of, or a graph module that one is made of."""
@@ -114,32 +127,11 @@ def note_program(program: Any) -> Any:
     return program.graph_module
 
 
-def _passing(original: Any) -> Any:
-    """A function of torch's that makes a program of a program, by passes."""
-
-    @functools.wraps(original)
-    def passing(program: Any, *args: Any, **kwargs: Any) -> Any:
-        token = _parents.set(parents_by(program.graph_module._graph))
-        try:
-            return original(program, *args, **kwargs)
-        finally:
-            _parents.reset(token)
-
-    return passing
-
-
-def _init(original: Any) -> Any:
-    @functools.wraps(original)
-    def init(program: Any, *args: Any, **kwargs: Any) -> None:
-        with hushed():  # torch compiles the graph before it is known what it is
-            original(program, *args, **kwargs)
-        with (
-            logging_faults("a program of torch.export is no listing"),
-            hushed(when=False),
-        ):
-            note_program(program).recompile()
-
-    return init
+def _init(program: Any, /, *_: Any, **__: Any) -> Generator[None]:
+    with hushed():  # torch compiles the graph before it is known what it is
+        yield
+    with hushed(when=False):
+        note_program(program).recompile()
 
 
 def _line(spec: Any) -> str:
@@ -147,6 +139,11 @@ def _line(spec: Any) -> str:
     name = getattr(spec.arg, "name", None) or repr(getattr(spec.arg, "value", "?"))
     return f"  {name}: {kind}" + (f" {spec.target}" if spec.target else "")
 
+
+_PROGRAMS = "programs of torch.export are no listings"
+_MODULES = "the modules of programs of torch.export are no listings"
+_PASSED = "decomposed programs of torch.export do not say what they were made from"
+_WAY = "graphs that torch.export makes on its way to {} are listings"
 
 _OF_MODULE = (
     ("It is the module of the program, and holds what the program is given.",),

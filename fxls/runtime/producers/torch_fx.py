@@ -7,8 +7,7 @@ take longer, are written a moment later.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import MutableMapping
+from collections.abc import Generator, MutableMapping
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from fxls.listing import Identity, Listing, Parent, ToClass
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
-from fxls.runtime.hooks import Hook
+from fxls.runtime.hooks import Hook, around
 from fxls.runtime.listings.given_text import GivenText
 from fxls.runtime.listings.head import Leading, head_of
 from fxls.runtime.listings.keeping import KeepValues
@@ -74,10 +73,10 @@ class TorchFx:
         return (
             Hook(
                 "torch.fx.graph_module",
-                "graph modules of torch.fx run from memory",
+                _WITHOUT,
                 {
-                    "GraphModule.recompile": self._recompile,
-                    "_exec_with_source": self._compiler,
+                    "GraphModule.recompile": around(_recompile, _WITHOUT),
+                    "_exec_with_source": around(self._compile, _WITHOUT),
                 },
             ),
         )
@@ -104,47 +103,32 @@ class TorchFx:
             return self._write(module, made)
         return None
 
-    def _recompile(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def recompile(module: Any) -> Any:
-            token = _compiled.set(module)
-            try:
-                code = original(module)
-            finally:
-                _compiled.reset(token)
-            explain_errors(type(module))
-            return code
-
-        return recompile
-
-    def _compiler(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def exec_with_source(
-            src: str,
-            globals: dict[str, Any],  # noqa: A002 - torch's signature
-            co_fields: dict[str, Any] | None = None,
-        ) -> None:
-            # torch's profiler finds a file that is named so, and its own alone.
-            is_profiled = bool(co_fields) and "co_name" not in (co_fields or {})
-            module = _compiled.get()
-            made: tuple[Path, CodeType] | None = None
-            if module is not None and src is module._code:
-                with logging_faults("a graph module of torch.fx runs from memory"):
-                    made = self._materialize(module, src, globals)
-            if made is None or is_profiled:
-                original(src, globals, co_fields)
-                return
-            path, code = made
-            globals["__file__"] = str(path)
-            globals[_KEPT] = code
-            exec(code, globals)
-            # A code object of its own, because torch.compile keeps what it compiled by
-            # code object, and bounds how much that may be.
-            forward = globals["forward"]
-            forward.__code__ = forward.__code__.replace()
-            self._watching.made(forward, path)
-
-        return exec_with_source
+    def _compile(
+        self,
+        src: str,
+        globals: dict[str, Any],  # noqa: A002 - torch's signature
+        co_fields: dict[str, Any] | None = None,
+    ) -> Generator[None]:
+        """Compile a text, as a listing if it is that of a graph module."""
+        # torch's profiler finds a file that is named so, and its own alone.
+        is_profiled = bool(co_fields) and "co_name" not in (co_fields or {})
+        module = _compiled.get()
+        made: tuple[Path, CodeType] | None = None
+        if module is not None and src is module._code:
+            with logging_faults("a graph module of torch.fx runs from memory"):
+                made = self._materialize(module, src, globals)
+        if made is None or is_profiled:
+            yield
+            return
+        path, code = made
+        globals["__file__"] = str(path)
+        globals[_KEPT] = code
+        exec(code, globals)
+        # A code object of its own, because torch.compile keeps what it compiled by
+        # code object, and bounds how much that may be.
+        forward = globals["forward"]
+        forward.__code__ = forward.__code__.replace()
+        self._watching.made(forward, path)
 
     def _materialize(
         self, module: Any, source: str, values: dict[str, Any]
@@ -235,6 +219,17 @@ class TorchFx:
         return _Made(module, snapshot, identity, source, layout, capture)
 
 
+def _recompile(module: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:
+    """Say in the meantime whose code is being made."""
+    token = _compiled.set(module)
+    try:
+        code = yield
+    finally:
+        _compiled.reset(token)
+    explain_errors(type(module))
+    return code
+
+
 def lister() -> TorchFx:
     """What makes listings without an installation, and writes none."""
     store = Store(Path())
@@ -295,6 +290,7 @@ class _Made:
         return tuple(parent for parent in parents if parent.file != own)
 
 
+_WITHOUT = "graph modules of torch.fx run from memory"
 _WRITTEN = "'s graph, made by {} and written by fxls."
 _KEPT = "__fxls_code__"
 """Keeps the compiled text alive as long as a function of it."""

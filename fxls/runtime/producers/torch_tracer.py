@@ -7,12 +7,11 @@ taken as our engine takes it, and kept beside the node, because whatever stands 
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from types import CodeType, FunctionType
 from typing import Any, Protocol
 
@@ -20,8 +19,9 @@ import torch
 
 from fxls.engine.origins.from_frames import FrameOrigins, is_source
 from fxls.engine.origins.resolve import RawOrigin
+from fxls.installed_torch import private
 from fxls.listing import Parent
-from fxls.runtime.hooks import Hook
+from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.capture import is_hushed, parents_by
 from fxls.runtime.torch_private import fx, is_compiling
 
@@ -98,90 +98,95 @@ class TorchTracer:
 
     def hooks(self) -> tuple[Hook, ...]:
         """What makes and copies nodes."""
-        without = "nodes of torch.fx have no exact origins"
+        copied = "copies of nodes of torch.fx have no exact origins"
         return (
-            Hook("torch.fx._symbolic_trace", without, {"Tracer.trace": self._trace}),
             Hook(
-                "torch.fx.proxy", without, {"TracerBase.create_node": self._create_node}
+                "torch.fx._symbolic_trace",
+                _WITHOUT,
+                {"Tracer.trace": self._tracing},
+            ),
+            Hook(
+                "torch.fx.proxy",
+                _WITHOUT,
+                {"TracerBase.create_node": around(self._create_node, _WITHOUT)},
             ),
             Hook(
                 "torch.fx.graph",
-                without,
-                {
-                    "Graph.node_copy": self._node_copy,
-                    "Graph.__deepcopy__": self._deepcopy,
-                },
+                copied,
+                {"Graph.node_copy": around(self._node_copy, copied)},
+            ),
+            Hook(
+                "torch.fx.graph",
+                "the outputs of copied graphs of torch.fx have no origins",
+                {"Graph.__deepcopy__": around(self._deepcopy, copied)},
             ),
         )
 
-    def _trace(self, original: Any) -> Any:
+    def _tracing(self, original: Any) -> Any:
         # Dynamo wraps it in what it wraps much else in that make_fx runs.
         boundary = inspect.unwrap(original).__code__
 
-        @functools.wraps(original)
-        def trace(tracer: Any, root: Any, *args: Any, **kwargs: Any) -> Any:
+        def trace(
+            tracer: Any, /, root: Any, *_: Any, **__: Any
+        ) -> Generator[None, Any, Any]:
             trails = self._trails.by_tracer
-            unpickled = isinstance(root, fx.graph_module._CodeOnlyModule)
+            unpickled = isinstance(root, _code_only())
             if _is_torchs(tracer) or unpickled or id(tracer) in trails:
                 # It traces generated code that is in no file, or calls super().trace
                 # more than once.
-                return original(tracer, root, *args, **kwargs)
+                return (yield)
             followed = _Followed(tracer, root, boundary)
             if isinstance(root, fx.GraphModule):
                 of = (type(root).__module__, type(root).__name__)
                 followed.name = self._roots.get(root._graph, of)
             end = self.following(tracer, followed)
             try:
-                graph = original(tracer, root, *args, **kwargs)
+                graph = yield
             finally:
                 end()
             if followed.name is not None:
                 self._roots[graph] = followed.name
             return graph
 
-        return trace
+        return around(trace, _WITHOUT)(original)
 
-    def _create_node(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def create_node(
-            tracer: Any, kind: str, target: Any, *args: Any, **kwargs: Any
-        ) -> Any:
-            node = original(tracer, kind, target, *args, **kwargs)
-            followed = self._trails.by_tracer.get(id(tracer))
-            if followed is not None:
-                origin = followed.origin(kind, target)
-                if origin is not None:
-                    self._origins[node] = origin
-            return node
-
-        return create_node
-
-    def _node_copy(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def node_copy(graph: Any, node: Any, *args: Any, **kwargs: Any) -> Any:
-            made = original(graph, node, *args, **kwargs)
-            origin = self._origins.get(node)
+    def _create_node(
+        self, tracer: Any, /, kind: str, target: Any, *_: Any, **__: Any
+    ) -> Generator[None, Any, Any]:
+        node = yield
+        followed = self._trails.by_tracer.get(id(tracer))
+        if followed is not None:
+            origin = followed.origin(kind, target)
             if origin is not None:
-                self._origins[made] = origin
-            return made
+                self._origins[node] = origin
+        return node
 
-        return node_copy
+    def _node_copy(
+        self, _graph: Any, /, node: Any, *_: Any, **__: Any
+    ) -> Generator[None, Any, Any]:
+        made = yield
+        origin = self._origins.get(node)
+        if origin is not None:
+            self._origins[made] = origin
+        return made
 
-    def _deepcopy(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def deepcopy(graph: Any, memo: Any = None) -> Any:
-            made = original(graph, memo)
-            self.made_of(graph, made)
-            # The output alone is made and not copied.
-            for old, new in zip(
-                reversed(graph.nodes), reversed(made.nodes), strict=False
-            ):
-                if old in self._origins and new not in self._origins:
-                    self._origins[new] = self._origins[old]
-                break
-            return made
+    def _deepcopy(self, graph: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:
+        made = yield
+        self.made_of(graph, made)
+        # The output alone is made and not copied.
+        for old, new in zip(reversed(graph.nodes), reversed(made.nodes), strict=False):
+            if old in self._origins and new not in self._origins:
+                self._origins[new] = self._origins[old]
+            break
+        return made
 
-        return deepcopy
+
+def _code_only() -> Any:
+    """The class of what stands for the root of a graph module that is unpickled."""
+    return private(
+        "torch.fx.graph_module:_CodeOnlyModule",
+        "an unpickled graph module of torch.fx has origins in its own code",
+    )
 
 
 def _is_of_make_fx(tracer: Any) -> bool:
@@ -195,11 +200,14 @@ def _is_torchs(tracer: Any) -> bool:
     )
 
 
+_WITHOUT = "nodes of torch.fx have no exact origins"
+
+
 class NodeMaker(Protocol):
     """Something that makes nodes."""
 
     def origin(self, kind: str, target: Any) -> RawOrigin | None:
-        """The origin of the node that is being made two frames further out."""
+        """The origin of the node that is being made three frames further out."""
         ...
 
 
@@ -246,7 +254,7 @@ class _Followed:
         self._holds_frames = not of_make_fx
 
     def origin(self, kind: str, target: Any) -> RawOrigin | None:
-        """The origin of the node that is being made two frames further out."""
+        """The origin of the node that is being made three frames further out."""
         if kind == "placeholder":
             code, name = self._code, str(target).lstrip("*")
             if code is None:
@@ -262,7 +270,7 @@ class _Followed:
             # With the frame of a function that ended its tensors would live on, and
             # autograd copies a gradient that somebody else holds.
             trail = FrameOrigins(*self._limits)
-        origin = trail.here(sys._getframe(2))  # pyright: ignore[reportPrivateUsage]  # the cheap way to it
+        origin = trail.here(sys._getframe(3))  # pyright: ignore[reportPrivateUsage]  # the cheap way to it
         if kind == "get_attr" and origin is not None and len(origin) == 3:
             # torch makes the node of a buffer when an expression uses it.
             return (*origin, str(target).rpartition(".")[2])

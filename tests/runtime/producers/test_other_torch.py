@@ -1,0 +1,344 @@
+"""A torch in which one name is another one, or takes other arguments: one hook is off.
+
+The user's program gets what it gets without fxls, one line says what is off, and every
+listing of the other hooks is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import functools
+import importlib
+import inspect
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import fxls
+from fxls import installed_torch
+from fxls.runtime import installing
+from fxls.runtime.hooks import Hook, Hooks
+from fxls.runtime.installation import Installation, built
+from fxls.store import Store
+
+NAMES = {
+    "Tracer.trace": "torch.fx._symbolic_trace",
+    "TracerBase.create_node": "torch.fx.proxy",
+    "Graph.node_copy": "torch.fx.graph",
+    "Graph.__deepcopy__": "torch.fx.graph",
+    "GraphModule.recompile": "torch.fx.graph_module",
+    "_exec_with_source": "torch.fx.graph_module",
+    "Transformer.transform": "torch.fx.interpreter",
+    "_make_graph_module": "torch.fx.passes.split_module",
+    "FORCE_SKIP_FILES": "torch._dynamo.trace_rules",
+    "OutputGraph.call_user_compiler": "torch._dynamo.output_graph",
+    "boxed_nop": "torch._dynamo.backends.debugging",
+    "_recursive_pre_grad_passes": "torch._inductor.compile_fx",
+    "_recursive_joint_graph_passes": "torch._inductor.compile_fx",
+    "_recursive_post_grad_passes": "torch._inductor.compile_fx",
+    "_compile_fx_inner": "torch._inductor.compile_fx",
+    "ExportedProgram.__init__": "torch.export.exported_program",
+    "ExportedProgram.module": "torch.export.exported_program",
+    "ExportedProgram.run_decompositions": "torch.export.exported_program",
+    "_export": "torch.export._trace",
+    "ExportedProgramDeserializer.deserialize": "torch._export.serde.serialize",
+}
+"""Every hook that is put into torch, and its module."""
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x).relu() + 1
+
+
+def traced() -> list[float]:
+    """What torch.fx makes and remakes."""
+    importlib.import_module("torch.fx.passes.split_module")
+    x = torch.ones(1, 3)
+    gm: Any = torch.fx.symbolic_trace(net())
+    copied: Any = torch.fx.GraphModule(gm, copy.deepcopy(gm.graph))
+    remade: Any = torch.fx.Transformer(gm).transform()
+    from torch.fx.passes.split_module import split_module  # noqa: PLC0415
+
+    parts = {"linear": 0, "relu": 0, "add": 1}
+    split: Any = split_module(gm, gm, lambda node: parts.get(node.name, 0))
+    return [number(m(x)) for m in (gm, copied, remade, split)]
+
+
+def compiled() -> list[float]:
+    """What torch.compile captures, and aot_eager makes of it; forward and backward."""
+    torch.compiler.reset()
+    x = torch.ones(1, 3, requires_grad=True)
+    run: Any = torch.compile(net(), backend="aot_eager")
+    total = run(x).sum()
+    total.backward()
+    assert x.grad is not None
+    return [number(total), number(x.grad)]
+
+
+def exported() -> list[float]:
+    """What torch.export makes, and makes of that."""
+    x = torch.ones(1, 3)
+    program = torch.export.export(net(), (x,))
+    passed = program.run_decompositions({})
+    return [number(one.module()(x)) for one in (program, passed)]
+
+
+def lowered() -> list[float]:
+    """What inductor makes on its way."""
+    torch.compiler.reset()
+    with torch.no_grad():
+        run: Any = torch.compile(net(), backend="inductor")
+        return [number(run(torch.ones(1, 3)))]
+
+
+PROGRAMS: Mapping[str, Callable[[], list[float]]] = {
+    "torch.fx": traced,
+    "torch._dynamo": compiled,
+    "torch.export": exported,
+    "torch._export": exported,
+    "torch._inductor": lowered,
+}
+
+
+def number(value: torch.Tensor) -> float:
+    return float(value.detach().sum())
+
+
+def net() -> Net:
+    torch.manual_seed(0)
+    return Net()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a program did, and what was said and written meanwhile."""
+
+    results: list[float]
+    said: list[str]
+    listings: set[tuple[str, str]]
+    """Producer and stage of each."""
+
+
+class Torch:
+    """The torch that is installed, with one name that is different."""
+
+    def __init__(self, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+        self._folder = folder
+        self._caplog = caplog
+
+    def without(self, name: str, program: Callable[[], list[float]]) -> Seen:
+        """Where a name is not there."""
+
+        def renamed(hook: Hook) -> Hook:
+            if name not in hook.replacements:
+                return hook
+            others = {
+                f"{one}_of_yore" if one == name else one: ours
+                for one, ours in hook.replacements.items()
+            }
+            return dataclasses.replace(hook, replacements=others)
+
+        def installed(store: Store) -> Installation:
+            whole = built(store)
+            hooks = Hooks(map(renamed, whole.hooks.rows))
+            return dataclasses.replace(whole, hooks=hooks)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(installing, "built", installed)
+            return self._run(program)
+
+    def calling(self, name: str, program: Callable[[], list[float]], to: str) -> Seen:
+        """Where a function takes other arguments, and does the same."""
+        owner: Any = importlib.import_module(NAMES[name])
+        *path, last = name.split(".")
+        for part in path:
+            owner = getattr(owner, part)
+        own = owner.__dict__[last]
+
+        @functools.wraps(own)
+        def other(*args: Any, **kwargs: Any) -> Any:
+            return own(*args, **kwargs)
+
+        space: dict[str, Any] = {}
+        exec(f"def signed({to}): ...", space)
+        other.__signature__ = inspect.signature(space["signed"])  # pyright: ignore[reportAttributeAccessIssue]  # as inspect documents it
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(owner, last, other)
+            return self._run(program)
+
+    def as_it_is(self, program: Callable[[], list[float]]) -> Seen:
+        return self._run(program)
+
+    def _run(self, program: Callable[[], list[float]]) -> Seen:
+        root = self._folder / f"store {len(list(self._folder.iterdir()))}"
+        installed_torch.lacking.clear()
+        self._caplog.clear()
+        with contextlib.ExitStack() as done, self._caplog.at_level("WARNING", "fxls"):
+            done.callback(fxls.uninstall)
+            fxls.install(root)
+            results = program()
+            fxls.uninstall()
+        identities = Store(root).identities() if root.exists() else ()
+        return Seen(
+            results,
+            [r.getMessage() for r in self._caplog.records if r.name == "fxls"],
+            {(one.producer, one.stage) for one in identities},
+        )
+
+
+@pytest.fixture
+def torch_(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Torch]:
+    logging.getLogger("fxls")
+    yield Torch(tmp_path, caplog)
+    installed_torch.lacking.clear()
+
+
+def program_of(name: str) -> Callable[[], list[float]]:
+    module = NAMES[name]
+    return next(p for start, p in PROGRAMS.items() if module.startswith(start))
+
+
+def said(what: str, hook: Hook) -> str:
+    return f"fxls: torch {torch.__version__} {what}: {hook.without}"
+
+
+def hook_of(name: str, tmp_path: Path) -> Hook:
+    rows = built(Store(tmp_path)).hooks.rows
+    return next(hook for hook in rows if name in hook.replacements)
+
+
+def test_every_hook_in_torch_is_tried(tmp_path: Path) -> None:
+    rows = built(Store(tmp_path)).hooks.rows
+    found = {
+        name: hook.module
+        for hook in rows
+        for name in hook.replacements
+        if hook.module.startswith("torch")
+    }
+    assert found == NAMES
+
+
+TORCHS_WARNINGS = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+"""Compilers of torch's warn of other parts of torch."""
+
+FAST = [name for name, module in NAMES.items() if module.startswith("torch.fx")]
+SLOW = [name for name in NAMES if name not in FAST]
+EACH = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+
+FEWER: Mapping[str, set[tuple[str, str]]] = {
+    "GraphModule.recompile": {("torch.fx", ""), ("torch.fx", "submod_0")}
+    | {("torch.fx", "submod_1")},
+    "_exec_with_source": {("torch.fx", ""), ("torch.fx", "submod_0")}
+    | {("torch.fx", "submod_1")},
+    "_make_graph_module": {("torch.fx", "submod_0"), ("torch.fx", "submod_1")},
+    "OutputGraph.call_user_compiler": {
+        ("torch.compile", stage)
+        for stage in ("graph 0", "graph 0, forward", "graph 0, backward")
+    },
+    "boxed_nop": {
+        ("torch.compile", "graph 0, forward"),
+        ("torch.compile", "graph 0, backward"),
+    },
+    "_recursive_pre_grad_passes": {("torch.compile", "graph 0, pre-grad")},
+    "_recursive_joint_graph_passes": {("torch.compile", "graph 0, joint")},
+    "_recursive_post_grad_passes": {("torch.compile", "graph 0, forward, post-grad")},
+    "_compile_fx_inner": {("torch.compile", "graph 0, forward")},
+    "ExportedProgram.__init__": {("torch.export", "")},
+    "ExportedProgram.module": {("torch.export", "module")},
+}
+"""The listings that are not there without a hook."""
+
+
+@TORCHS_WARNINGS
+@pytest.mark.parametrize("name", EACH)
+def test_without_a_name_one_hook_is_off_and_says_so(
+    name: str, torch_: Torch, tmp_path: Path
+) -> None:
+    program, hook = program_of(name), hook_of(name, tmp_path)
+    whole = torch_.as_it_is(program)
+    seen = torch_.without(name, program)
+    assert seen.results == whole.results
+    # An older torch may lack one more, which it says in either case.
+    assert [line for line in seen.said if line not in whole.said] == [
+        said(f"has no {hook.module}.{name}_of_yore", hook)
+    ]
+    assert whole.listings - seen.listings <= FEWER.get(name, set())
+
+
+@TORCHS_WARNINGS
+@pytest.mark.parametrize(
+    "name",
+    [
+        one
+        for one in EACH
+        # A set, which takes no arguments, and what looks at the first of any.
+        if one not in FAST[7:]
+        and (one if isinstance(one, str) else one.values[0])
+        not in (
+            "FORCE_SKIP_FILES",
+            "_export",
+            "ExportedProgramDeserializer.deserialize",
+        )
+    ],
+)
+def test_a_function_that_takes_other_arguments_is_left_as_it_is(
+    name: str, torch_: Torch, tmp_path: Path
+) -> None:
+    program, hook = program_of(name), hook_of(name, tmp_path)
+    whole = torch_.as_it_is(program)
+    seen = torch_.calling(name, program, to="*, everything")
+    assert seen.results == whole.results
+    assert [line for line in seen.said if line not in whole.said] == [
+        said(f"has another {hook.module}.{name}(*, everything)", hook)
+    ]
+    assert whole.listings - seen.listings <= FEWER.get(name, set())
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_a_hook_that_raises_harms_nothing(
+    name: str, torch_: Torch, tmp_path: Path
+) -> None:
+    """As where an object of torch's has another attribute than a hook reads."""
+    program = program_of(name)
+    whole = torch_.as_it_is(program)
+
+    def failing(hook: Hook) -> Hook:
+        if name not in hook.replacements:
+            return hook
+
+        def replacement(original: Any) -> Any:
+            from fxls.runtime.hooks import around  # noqa: PLC0415
+
+            def watch(*_: Any, **__: Any) -> Iterator[None]:
+                raise AttributeError("torch of tomorrow")
+                yield
+
+            return around(watch, hook.without)(original)  # pyright: ignore[reportArgumentType]  # it never yields
+
+        return dataclasses.replace(
+            hook, replacements={**hook.replacements, name: replacement}
+        )
+
+    def installed(store: Store) -> Installation:
+        all_of_it = built(store)
+        return dataclasses.replace(
+            all_of_it, hooks=Hooks(map(failing, all_of_it.hooks.rows))
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(installing, "built", installed)
+        seen = torch_.as_it_is(program)
+    assert seen.results == whole.results
+    assert whole.listings - seen.listings <= FEWER.get(name, set())
