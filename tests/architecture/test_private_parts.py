@@ -46,7 +46,7 @@ NAMES_PRIVATE_PARTS_OF_TORCH = {
 """Per package, the files and folders that name what torch may change at any time."""
 
 
-PRIVATE_TO_TORCH = re.compile(r"\btorch\.(?!ops\.)(\w+\.)*_(?!_)\w+")
+PRIVATE_TO_TORCH = re.compile(r"\btorch[.:](?!ops\.)(\w+[.:])*_(?!_)\w+")
 """A path with an underscore in front of a part; in ``torch.ops`` are operators' names."""
 
 
@@ -55,7 +55,7 @@ def spoken(tree: ast.AST) -> Iterator[str]:
     yield from imported(tree)
     for node in ast.walk(tree):
         match node:
-            case ast.Constant(str(text)) if re.fullmatch(r"\w+(\.\w+)*", text):
+            case ast.Constant(str(text)) if re.fullmatch(r"\w+([.:]\w+)*", text):
                 yield text
             case _:
                 yield dotted(node)
@@ -160,6 +160,7 @@ def test_private_parts_of_torch_are_named_in_one_place(package: str) -> None:
         ("def f():\n    from torch.utils import _pytree", {"torch.utils._pytree"}),
         ("import torch.amp as amp\namp._enter()", {"torch.amp._enter"}),
         ("t: Any = torch\nt._assert(1)", {"torch._assert"}),
+        ("private('torch.autograd:_count')", {"torch.autograd:_count"}),
         ("cast('Any', torch.autograd)._count()", {"torch.autograd._count"}),
         ("sys.modules.get('torch._inductor.config')", {"torch._inductor"}),
         ('"""What torch._dynamo does."""', set[str]()),
@@ -191,7 +192,7 @@ def test_the_debugger_is_named_where_its_insides_are_known_or_it_is_started() ->
 
 
 def test_the_runtime_names_private_parts_of_torch_in_two_places() -> None:
-    private = re.compile(r"torch(\.\w+)*\._(?!_)\w+")
+    private = re.compile(r"torch([.:]\w+)*[.:]_(?!_)\w+")
     found: dict[str, set[str]] = {}
     for path in sorted((ROOT / "fxls/runtime").rglob("*.py")):
         tree = parsed(path)
@@ -202,7 +203,8 @@ def test_the_runtime_names_private_parts_of_torch_in_two_places() -> None:
         if named:
             found[name(path)] = named
     assert "torch._inductor.compile_fx" in found["fxls/runtime/producers/dynamo.py"]
-    assert "_C" in found["fxls/runtime/torch_private.py"]
+    modes = "torch._C:_len_torch_dispatch_stack"
+    assert modes in found["fxls/runtime/torch_private.py"]
     outside = {
         file: named
         for file, named in found.items()

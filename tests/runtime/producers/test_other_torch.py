@@ -28,6 +28,8 @@ from fxls.runtime.hooks import Hook, Hooks
 from fxls.runtime.installation import Installation, built
 from fxls.store import Store
 
+any_torch: Any = torch
+
 NAMES = {
     "Tracer.trace": "torch.fx._symbolic_trace",
     "TracerBase.create_node": "torch.fx.proxy",
@@ -78,9 +80,9 @@ def traced() -> list[float]:
 
 def compiled() -> list[float]:
     """What torch.compile captures, and aot_eager makes of it; forward and backward."""
-    torch.compiler.reset()
+    any_torch.compiler.reset()
     x = torch.ones(1, 3, requires_grad=True)
-    run: Any = torch.compile(net(), backend="aot_eager")
+    run = any_torch.compile(net(), backend="aot_eager")
     total = run(x).sum()
     total.backward()
     assert x.grad is not None
@@ -97,9 +99,9 @@ def exported() -> list[float]:
 
 def lowered() -> list[float]:
     """What inductor makes on its way."""
-    torch.compiler.reset()
+    any_torch.compiler.reset()
     with torch.no_grad():
-        run: Any = torch.compile(net(), backend="inductor")
+        run = any_torch.compile(net(), backend="inductor")
         return [number(run(torch.ones(1, 3)))]
 
 
@@ -117,7 +119,7 @@ def number(value: torch.Tensor) -> float:
 
 
 def net() -> Net:
-    torch.manual_seed(0)
+    any_torch.manual_seed(0)
     return Net()
 
 
@@ -230,7 +232,9 @@ def test_every_hook_in_torch_is_tried(tmp_path: Path) -> None:
     assert found == NAMES
 
 
-TORCHS_WARNINGS = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+TORCHS_WARNINGS = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning"
+)
 """Compilers of torch's warn of other parts of torch."""
 
 FAST = [name for name, module in NAMES.items() if module.startswith("torch.fx")]
