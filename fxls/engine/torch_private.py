@@ -36,6 +36,7 @@ __all__ = [
     "count_function_modes",
     "deepcopy_to_fake",
     "detect_fake_mode",
+    "draws_count",
     "dtensor_module",
     "dtype_abbrs",
     "enter_autocast",
@@ -48,6 +49,7 @@ __all__ = [
     "inductor_settings",
     "infer_type",
     "internal_overlap",
+    "is_impure",
     "is_opaque_reference_type",
     "is_opaque_value_type",
     "python_dispatcher",
@@ -85,6 +87,9 @@ else:
 
 _torch: Any = torch
 _add: Any = _torch.ops.aten.add
+_libraries: Any = sys.modules.get("torch._library.utils")
+_fx_node: Any = sys.modules.get("torch.fx.node")
+"""`import torch` has loaded both."""
 
 OPERATOR_MODULE = "torch._ops"
 """The module that operators say they are of; code finds them in ``torch.ops``."""
@@ -224,6 +229,27 @@ def python_dispatcher() -> AbstractContextManager[Any]:
     from torch._dispatch import python  # noqa: PLC0415 - 50 ms that few need
 
     return python.enable_python_dispatcher()
+
+
+def is_impure(target: Any, args: Any, kwargs: Any, *, impure_random: bool) -> bool:
+    """Whether torch says that a call does anything besides giving a value.
+
+    Asked at each call: modules of torch and of libraries say so of their functions when
+    they are loaded. A torch that has no such question has a set of functions.
+    """
+    question: Any = getattr(_libraries, "is_impure", None)
+    if question is not None:
+        given = {"args": args, "kwargs": kwargs, "impure_random": impure_random}
+        return bool(question(target, **given))
+    return target in getattr(_fx_node, "_side_effectful_functions", ())
+
+
+def draws_count() -> bool:
+    """Whether code that draws random numbers is kept, as a compiler that runs has it."""
+    guards: Any = sys.modules.get("torch._guards")
+    if guards is None or guards.TracingContext.try_get() is None:
+        return True
+    return bool(getattr(inductor_settings(), "fallback_random", False))
 
 
 def dtensor_module() -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import torch
 
+from fxls.engine import torch_private
 from fxls.engine.torch_private import (
     FORWARD_AD,
     HigherOrderOperator,
@@ -16,6 +17,7 @@ from fxls.engine.torch_private import (
     assert_async,
     assert_true,
     call_torchbind,
+    draws_count,
     enter_autocast,
     exit_autocast,
     has_effects,
@@ -84,7 +86,11 @@ def is_impure(node: Node, *, impure_random: bool = True) -> bool:
             return True
         # Asked each time: a program may register an effect at any moment.
         operator = known.operator
-        return operator is not None and has_effects(operator)
+        if operator is not None and has_effects(operator):
+            return True
+        return torch_private.is_impure(
+            target, node._args, node._kwargs, impure_random=impure_random
+        )
     if op == "call_method":
         # An in-place method ends in one underscore.
         return False
@@ -103,15 +109,44 @@ def is_impure(node: Node, *, impure_random: bool = True) -> bool:
 def eliminate_dead_code(
     graph: Graph, is_impure_node: Callable[[Node], bool] | None = None
 ) -> bool:
-    """Erase what nobody uses and does nothing else, last node first."""
+    """Erase what nobody uses and does nothing else, last node first.
+
+    Those of the graph modules that the graph reads as well, by the usual question.
+    """
     graph.lint()
-    keeps = is_impure if is_impure_node is None else is_impure_node
+    impure_random = is_impure_node is not None or draws_count()
     changed = False
     for node in reversed(graph.nodes):
-        if not node._users and not keeps(node):
+        if is_impure_node is not None:
+            # Asked of every node, also of one that has users, as torch.fx asks.
+            is_dead = not is_impure_node(node) and not node._users
+        else:
+            is_dead = not node._users and not is_impure(
+                node, impure_random=impure_random
+            )
+        if is_dead:
             graph.erase_node(node)
             changed = True
+    for module in _modules_read(graph):
+        if module.graph.eliminate_dead_code():
+            changed = True
+        module.recompile()
     return changed
+
+
+def _modules_read(graph: Graph) -> list[Any]:
+    """The submodules with a graph that nodes read, as the bodies of a `cond`."""
+    owner = graph.owning_module
+    if owner is None:
+        return []
+    found = [
+        (name, child) for name, child in owner._modules.items() if child is not None
+    ]
+    found = [(name, child) for name, child in found if hasattr(child, "_graph")]
+    if not found:
+        return []
+    read = {node._target for node in graph.find_nodes(op="get_attr", sort=False)}
+    return [child for name, child in found if name in read]
 
 
 class _Effects(NamedTuple):
