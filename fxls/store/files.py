@@ -181,6 +181,13 @@ def touch(root: Path, path: Path, modified: int) -> bool:
     return True
 
 
+def touch_folder(root: Path, folder: Path) -> None:
+    """Give a folder the date of now, where that can be done."""
+    with contextlib.suppress(OSError):
+        _refuse_all_links(root, folder)
+        os.utime(folder, follow_symlinks=False)
+
+
 def delete(root: Path, path: Path) -> None:
     """Delete a file, unless it is gone."""
     try:

@@ -7,7 +7,6 @@ another revision took the place of, that nobody looked at, and whose code does n
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -183,12 +182,8 @@ def wanted_since(root: Path, start: float) -> tuple[str, ...]:
 
 def look(root: Path, name: str) -> None:
     """Take note that somebody looks at a listing, and may set a breakpoint in it."""
-    folder = _facts(root, name)
-    inside = Path(os.path.realpath(root), "facts", folder.name)
-    if os.path.realpath(folder) == str(inside):  # no link leads out of the store
-        # In a store that may only be read nobody deletes anything.
-        with contextlib.suppress(OSError):
-            os.utime(folder)
+    # In a store that may only be read nobody deletes anything.
+    files.touch_folder(root, _facts(root, name))
 
 
 def prune_seldom(root: Path, in_use: Iterable[Path] = ()) -> Pruned | None:
