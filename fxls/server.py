@@ -138,7 +138,10 @@ def serve_stdio(*, store: str | None = None) -> None:
     messages = ReadAhead(sys.stdin.fileno())
     assert isinstance(connection.protocol, ListingProtocol)
     connection.protocol.given_up = messages.given_up
+    connection.protocol.end_of_input = messages.end
     connection.start_io(stdin=cast("BinaryIO", messages), stdout=answers)
+    if connection.protocol.exited_early:
+        raise SystemExit(1)
 
 
 def serve_tcp(host: str, port: int, *, store: str | None = None) -> None:

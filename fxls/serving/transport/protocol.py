@@ -15,6 +15,7 @@ from fxls.lsp import params as ours
 from fxls.lsp.abilities import abilities_of
 from fxls.lsp.encoding import Encoding
 from fxls.lsp.uris import SCHEME
+from fxls.serving.transport.editor_process import when_gone
 
 __all__ = ["ListingProtocol", "content_modified", "quietly", "server_cancelled"]
 
@@ -24,6 +25,14 @@ _Number = int | str
 
 _NOT_INITIALIZED = lsp.ResponseError(
     lsp.ErrorCodes.ServerNotInitialized.value, "the server is not initialized"
+)
+
+_SHUT_DOWN = lsp.ResponseError(
+    lsp.ErrorCodes.InvalidRequest.value, "the server was shut down"
+)
+
+_INITIALIZED = lsp.ResponseError(
+    lsp.ErrorCodes.InvalidRequest.value, "the server is initialized already"
 )
 
 _CANCELLED = lsp.ResponseError(
@@ -56,20 +65,28 @@ class ListingProtocol(LanguageServerProtocol):
     - It says that it has virtual documents, which pygls serves and keeps to itself.
     - Requests of ours have typed parameters, and answers that are encoded quickly:
       a graph of 100,000 nodes has twenty megabytes.
-    - A request that cannot be read, or comes before `initialize`, is answered with an
-      error; pygls leaves the client waiting.
+    - A request that cannot be read, or comes before `initialize` or after `shutdown`,
+      is answered with an error, and so is a second `initialize`; pygls leaves the client
+      waiting, or begins anew.
     - A handler may answer with a `ResponseError`: raised, pygls would log it.
     - `on_cancel` hears of each request that the client gave up; those in `given_up`
       were before anybody came to them, and are not begun.
+    - `exited_early` is whether the client said `exit` before `shutdown`, which pygls
+      says with a code that it catches itself.
+    - `end_of_input` is called when the editor is gone, as if it had closed its end.
     """
 
     on_cancel: Callable[[_Number], None] | None = None
+    exited_early = False
+    end_of_input: Callable[[], object] | None = None
     given_up: set[_Number] | frozenset[_Number] = frozenset()
 
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(
         self, params: lsp.InitializeParams
     ) -> Generator[Any, Any, lsp.InitializeResult]:
+        if params.process_id is not None:
+            when_gone(params.process_id, self._end)
         result = yield from super().lsp_initialize(params)
         workspace = result.capabilities.workspace
         assert workspace is not None
@@ -78,7 +95,23 @@ class ListingProtocol(LanguageServerProtocol):
             result.capabilities.diagnostic_provider = None
         return result
 
+    @lsp_method(lsp.EXIT)
+    def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
+        self.exited_early = not self._shutdown
+        yield from super().lsp_exit(*args)
+
+    def _end(self) -> None:
+        _log.warning("the editor is gone, and the server ends")
+        if self.end_of_input is not None:
+            self.end_of_input()
+        elif self.writer is not None:
+            self.writer.close()
+
     def structure_message(self, data: dict[str, Any]) -> Any:
+        method = data.get("method")
+        if isinstance(method, str) and "params" not in data:
+            # Whoever sends a request may leave them out, also of one that nobody knows.
+            data = {**data, "params": None}
         try:
             if data.get("method") in ours.PARAMS:
                 return self._of_ours(data)
@@ -88,7 +121,8 @@ class ListingProtocol(LanguageServerProtocol):
             if "method" not in data or not isinstance(number, _Number):
                 raise
             _log.warning("%s %r cannot be read", data["method"], number)
-            self._send_response(number, error=error.to_response_error())
+            wrong = _SHUT_DOWN if self._shutdown else error.to_response_error()
+            self._send_response(number, error=wrong)
             return None
 
     def _of_ours(self, data: dict[str, Any]) -> Any:
@@ -101,12 +135,18 @@ class ListingProtocol(LanguageServerProtocol):
 
     def handle_message(self, message: Any) -> None:
         # None is a request that was answered when it could not be read.
-        if message is not None:
+        if message is None:
+            return
+        if self._shutdown and hasattr(message, "id") and hasattr(message, "method"):
+            self._send_response(message.id, error=_SHUT_DOWN)
+        else:
             super().handle_message(message)
 
     def _handle_request(self, msg_id: _Number, method_name: str, params: Any) -> None:
         if self._workspace is None and method_name != lsp.INITIALIZE:
             self._send_response(msg_id, error=_NOT_INITIALIZED)
+        elif self._workspace is not None and method_name == lsp.INITIALIZE:
+            self._send_response(msg_id, error=_INITIALIZED)
         elif msg_id in self.given_up:
             self._send_response(msg_id, error=_CANCELLED)
         else:

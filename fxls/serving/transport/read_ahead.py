@@ -50,6 +50,12 @@ class ReadAhead:
             self._more.wait_for(lambda: self._ended or len(self._ready) >= size)
             return self._take(size)
 
+    def end(self) -> None:
+        """Let the file end, although whoever writes to it has not closed it."""
+        with self._more:
+            self._ended = True
+            self._more.notify_all()
+
     def close(self) -> None:
         """The descriptor is the process's, and ends with it."""
 
@@ -67,7 +73,7 @@ class ReadAhead:
             self._scan(chunk)
             with self._more:
                 self._ready += chunk
-                self._ended = not chunk
+                self._ended = self._ended or not chunk
                 self._more.notify_all()
             if not chunk:
                 return
