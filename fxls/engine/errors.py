@@ -23,6 +23,7 @@ __all__ = [
     "ForeignParameterError",
     "HigherOrderArgumentError",
     "IterationError",
+    "KeptValueError",
     "KeywordExpansionError",
     "LengthError",
     "LoopError",
@@ -316,6 +317,40 @@ class MixedTracersError(TraceError, RuntimeError):
     """
 
     advice = "A traced value cannot leave its trace: pass it as an argument instead."
+
+
+class KeptValueError(MixedTracersError):
+    """A value of an earlier trace is used in this one.
+
+    >>> class Net(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         if "scale" not in self.cache:
+    ...             self.cache["scale"] = self.weight * 2
+    ...         return x + self.cache["scale"]
+
+    A traced value belongs to the graph of its trace, and this module keeps one for the
+    next call: in an attribute, a list, a dict or a global. The message says where the
+    value was made and, when a module keeps it, in which attribute. Compute it in each
+    call, or empty the cache before the module is traced again.
+    """
+
+    advice = (
+        "Compute the value in each call, or empty what keeps it before the next trace."
+    )
+
+    def __init__(
+        self, *message: object, frames: RawOrigin | None, made: Origin | None
+    ) -> None:
+        super().__init__(*message, frames=frames)
+        self.made = made
+        """The expression of the earlier trace that the value is of."""
+
+    def explanation(self) -> list[str]:
+        """The place of the use, the place where the value was made, and the advice."""
+        lines = super().explanation()
+        if self.made is not None:
+            lines[-1:-1] = ["The value was made", *_shown(self.made.places[0])]
+        return lines
 
 
 class SelfExpansionError(TraceError, RuntimeError):

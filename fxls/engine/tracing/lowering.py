@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fxls.engine.ir.node import Node
     from fxls.engine.tracing.proxy import Proxy, TracerBase
 
-__all__ = ["ATOMS", "Traced", "lower", "proxies_in"]
+__all__ = ["ATOMS", "Traced", "lower", "node_of", "proxies_in", "refuse_kept"]
 
 ATOMS = frozenset(
     {
@@ -66,7 +66,7 @@ def lower(tracer: TracerBase, a: object) -> Argument:
     if rule is not None:
         return rule(tracer, a)
     if isinstance(a, Traced):
-        return a.node
+        return node_of(tracer, a)
     if hasattr(a, "__fx_create_arg__"):
         return cast("Any", a).__fx_create_arg__(tracer)
     for base, rule in _BY_BASE:
@@ -81,6 +81,38 @@ def lower(tracer: TracerBase, a: object) -> Argument:
     raise errors.UnsupportedArgumentError(
         f"argument of type: {kind}", frames=tracer._here(sys._getframe(1))
     )
+
+
+def node_of(tracer: TracerBase, value: Traced) -> Node:
+    """The node of a traced value; raises KeptValueError for one of another graph."""
+    node = value.node
+    # A tracer of one's own need not have a graph.
+    if node.graph is not getattr(tracer, "graph", node.graph):
+        refuse_kept(tracer, value)
+    return node
+
+
+def refuse_kept(tracer: TracerBase, value: Traced) -> NoReturn:
+    """Say that a value of an earlier trace is used in this one, and who keeps it."""
+    node = value.node
+    raise errors.KeptValueError(
+        f"{node.name} is a value of an earlier trace{_keeper(tracer, value)}, and cannot"
+        " be used in this one",
+        frames=tracer._here(sys._getframe(1)),
+        made=node.origin,
+    )
+
+
+def _keeper(tracer: TracerBase, value: Traced) -> str:
+    """Which attribute of the traced module holds a value."""
+    root: Any = getattr(tracer, "root", None)
+    for path, module in root.named_modules() if root is not None else ():
+        attributes: dict[str, Any] = vars(module)
+        for name, held in attributes.items():
+            if any(found is value for found in proxies_in(held)):
+                of = f" (at {path!r})" if path else ""
+                return f", kept in {name!r} of {type(module).__name__}{of}"
+    return ""
 
 
 def proxies_in(a: object) -> Iterator[Proxy]:
@@ -128,7 +160,9 @@ def _parts(tracer: TracerBase, a: Sequence[Any]) -> list[Argument]:
         if type(x) in ATOMS:
             parts.append(x)
         else:
-            parts.append(x.node if isinstance(x, Traced) else tracer.create_arg(x))
+            parts.append(
+                node_of(tracer, x) if isinstance(x, Traced) else tracer.create_arg(x)
+            )
     return parts
 
 

@@ -151,14 +151,17 @@ class TracerBase:
         # The same steps without the calls of methods that nobody overrides.
         check_op_and_target(kind, target)
         nodes: list[Argument] = []
+        graph = self.graph
         for a in args:
             if type(a) is Proxy:
-                nodes.append(a.node)
+                used = a.node
+                if used.graph is not graph:
+                    lowering.refuse_kept(self, a)
+                nodes.append(used)
             elif type(a) in _ATOMS:
                 nodes.append(a)
             else:
                 nodes.append(self._lowered(a))
-        graph = self.graph
         node = graph._append(
             kind,
             target,
@@ -195,7 +198,12 @@ class TracerBase:
         graph = self.graph
         nodes: list[Argument] = []
         for a in args:
-            nodes.append(a.node if type(a) is Proxy else a)
+            if type(a) is Proxy:
+                if a.node.graph is not graph:
+                    lowering.refuse_kept(self, a)
+                nodes.append(a.node)
+            else:
+                nodes.append(a)
         node = graph._append(
             "call_module",
             path,
@@ -220,13 +228,19 @@ class TracerBase:
     def _lowered(self, a: Any) -> Argument:
         """`create_arg` for a value that is neither a proxy nor an atom, made immutable."""
         if type(a) is tuple and ARGUMENT_TYPES.issuperset(map(type, cast("Args", a))):
-            return tuple([x.node if type(x) is Proxy else x for x in cast("Args", a)])
+            parts = cast("Args", a)
+            return tuple(
+                [lowering.node_of(self, x) if type(x) is Proxy else x for x in parts]
+            )
         return freeze(self.create_arg(a))
 
     def _lowered_keywords(self, kwargs: Kwargs) -> immutable_dict[str, Argument]:
         if ARGUMENT_TYPES.issuperset(map(type, kwargs.values())):
             return immutable_dict(
-                [(k, v.node if type(v) is Proxy else v) for k, v in kwargs.items()]
+                [
+                    (k, lowering.node_of(self, v) if type(v) is Proxy else v)
+                    for k, v in kwargs.items()
+                ]
             )
         return freeze_kwargs(self.create_arg(kwargs))
 

@@ -27,7 +27,7 @@ from fxls.engine.origins.resolve import RawOrigin
 from fxls.engine.torch_private import is_opaque_reference_type, pytree
 from fxls.engine.tracing import patching
 from fxls.engine.tracing.concrete_args import ConcreteArgs, inputs
-from fxls.engine.tracing.lowering import ATOMS
+from fxls.engine.tracing.lowering import ATOMS, node_of
 from fxls.engine.tracing.members import CONSTANTS, Members
 from fxls.engine.tracing.proxy import Args, Kwargs, ParameterProxy, Proxy, TracerBase
 from fxls.engine.tracing.proxyable import ProxyableClassMeta
@@ -211,7 +211,7 @@ class Tracer(TracerBase):
         """
         kind = type(a)
         if isinstance(a, Proxy):
-            return a.node
+            return node_of(self, a)
         if kind in ATOMS or kind in _CONTAINERS:
             return super().create_arg(a)
         path = self._path_of_value(a)
