@@ -106,8 +106,11 @@ def refuse_kept(tracer: TracerBase, value: Traced) -> NoReturn:
 def _keeper(tracer: TracerBase, value: Traced) -> str:
     """Which attribute of the traced module holds a value."""
     root: Any = getattr(tracer, "root", None)
-    for path, module in root.named_modules() if root is not None else ():
-        attributes: dict[str, Any] = vars(module)
+    if root is None:
+        return ""
+    modules: Iterator[tuple[str, Any]] = root.named_modules()
+    for path, module in modules:
+        attributes: dict[str, Any] = module.__dict__
         for name, held in attributes.items():
             if any(found is value for found in proxies_in(held)):
                 of = f" (at {path!r})" if path else ""
