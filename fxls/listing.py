@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from fxls.encodable import encoded
 from fxls.formats import other_format
 from fxls.repairs import Repair
 from fxls.text import Point, Span
@@ -448,7 +449,8 @@ _decoder = msgspec.msgpack.Decoder(_Sidecar)
 
 def encode(listing: Listing) -> bytes:
     """The sidecar of a listing: everything but the text, which has a file of its own."""
-    return _encoder.encode(_Sidecar(FORMAT, msgspec.structs.replace(listing, text="")))
+    sidecar = _Sidecar(FORMAT, msgspec.structs.replace(listing, text=""))
+    return encoded(sidecar, _encoder.encode)
 
 
 def decode(sidecar: bytes, text: str) -> Listing:

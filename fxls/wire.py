@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from fxls.encodable import encoded
 from fxls.entry import Entry
 from fxls.listing import Failure, Identity
 
@@ -126,7 +127,7 @@ def write(stream: BinaryIO, message: Request | Answer) -> None:
 
 def framed(message: Request | Answer) -> bytes:
     """The bytes of a message, its length included."""
-    data = _encoder.encode(message)
+    data = encoded(message, _encoder.encode)
     return struct.pack(">I", len(data)) + data
 
 

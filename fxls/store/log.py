@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from fxls.encodable import encoded
 from fxls.listing import Identity, Remark
 from fxls.said_once import SaidOnce
 from fxls.store import files
@@ -155,7 +156,8 @@ class Logs:
             revision.program,
             revision.remarks,
         )
-        files.append_line(self._root, self._path(revision), _encoder.encode(line))
+        text = encoded(line, _encoder.encode)
+        files.append_line(self._root, self._path(revision), text)
 
     def delete(self, slug: str) -> None:
         """Forget an identity; raises `Unwritable`."""

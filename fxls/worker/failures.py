@@ -45,7 +45,7 @@ def failure_of(
         message = f"the code called sys.exit({code})"
         return Failure(Reason.EXITED, message, places, _advice_on_exit(reason))
     if _is_memory(error):
-        advice = "Build a smaller model for the entry, or raise the memory limit."
+        advice = "Build a smaller model for the entry."
         return Failure(Reason.MEMORY, _message(error), places, advice)
     if isinstance(error, SyntaxError) and reason is Reason.IMPORT:
         place = syntax_place(error)

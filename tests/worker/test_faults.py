@@ -44,6 +44,17 @@ def test_a_file_that_raises_when_it_is_imported(worker: Asking) -> None:
         """)
 
 
+def test_a_message_that_is_no_utf_8_is_said_with_escapes(worker: Asking) -> None:
+    text = 'raise ValueError("half of a pair: \\ud83d")\n'
+    assert worker.said(text, "Net()") == dedent("""\
+        [import]
+        net.py:1:1: error: ValueError: half of a pair: \\ud83d
+         1 | raise ValueError("half of a pair: \\ud83d")
+           | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        note: the entry is Net()
+        """)
+
+
 def test_columns_count_characters_not_bytes(worker: Asking) -> None:
     assert worker.said('x = ("größe", "\U0001f600", 1 / 0)\n', "Net()") == dedent("""\
         [import]
@@ -242,7 +253,7 @@ def test_more_memory_than_the_limit(worker: Asking) -> None:
          3 |     hog.append(bytearray(1 << 25))
            |                ^^^^^^^^^^^^^^^^^^
         note: the entry is Net()
-        help: Build a smaller model for the entry, or raise the memory limit.
+        help: Build a smaller model for the entry.
         """)
 
 
