@@ -86,13 +86,22 @@ class ListingText:
             frames=tuple(facts.tables.frames),
             scopes=tuple(facts.tables.scopes),
             entry=entry,
-            parameters=sum(p.numel() for p in self._module.parameters()),
+            parameters=self._count_parameters(),
             targets=tuple(facts.targets.rows),
             parents=self.parents,
             links=layout.links,
             computes_gradients=self.computes_gradients,
             remarks=self.remarks,
         )
+
+    def _count_parameters(self) -> int | None:
+        """How many numbers the parameters hold; None where they may be inputs.
+
+        What compilers capture has the parameters of the model as placeholders.
+        """
+        count = sum(p.numel() for p in self._module.parameters())
+        is_captured = self.identity.producer not in ("engine", "torch.fx")
+        return None if is_captured and not count else count
 
     def _paths(self) -> dict[str, str]:
         """The module that each node was made in, by name."""

@@ -14,7 +14,7 @@ from fxls.attempt import attempt
 from fxls.engine.ir.node_text import pretty_target
 from fxls.engine.node import Node
 from fxls.listing import Target
-from fxls.runtime.torch_private import schema_of
+from fxls.runtime.torch_private import fx, schema_of
 
 __all__ = ["Targets", "file_of", "passes_of"]
 
@@ -57,11 +57,29 @@ def passes_of(node: Node) -> tuple[str, ...]:
     noted: object = node.noted("from_node")
     while isinstance(noted, list) and noted:
         latest: object = cast("list[object]", noted)[-1]
-        name = getattr(latest, "pass_name", "")
-        if isinstance(name, str) and name and name not in names[-1:]:
+        name = _pass_of(getattr(latest, "pass_name", ""))
+        if name and name not in names[-1:]:
             names.append(name)
         noted = getattr(latest, "from_node", None)
     return tuple(names)
+
+
+def _pass_of(noted: object) -> str:
+    """The pass that a note names; empty for what is no step of anybody's.
+
+    An interpreter that runs notes itself by its class, and torch runs some of its own.
+    """
+    if not isinstance(noted, str):
+        return ""
+    name = noted.removeprefix("Interpreter_")
+    if name == noted:
+        return noted
+    kinds: list[Any] = [fx.Interpreter]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        if kind.__name__ == name and kind.__module__.partition(".")[0] == "torch":
+            return ""
+    return name
 
 
 def _target(node: Node, submodule: object) -> Target:

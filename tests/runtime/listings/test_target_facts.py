@@ -6,12 +6,15 @@ import operator
 from pathlib import Path
 
 import torch
+import torch.fx
+import torch.fx.experimental.symbolic_shapes
 from torch import nn
 
 from fxls.engine import Graph, GraphModule, symbolic_trace, wrap
 from fxls.engine.traceback import NodeSource, NodeSourceAction
 from fxls.listing import Listing, Target
 from fxls.runtime import listing_of
+from fxls.runtime.listings.target_facts import passes_of
 
 HERE = __file__
 
@@ -118,3 +121,19 @@ def test_a_node_says_which_passes_made_it() -> None:
         ("second", "first"),
         (),
     ]
+
+
+def test_an_interpreter_of_torch_is_no_pass_and_one_of_the_users_has_its_name() -> None:
+    class Doubling(torch.fx.Interpreter):
+        pass
+
+    for name, expected in (
+        ("Interpreter_PropagateUnbackedSymInts", ()),
+        ("Interpreter_Interpreter", ()),
+        (f"Interpreter_{Doubling.__name__}", ("Doubling",)),
+        ("split", ("split",)),
+    ):
+        node = Graph().placeholder("x")
+        note = NodeSource(node, name, NodeSourceAction.CREATE)
+        node.meta["from_node"] = [note]
+        assert passes_of(node) == expected
