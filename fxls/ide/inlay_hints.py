@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.value_text import holds_tensor, long_form, short_form
+from fxls.ide.source.runs import Definitions, given_by, runs_of, runs_through
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.module_classes import parsed
 from fxls.listing import Role
@@ -53,15 +54,18 @@ def tip(document: Document, node: int) -> str | None:
 def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
     """Shapes behind the names that the lines assign, and behind what they return.
 
-    A line that ran several times, or in several listings, has each shape once.
+    They are the shapes that the expression had in graphs as they were captured. A
+    line that ran several times, or in several listings, has each shape once.
     """
     tree = parsed(source.lines.text)
     if tree is None or not source.documents:
         return ()
+    definitions = Definitions(tree)
+    runs = runs_of(source, definitions)
     found: list[Hint] = []
     for point, value in _places(tree, source.lines, first, last):
         shapes: dict[str, tuple[Document, int]] = {}
-        for document, node in _nodes(source, value):
+        for document, node in _nodes(source, definitions, runs, value):
             known = document.listing.nodes[node].value
             if known is not None and holds_tensor(known):
                 shapes.setdefault(short_form(known), (document, node))
@@ -99,33 +103,24 @@ def _places(
             yield point, span
 
 
-def _nodes(source: SourceFile, value: Span) -> Iterator[tuple[Document, int]]:
+def _nodes(
+    source: SourceFile,
+    definitions: Definitions,
+    runs: Iterable[Document],
+    value: Span,
+) -> Iterator[tuple[Document, int]]:
     """The node whose value an expression had, each time that it ran."""
-    for document in source.documents:
+    for document in runs:
         moves = source.moves.get(document.path)
         before = moves.before(value.start) if moves else value.start
         if before is None:
             continue
-        for path in (source.path, *source.spellings - {source.path}):
-            for frame in document.frames_on(path, before.line):
-                span = document.listing.frames[frame].span
-                if (moves.after(span) if moves else span) == value:
-                    node = _value_of(document, frame)
-                    if node is not None:
-                        yield document, node
-
-
-def _value_of(document: Document, frame: int) -> int | None:
-    """The node that an expression gives: the one it made itself, else, of those that
-    were made in what it called, the only one that is read outside of that.
-    """
-    own = document.made_in(frame)
-    if own:
-        return own[-1]
-    inside = set(document.nodes_through(frame))
-    nodes = document.listing.nodes
-    outside = [n for n in inside if not inside.issuperset(nodes[n].users)]
-    return outside[0] if len(outside) == 1 else None
+        for frame in runs_through(source, definitions, document, before.line):
+            span = document.listing.frames[frame].span
+            if (moves.after(span) if moves else span) == value:
+                node = given_by(document, frame)
+                if node is not None:
+                    yield document, node
 
 
 def _span(node: ast.expr | ast.stmt, lines: LineTable) -> Span:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
 from fxls.ide.inlay_hints import hints, source_hints
 from fxls.ide.listing.document import Document
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.line_map import LineMap
-from fxls.listing import Tensor
+from fxls.listing import How, Identity, Parent, Tensor
 from fxls.text import LineTable
 from tests.ide.model import MODEL, PATH
 from tests.ide.nets import NET, TEXT
@@ -117,3 +122,61 @@ def test_hints_move_with_the_code_and_leave_what_was_edited() -> None:
 def test_a_source_that_is_half_written_has_no_hints() -> None:
     assert hinted(MODEL + "\nx = (", traced()) == []
     assert hinted(MODEL) == []
+
+
+def of_another_graph(before: Document, **changes: Any) -> Document:
+    """A second listing of the same source, in which every shape is another."""
+    nodes = [
+        replace(facts, value=replace(facts.value, shape=(9, 9)))
+        if isinstance(facts.value, Tensor)
+        else facts
+        for facts in before.listing.nodes
+    ]
+    changed = replace(before.listing, nodes=tuple(nodes), **changes)
+    return Document("/work/.fxls/Net_ba9876543210.py", changed)
+
+
+CAPTURED = Parent(Identity("net", "Net"), "Net_0123456789ab.py")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"computes_gradients": True}, id="the backward"),
+        pytest.param({"parents": (CAPTURED,)}, id="what passes made"),
+        pytest.param({"identity": Identity("net", "Old")}, id="a class that is gone"),
+    ],
+)
+def test_a_graph_that_is_not_what_the_source_did_gives_no_hints(
+    changes: dict[str, Any],
+) -> None:
+    assert hinted(MODEL, traced(), of_another_graph(traced(), **changes)) == HINTED
+
+
+def test_a_part_of_a_captured_graph_gives_hints() -> None:
+    called = replace(CAPTURED, how=How.CALLED)
+
+    found = hinted(MODEL, of_another_graph(traced(), parents=(called,)))
+
+    assert "h⟦: f32[9, 9]⟧ = self.part(x)" in found
+
+
+def test_a_listing_of_an_earlier_text_says_nothing_beside_one_of_today() -> None:
+    identity = Identity("net", "Net", "torch.compile", "graph 0")
+    earlier = of_another_graph(traced(), identity=identity)
+    moves = {earlier.path: LineMap(MODEL + "\n", MODEL)}
+    both = SourceFile(PATH, LineTable(MODEL), (traced(), earlier), moves=moves)
+    alone = SourceFile(PATH, LineTable(MODEL), (earlier,), moves=moves)
+
+    assert "9, 9" not in str(source_hints(both, 0, 99))
+    assert "9, 9" in str(source_hints(alone, 0, 99))
+
+
+def test_a_function_that_has_another_name_today_has_no_hints() -> None:
+    functions = replace(
+        traced().listing,
+        frames=tuple(
+            replace(frame, function="Net.old") for frame in traced().listing.frames
+        ),
+    )
+    assert hinted(MODEL, Document(traced().path, functions)) == []

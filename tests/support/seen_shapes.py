@@ -1,0 +1,137 @@
+"""Runs the models of the field, and says which hints its source gets and what was true.
+
+``python -m tests.support.seen_shapes BACKEND FOLDER`` prints one JSON object for all.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, cast
+
+import torch
+
+import fxls
+from fxls.entry import Entry, Kind
+from fxls.ide.inlay_hints import source_hints
+from fxls.ide.source.source_file import SourceFile
+from fxls.serving.library import Library
+from fxls.text import LineTable
+from fxls.wire import Trace
+from fxls.worker.trace import Attempt
+from tests.support import models_of_the_field as field
+
+PATH = str(Path(field.__file__))
+TEXT = Path(PATH).read_text("utf-8")
+
+_Shapes = dict[tuple[int, str], set[str]]
+
+
+def called(name: str) -> tuple[torch.nn.Module, tuple[Any, ...]]:
+    """A model, and the inputs of its entry."""
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
+    call = ast.parse(field.ENTRIES[name], mode="eval").body
+    assert isinstance(call, ast.Call)
+    names = dict(vars(field))
+    model = eval(ast.unparse(call.func), names)
+    return model, tuple(eval(ast.unparse(one), names) for one in call.args)
+
+
+def seen(run: Callable[[], object]) -> _Shapes:
+    """The shapes that each statement of the file gave to a name, or returned."""
+    found: _Shapes = defaultdict(set)
+    bound = {
+        node.lineno: [
+            target.id
+            for target in (
+                node.targets if isinstance(node, ast.Assign) else [node.target]
+            )
+            if isinstance(target, ast.Name)
+        ]
+        for node in ast.walk(ast.parse(TEXT))
+        if isinstance(node, ast.Assign | ast.AugAssign)
+    }
+    last: dict[FrameType, int] = {}
+
+    def note(frame: FrameType) -> None:
+        line = last.get(frame, 0)
+        for name in bound.get(line, ()):
+            if name in frame.f_locals:
+                found[line, name].add(_shape(frame.f_locals[name]))
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename != PATH:
+            return None
+        note(frame)
+        last[frame] = frame.f_lineno
+        if event == "return":
+            found[frame.f_lineno, "return"].add(_shape(argument))
+        return trace
+
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(None)
+    return found
+
+
+def _shape(value: object) -> str:
+    return str(list(value.shape)) if isinstance(value, torch.Tensor) else "no tensor"
+
+
+def hinted(store: Path, entry: str) -> list[tuple[int, str, list[str]]]:
+    """Line, name and shapes of each hint in the file."""
+    documents = Library(lambda: str(store)).about(PATH, {entry})
+    lines = LineTable(TEXT)
+    found: list[tuple[int, str, list[str]]] = []
+    for hint in source_hints(SourceFile(PATH, lines, documents), 0, 10_000):
+        before = lines.line(hint.point.line)[: hint.point.column].strip()
+        name = "return" if before.startswith("return") else before
+        shapes = [one[one.find("[") :] for one in hint.text[2:].split(" | ")]
+        found.append((hint.point.line + 1, name, shapes))
+    return found
+
+
+def _make_listings(backend: str, name: str, store: Path) -> None:
+    model, inputs = called(name)
+    if backend == "engine":
+        entry = Entry(PATH, field.ENTRIES[name], Kind.COMMAND)
+        request = Trace(1, entry, str(store), 60.0, None)
+        # Some compute with shapes in Python, which a symbolic trace cannot follow.
+        Attempt(request, lambda: None, lambda _: None).outcome()
+        return
+    fxls.install(store)
+    if backend == "export":
+        exported: Any = cast("Any", torch).export.export(model, inputs)
+        exported.run_decompositions().module()(*inputs)
+    else:
+        compiled: Any = cast("Any", torch).compile(model, backend=backend)
+        compiled(*inputs).sum().backward()
+    fxls.uninstall()
+
+
+def main(backend: str, folder: Path) -> None:
+    said: dict[str, Any] = {}
+    for name in field.ENTRIES:
+        model, inputs = called(name)
+        true = seen(lambda m=model, i=inputs: m(*i))
+        cast("Any", torch).compiler.reset()
+        _make_listings(backend, name, folder / name)
+        hints = hinted(folder / name, field.ENTRIES[name])
+        wrong = [
+            f"{line}: {what} is {', '.join(shapes)}, and was {sorted(true[line, what])}"
+            for line, what, shapes in hints
+            if not set(shapes) <= true[line, what]
+        ]
+        said[name] = {"hints": len(hints), "wrong": wrong}
+    sys.stdout.write(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
