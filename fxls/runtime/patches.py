@@ -17,6 +17,11 @@ class Patches:
     def __init__(self) -> None:
         self._done: list[tuple[Any, str, Any, Any]] = []
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is replaced."""
+        return not self._done
+
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute that `owner` itself has."""
         self._done.append((owner, name, owner.__dict__[name], value))

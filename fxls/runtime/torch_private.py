@@ -16,10 +16,11 @@ import torch
 from fxls.installed_torch import always, private
 
 __all__ = [
-    "changes_of",
+    "autograd_node",
     "children_of",
     "compile_id",
     "fx",
+    "graph_task",
     "held_by",
     "is_compiled",
     "is_compiling",
@@ -27,6 +28,8 @@ __all__ = [
     "is_made",
     "is_recording",
     "lookup_backend",
+    "nodes_of_autograd",
+    "number_of",
     "schema_of",
 ]
 
@@ -100,9 +103,21 @@ def is_recording() -> bool:
     return _dispatch_modes() > 0 or _function_modes() > 0 or _func_level() is not None
 
 
-def changes_of(tensor: torch.Tensor) -> int:
-    """How often a tensor was changed in place."""
-    return tensor._version
+autograd_node: Callable[[], Any] = _C._current_autograd_node
+"""The node of autograd's graph that runs in this thread."""
+
+graph_task: Callable[[], int] = _C._current_graph_task_id
+"""The number of the backward that runs in this thread; -1 outside of any."""
+
+nodes_of_autograd: Callable[[], int] = _C._autograd._get_sequence_nr
+"""How many nodes this thread has made; see `number_of`."""
+
+
+def number_of(node: Any) -> int:
+    """How many nodes of autograd's graph its thread had made before this one; of the
+    node for a leaf a number beyond all others.
+    """
+    return node._sequence_nr()
 
 
 def schema_of(called: object) -> object | None:

@@ -43,6 +43,24 @@ def _install_with_first_graph() -> None:
     FirstGraph(install).start()
 
 
+def _say_what_was_watched() -> None:
+    """Let the program's last line say what was found, also when it makes no graph."""
+    asked = os.environ.get("FXLS_BREAK_ON")
+    if not asked:
+        return
+    try:
+        from fxls.rules import rules_of  # noqa: PLC0415 - for who asks for rules
+        from fxls.watch_tally import tally  # noqa: PLC0415 - as above
+    except ImportError:
+        return  # as above
+    main = os.environ.setdefault("FXLS_WATCHED_FROM", str(os.getpid()))
+    try:
+        rules = [rule.value for rule in rules_of([asked])]
+    except ValueError:
+        return  # the runtime says so when it comes
+    tally.watch(rules, is_main=main == str(os.getpid()))
+
+
 def _say(fault: Exception) -> None:
     import logging  # noqa: PLC0415 - seldom needed
 
@@ -79,4 +97,5 @@ def _summarize_at_end() -> None:
 
 _step_aside()
 _summarize_at_end()
+_say_what_was_watched()
 _install_with_first_graph()

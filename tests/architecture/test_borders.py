@@ -25,6 +25,8 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/worker/__main__.py",
     # `install()` takes its default store from FXLS_STORE, which editors pass.
     "fxls/runtime/installing.py",
+    # A program that makes no graph never comes to `install()`, and is told so.
+    "fxls/startup/sitecustomize.py",
 }
 
 

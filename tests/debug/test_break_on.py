@@ -140,6 +140,7 @@ def test_it_stops_at_the_node_with_its_inputs(nets: Project) -> None:
             f'  File "{nets.folder}/net.py", line 8, in Rooted.forward\n'
             "    root = torch.sqrt(shifted)\n"
             "           ^^^^^^^^^^^^^^^^^^^\n"
+            "  in call 2 of this forward\n"
             "  with sub: float32 (2,) cpu, min -1 max -1 mean -1, [-1, -1]\n"
             "  gives sqrt: float32 (2,) cpu, 2 NaN, [nan, nan]\n"
         )

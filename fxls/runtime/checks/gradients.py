@@ -1,15 +1,20 @@
-"""The gradients of the values of a listing, watched while the backward runs.
+"""The gradients that the nodes of a listing make, watched while the backward runs.
 
-The gradient of a value is made by the backward of the nodes that use the value. So when
-one is NaN and those of its users are not, the backward of a user made it so, and that
-user is the node to look at.
+Every statement makes nodes of autograd's graph, and torch counts these: those whose
+numbers lie between the counts before and behind a statement are that statement's. A hook
+behind such a node sees the gradients that it was given and those that it made. When the
+second have a NaN and the first have none, the statement is the one to look at, whatever
+else uses the same values.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
 import weakref
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
@@ -19,11 +24,18 @@ import torch
 
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
+from fxls.runtime.checks.backward import Backward, Gradient, Made, is_moving
 from fxls.runtime.checks.instrumented import InstrumentedCode
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
-from fxls.runtime.checks.verdict import is_finite, not_finite
+from fxls.runtime.checks.verdict import is_finite, not_finite, tensors_of
 from fxls.runtime.faults import logging_faults
-from fxls.runtime.torch_private import changes_of, is_recording
+from fxls.runtime.torch_private import (
+    autograd_node,
+    is_dynamo_compiling,
+    is_recording,
+    nodes_of_autograd,
+    number_of,
+)
 
 __all__ = ["Gradients"]
 
@@ -31,8 +43,8 @@ __all__ = ["Gradients"]
 class Gradients:
     """Finds the node whose backward makes NaN of gradients that are none.
 
-    - Every value that needs a gradient is held, without its history, for as long as
-      its history lives: the inputs of the node that is found are wanted.
+    - Every value is held, without its history, for as long as the history lives: the
+      inputs of the node that is found are wanted.
     """
 
     def __init__(
@@ -47,222 +59,320 @@ class Gradients:
         self._listing = listing
         self._on_break = on_break
         self._thread = threading.local()
-        self._leaves: dict[int, tuple[weakref.ref[torch.Tensor], _Latest]] = {}
-        self._modules: weakref.WeakKeyDictionary[Any, list[_Latest]] = (
-            weakref.WeakKeyDictionary()
-        )
-        self._hooks: list[Any] = []
         self._found: set[str] = set()
         self._is_over = False
 
-    def begin(self, module: Any) -> None:
+    def begin(self, module: Any, call: int) -> None:
         """Let the values from now on be those of another run of a module's code."""
-        self._thread.run = run = _Run()
-        for latest in self._parameters_of(module):
-            latest.set(run, latest.name)
+        self._thread.run = None if is_recording() else _Run(module, call)
 
-    def watch(self, name: str, value: torch.Tensor) -> None:
-        """Look at the gradient of a node's value, when there will be one."""
-        if is_recording():
-            return
+    def watch(self, name: str, value: Any) -> None:
+        """Look at what the backward of a node makes, when there will be one."""
         run: _Run | None = getattr(self._thread, "run", None)
-        if run is None or not torch.is_grad_enabled():
-            return  # nobody watched when the run began, or it has no backward
-        if not value.requires_grad:
-            run.values[name] = value.detach()
-            return
-        if run.has(value):
-            run.aliases.add(name)  # as ``contiguous`` gives one
-            return
-        run.add(name, value)
-        if value.grad_fn is not None:
-            _on_gradient(value, lambda gradient: self._arrived(run, name, gradient))
-            return
-        # The hooks of a leaf outlive the run.
-        key = id(value)
-        known = self._leaves.get(key)
-        if known is None or known[0]() is not value:
-            latest = _Latest(run, name)
-            forget = self._leaves.pop
-            ref = weakref.ref(value, lambda _: forget(key, None))
-            self._leaves[key] = (ref, latest)
-            self._hooks.append(
-                _on_gradient(value, lambda gradient: self._arrived_at(latest, gradient))
-            )
+        if run is None:
+            return  # somebody records, or nobody watched when the run began
+        if isinstance(value, torch.Tensor):
+            # To ask a changed view for its node makes that node, so ask before counting.
+            made_by = value.grad_fn
+            now = nodes_of_autograd()
+            if torch.is_grad_enabled():
+                run.values[name] = value.detach() if value.requires_grad else value
+            if now == run.end + 1 and made_by is not None and not run.is_divided:
+                if number_of(made_by) == run.end:
+                    run.add(name, now)
+                    self._hook(run, name, made_by)
+                    return
+            elif now == run.end and made_by is None:
+                if value.requires_grad:
+                    run.leaves.setdefault(id(value), name)
+                return
+            self._claim(run, name, (value,), now)
         else:
-            known[1].set(run, name)
+            tensors = tuple(tensors_of(value))
+            for tensor in tensors:
+                _ = tensor.grad_fn
+            self._claim(run, name, tensors, nodes_of_autograd())
 
     def stop(self) -> None:
         """Look at no gradient any more."""
         self._is_over = True
-        while self._hooks:
-            self._hooks.pop().remove()
 
-    def _parameters_of(self, module: Any) -> Sequence[_Latest]:
-        """What stands for the parameters of the submodules that are called."""
-        known = self._modules.get(module)
-        if known is None:
-            known = self._modules[module] = []
-            with logging_faults("the gradients of parameters are not watched"):
-                for name, statement in self._code.statements.items():
-                    if statement.module:
-                        part = module.get_submodule(statement.module)
-                        if not hasattr(part, "graph"):  # that has a listing of its own
-                            self._hook_parameters(name, statement.module, part, known)
-        return known
-
-    def _hook_parameters(
-        self, node: str, path: str, part: Any, known: list[_Latest]
+    def _claim(
+        self, run: _Run, name: str, tensors: Sequence[torch.Tensor], now: int
     ) -> None:
-        for name, parameter in part.named_parameters(path):
-            if parameter.requires_grad and id(parameter) not in self._leaves:
-                latest = _Latest(_Run(), node)
-                known.append(latest)
-                self._leaves[id(parameter)] = (weakref.ref(parameter), latest)
-                self._hooks.append(
-                    _on_gradient(parameter, self._of_parameter(latest, name))
-                )
-
-    def _of_parameter(
-        self, latest: _Latest, name: str
-    ) -> Callable[[torch.Tensor], None]:
-        def arrived(gradient: torch.Tensor) -> None:
-            run = latest.run()
-            if self._is_over or run is None or is_finite(gradient):
-                return
-            error = None
-            with logging_faults("a gradient cannot be judged"):
-                said = not_finite(Rule.GRAD_NAN, gradient)
-                if said is not None and not self._is_bad(run, latest.name):
-                    run.came(name, gradient)
-                    error = self._find(run, name, (latest.name,), said)
-            if error is not None:
-                raise error
-
-        return arrived
-
-    def _arrived_at(self, latest: _Latest, gradient: torch.Tensor) -> None:
-        run = latest.run()
-        if run is not None:
-            self._arrived(run, latest.name, gradient)
-
-    def _arrived(self, run: _Run, name: str, gradient: torch.Tensor) -> None:
-        if self._is_over:
+        """Hook all nodes that a statement made, and those of earlier ones that nothing
+        led to until now: of what was changed in place behind somebody's back.
+        """
+        start = run.end
+        inner = run.inner()
+        if now > start:
+            run.add(name, now)
+        elif not run.astray and not inner:
+            run.name_parts(name, tensors)
             return
-        if is_finite(gradient):
-            run.came(name, None)
+        found = self._walk(run, [tensor.grad_fn for tensor in tensors], start, inner)
+        if now > start and not found:
+            found = self._walk(run, _changed(self._code, name), start, inner)
+        if found + sum(end - begin for begin, end in inner) < now - start:
+            run.astray.append((start, now))
+        run.name_parts(name, tensors)
+
+    def _walk(
+        self,
+        run: _Run,
+        roots: Iterable[Any],
+        start: int,
+        inner: Sequence[tuple[int, int]],
+    ) -> int:
+        """Hook what is reachable and nobody else's; how much of it is new."""
+        waiting = [node for node in roots if node is not None]
+        found = 0
+        while waiting:
+            node = waiting.pop()
+            number = number_of(node)
+            if number in run.walked or not run.begins <= number < run.end:
+                continue
+            if number < start and not run.is_astray(number):
+                continue
+            run.walked.add(number)
+            found += number >= start
+            if not any(begin <= number < end for begin, end in inner):
+                self._hook(run, run.statement_of(number), node)
+            waiting.extend(to for to, _ in node.next_functions if to is not None)
+        return found
+
+    def _hook(self, run: _Run, name: str, node: Any) -> None:
+        """Look at what one node of autograd makes."""
+        if name not in self._code.users:
+            # What comes from outside comes to one that nothing else here uses.
+            node.register_hook(functools.partial(self._made_last, run))
+        elif not is_moving(node):
+            node.register_hook(functools.partial(self._made, run))
+
+    def _made(
+        self, run: _Run, made: Sequence[Gradient], given: Sequence[Gradient]
+    ) -> None:
+        first = given[0]
+        for gradient in made:
+            # Sums hand on what they got, and that was looked at where it was made.
+            if gradient is None or gradient is first or is_finite(gradient):
+                continue
+            self._judge(run, made, given)
+            return
+
+    def _made_last(
+        self, run: _Run, made: Sequence[Gradient], given: Sequence[Gradient]
+    ) -> None:
+        if not all(gradient is None or is_finite(gradient) for gradient in made):
+            self._judge(run, made, given)
+
+    def _judge(
+        self, run: _Run, made: Sequence[Gradient], given: Sequence[Gradient]
+    ) -> None:
+        if self._is_over or is_dynamo_compiling():
             return
         error = None
         with logging_faults("a gradient cannot be judged"):
-            said = not_finite(Rule.GRAD_NAN, gradient)
-            run.came(name, gradient, is_nan=said is not None)
-            users = self._users(run, name)
-            if said is not None and not any(self._is_bad(run, u) for u in users):
-                error = self._find(run, name, users, said)
+            error = self._found_in(run, Made(autograd_node(), made, given))
         if error is not None:
             raise error
 
-    def _users(self, run: _Run, name: str) -> tuple[str, ...]:
-        """The nodes that use a value, by any of its names."""
-        found: dict[str, None] = {}
-        for user in self._code.users.get(name, ()):
-            named = self._users(run, user) if user in run.aliases else (user,)
-            found.update(dict.fromkeys(named))
-        return tuple(found)
-
-    def _is_bad(self, run: _Run, name: str) -> bool:
-        """Whether the gradient of a node, or those that it was made of, are NaN."""
-        seen: set[str] = set()
-        waiting = [name]
-        while waiting:
-            one = waiting.pop()
-            if one in run.bad:
-                return True
-            if one not in run.arrived and one not in seen:
-                seen.add(one)
-                waiting.extend(self._code.users.get(one, ()))
-        return False
-
-    def _find(
-        self,
-        run: _Run,
-        name: str,
-        users: tuple[str, ...],
-        said: str,
-    ) -> Exception | None:
-        node, more = name, ()
-        if users:
-            node = users[-1]
-            said = f"its backward makes a gradient of {name}, of which {said}"
-            if len(users) > 1:
-                names = ", ".join(users[:-1])
-                more = (f"or the backward of {names}, which use {name} as well",)
-        else:
-            said = f"the gradient that comes to it from outside is bad: {said}"
-        if node in self._found:
+    def _found_in(self, run: _Run, made: Made) -> Exception | None:
+        backward = Backward.current()
+        name = run.statement_of(made.number)
+        was_bad = backward.has_nan
+        says = backward.note(made)
+        for target in made.infinite():
+            if target.is_leaf or run.owns(target.number):
+                backward.attend(
+                    target, lambda sum_, to=target: self._summed(run, name, to, sum_)
+                )
+        if not made.nan or not says:
             return None
-        self._found.add(node)
-        statement = self._code.statements[node]
+        if not made.is_given_nan:
+            index = made.nan[0]
+            return self._find(run, name, made, index)
+        gradient = made.given[made.given_nan[0]]
+        if was_bad:
+            return None
+        said = not_finite(Rule.GRAD_NAN, gradient)
+        return self._report(
+            *(run, name, f"the gradient that comes to it from outside is bad: {said}"),
+            made.given_as(name),
+        )
+
+    def _summed(
+        self, run: _Run, user: str, target: Any, gradient: torch.Tensor
+    ) -> Exception | None:
+        """A NaN that is the sum of infinite gradients, of what is not hooked."""
+        said = not_finite(Rule.GRAD_NAN, gradient)
+        if said is None or self._is_over:
+            return None
+        if run.owns(target.number):
+            name = run.statement_of(target.number)
+            return self._report(
+                *(run, name, f"{_SUMMED}: {said}", {f"grad_{name}": gradient})
+            )
+        name = run.name_of(target)
+        said = (
+            f"it gives {name} an infinite gradient, and the sum with those of others is"
+            f" NaN: {said}"
+        )
+        return self._report(run, user, said, {_variable(name): gradient})
+
+    def _find(self, run: _Run, name: str, made: Made, index: int) -> Exception | None:
+        gradient = made.made[index]
+        said = not_finite(Rule.GRAD_NAN, gradient)
+        target = made.target(index)
+        outputs = made.given_as(name) if run.is_last(name, made.number) else {}
+        inside = run.owns(target.number) and run.statement_of(target.number) == name
+        if inside:
+            said = (
+                f"its backward, in {made.node.name()}, makes a gradient of which {said}"
+            )
+        else:
+            to = run.name_of(target)
+            said = f"its backward makes a gradient of {to}, of which {said}"
+            outputs |= {_variable(to): gradient}
+        return self._report(run, name, said, outputs)
+
+    def _report(
+        self, run: _Run, name: str, said: str, gradients: dict[str, Any]
+    ) -> Exception | None:
+        if name in self._found:
+            return None
+        self._found.add(name)
+        statement = self._code.statements[name]
         values = run.values
         inputs = {read: values[read] for read in statement.reads if read in values}
-        outputs = {node: values[node]} if node in values else {}
-        for one in (node, name):
-            if one in run.arrived and (gradient := run.arrived[one]) is not None:
-                outputs[f"grad_{one.replace('.', '_')}"] = gradient
+        outputs = {name: values[name]} if name in values else {}
         rule_break = RuleBreak(
-            Rule.GRAD_NAN,
-            *(self._path, node, statement.line, said, inputs, outputs, more),
+            *(Rule.GRAD_NAN, self._path, name, statement.line, said, inputs),
+            {**outputs, **gradients},
+            run.call,
         )
         return _in_frame(rule_break, self._listing, self._on_break)
 
 
-def _on_gradient(value: Any, hook: Callable[[torch.Tensor], None]) -> Any:
-    """Call a hook with the gradient of a value; what is returned can be removed."""
-    return value.register_hook(hook)
+_SUMMED = "the gradients that its users give it are infinite, and their sum is NaN"
+
+
+def _variable(name: str) -> str:
+    return f"grad_{name.replace('.', '_')}"
+
+
+def _changed(code: InstrumentedCode, name: str) -> list[Any]:
+    """The nodes behind the values that a statement reads, and may have changed."""
+    here = inspect.currentframe()
+    while here is not None and here.f_code.co_filename == __file__:
+        here = here.f_back
+    here = here and here.f_back  # the check that the listing called
+    if here is None:
+        return []
+    read = code.statements[name].reads if name in code.statements else ()
+    values = [here.f_locals.get(one) for one in read]
+    return [tensor.grad_fn for value in values for tensor in tensors_of(value)]
 
 
 class _Run:
-    """One run of a listing: its values, and the gradients that have come."""
+    """One run of a listing: its values, and which nodes of autograd are whose."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: Any, call: int) -> None:
         self.values: dict[str, torch.Tensor] = {}
-        self.arrived: dict[str, torch.Tensor | None] = {}
-        """The gradients that have come; None for one that is finite."""
-        self.bad: set[str] = set()
-        """The names of those that are NaN."""
-        self.aliases: set[str] = set()
-        """The further names of values that have one."""
-        self._seen: dict[tuple[int, int], weakref.ref[torch.Tensor]] = {}
+        self.call = call
+        self.leaves: dict[int, str] = {}
+        """The names of values that nothing made, by id."""
+        self.begins = nodes_of_autograd()
+        self.walked: set[int] = set()
+        """The nodes that were hooked on a walk."""
+        self.astray: list[tuple[int, int]] = []
+        """From where to where there are nodes that no value led to."""
+        self._module = weakref.ref(module)
+        self._names: list[str] = []
+        self._ends: list[int] = []
+        """By statement: the count of nodes behind it."""
+        self._parts: dict[tuple[int, int], str] = {}
+        self._span = [self.begins, self.begins]
+        _spans().append(self._span)
 
-    def has(self, value: torch.Tensor) -> bool:
-        """Whether a value has a name already, and was not changed in place since."""
-        known = self._seen.get((id(value), changes_of(value)))
-        return known is not None and known() is value
+    @property
+    def end(self) -> int:
+        """The count of nodes behind the statement that was last."""
+        return self._span[1]
 
-    def came(
-        self, name: str, gradient: torch.Tensor | None, *, is_nan: bool = False
-    ) -> None:
-        """Note the gradient of a value."""
-        self.arrived[name] = None if gradient is None else gradient.detach()
-        if is_nan:
-            self.bad.add(name)
+    @property
+    def is_divided(self) -> bool:
+        """Whether a node may be of another statement than the one that ran."""
+        return bool(self.astray) or _spans()[-1] is not self._span
 
-    def add(self, name: str, value: torch.Tensor) -> None:
-        """Note a value."""
-        self._seen[id(value), changes_of(value)] = weakref.ref(value)
-        self.values[name] = value.detach()
+    def add(self, name: str, end: int) -> None:
+        """Note a statement that made nodes."""
+        self._names.append(name)
+        self._ends.append(end)
+        self._span[1] = end
+
+    def inner(self) -> list[tuple[int, int]]:
+        """What listings claimed that this one called since it was asked."""
+        spans = _spans()
+        found: list[tuple[int, int]] = []
+        while spans and spans[-1] is not self._span:
+            begin, end = spans.pop()
+            if begin >= self.begins and end > begin:
+                found.append((begin, end))
+        if not spans:
+            spans.append(self._span)
+        return found
+
+    def is_astray(self, number: int) -> bool:
+        """Whether a node is one of those that no value led to."""
+        return any(begin <= number < end for begin, end in self.astray)
+
+    def owns(self, number: int) -> bool:
+        """Whether a statement of this run made a node."""
+        return self.begins <= number < self.end
+
+    def statement_of(self, number: int) -> str:
+        """The name that was bound by the statement that made a node."""
+        return self._names[bisect_right(self._ends, number)]
+
+    def is_last(self, name: str, number: int) -> bool:
+        """Whether a node is the last that its statement made: that of its value."""
+        at = bisect_right(self._ends, number)
+        return self._names[at] == name and self._ends[at] == number + 1
+
+    def name_parts(self, name: str, tensors: Sequence[torch.Tensor]) -> None:
+        """Note a further name of a value, or the name of a part of one."""
+        if len(tensors) == 1 and (node := tensors[0].grad_fn) is not None:
+            self._parts.setdefault((number_of(node), tensors[0].output_nr), name)
+
+    def name_of(self, target: Any) -> str:
+        """What a person calls the value that a gradient is of."""
+        part = self._parts.get((target.number, target.output))
+        if part is not None:
+            return part
+        if self.owns(target.number):
+            return self.statement_of(target.number)
+        variable = getattr(target.node, "variable", None)
+        if id(variable) in self.leaves:
+            return self.leaves[id(variable)]
+        module = self._module()
+        if module is not None:
+            for name, parameter in module.named_parameters():
+                if parameter is variable:
+                    return name
+        return "an input"
 
 
-class _Latest:
-    """The last run that used a leaf, and the name that it has there."""
+def _spans() -> deque[list[int]]:
+    """From where to where the runs of this thread made nodes, the outermost first."""
+    try:
+        return _thread.spans
+    except AttributeError:
+        _thread.spans = deque[list[int]](maxlen=256)
+        return _thread.spans
 
-    def __init__(self, run: _Run, name: str) -> None:
-        self.set(run, name)
 
-    def set(self, run: _Run, name: str) -> None:
-        """Let it be this one."""
-        self.run = weakref.ref(run)
-        self.name = name
+_thread = threading.local()
 
 
 def _in_frame(

@@ -8,7 +8,7 @@ where a debugger could stop.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
@@ -35,8 +35,14 @@ class Statement:
     """Whether it says itself which dtype the value shall have."""
     says_infinite: bool = False
     """Whether it writes ``inf`` itself, as masks do."""
+    leaves_empty: bool = False
+    """Whether its value is memory that nobody has written to."""
     module: str | None = None
     """The path of the submodule that it calls."""
+    attribute: str | None = None
+    """The path of the attribute of the module that it reads."""
+    is_given: bool = False
+    """Whether its value comes from who calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ def _instrument(function: ast.FunctionDef) -> dict[str, Statement]:
     arguments = _arguments(function, parts[0])
     bound = {name for part in parts for s in part.body for name in _bound(s)}
     bound.update(arguments)
-    statements = {name: Statement(function.lineno) for name in arguments}
+    statements = {name: Statement(function.lineno, is_given=True) for name in arguments}
     given = [_call(function.lineno, name, name) for name in arguments]
     for part in parts:
         # Nothing may stand in front of these.
@@ -80,11 +86,15 @@ def _instrument(function: ast.FunctionDef) -> dict[str, Statement]:
         own = part.body[len(body) :]
         body += given
         given = []
+        before: list[ast.stmt] = []
         for statement in own:
             body.append(statement)
             for name in _bound(statement):
-                statements[name] = _statement(statement, bound)
+                line = [one for one in before if one.lineno == statement.lineno]
+                statements[name] = _statement(statement, line, bound)
                 body.append(_call(statement.lineno, name, name))
+            # ``x[0] = y;  setitem = x`` is one node.
+            before = [statement] if _changes(statement) else []
         part.body = body
     function.body.insert(0, _call(function.lineno, "", _first(function)))
     return statements
@@ -123,22 +133,39 @@ def _target(statement: ast.stmt) -> ast.expr | None:
             return None
 
 
-def _statement(statement: ast.stmt, bound: set[str]) -> Statement:
+def _changes(statement: ast.stmt) -> bool:
+    """Whether a statement changes a value in place, and binds no name."""
+    match statement:
+        case ast.AugAssign() | ast.Assign(targets=[ast.Subscript()]):
+            return True
+        case _:
+            return False
+
+
+def _statement(
+    statement: ast.stmt, before: Sequence[ast.stmt], bound: set[str]
+) -> Statement:
+    """`before` is what belongs to the same node and stands in front of it."""
     value = (
         statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
     )
     assert value is not None, "only these bind"
     reads: dict[str, None] = {}
-    casts = infinite = False
-    for at in ast.walk(value):
+    casts = infinite = empty = False
+    for at in (at for one in (value, *before) for at in ast.walk(one)):
         if isinstance(at, ast.Name) and at.id in bound:
             reads[at.id] = None
         elif isinstance(at, ast.Name):
             infinite = infinite or at.id == "inf"
         elif isinstance(at, ast.Call):
             casts = casts or _is_cast(at)
+            empty = empty or _called(at) in _EMPTY
     module = _path(value.func) if isinstance(value, ast.Call) else None
-    return Statement(statement.lineno, tuple(reads), casts, infinite, module)
+    return Statement(
+        *(statement.lineno, tuple(reads), casts, infinite, empty, module),
+        attribute=_path(value),
+        is_given=isinstance(value, ast.Call) and _called(value) == "next",
+    )
 
 
 def _path(called: ast.expr) -> str | None:
@@ -163,6 +190,21 @@ def _is_cast(call: ast.Call) -> bool:
     return named or (isinstance(call.func, ast.Attribute) and call.func.attr in _CASTS)
 
 
+def _called(call: ast.Call) -> str:
+    """``empty`` of ``torch.empty`` and of ``torch.ops.aten.empty.memory_format``."""
+    match call.func:
+        case ast.Attribute(value=ast.Attribute(value=ast.Attribute(), attr=name)):
+            return name
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case _:
+            return ""
+
+
+_EMPTY = {
+    *("empty", "empty_like", "empty_permuted", "empty_strided", "new"),
+    *("new_empty", "new_empty_strided"),
+}
 _CASTS = {"bfloat16", "double", "float", "half", "to", "type", "type_as", "_to_copy"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, cast
@@ -20,6 +20,7 @@ from fxls.runtime.debugging import pdb_stop as stops
 from fxls.runtime.debugging import pydevd
 from fxls.store import class_name_of
 from fxls.tensor_view import shown
+from fxls.watch_tally import tally
 
 __all__ = ["RuleBreak", "deal_with"]
 
@@ -44,8 +45,8 @@ class RuleBreak:
     """What is wrong, as a clause."""
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
-    more: tuple[str, ...] = field(default=())
-    """What else there is to say, a line each."""
+    call: int
+    """Which call of the forward it was, counted from one."""
 
     def summary(self) -> str:
         """The node and what is wrong, on one line."""
@@ -64,11 +65,13 @@ class RuleBreak:
         yield f'  File "{self.path}", line {self.line}, in forward'
         yield f"    {text.partition(';  ')[0]}"
         yield from _origin(listing, self.node)
+        module = _module(listing, self.node)
+        where = f"in {module}, in" if module else "in"
+        yield f"  {where} call {self.call:,} of this forward"
         for name, value in list(self.inputs.items())[:_VALUES]:
             yield f"  with {name}: {_short(value)}"
         for name, value in self.outputs.items():
             yield f"  gives {name}: {_short(value)}"
-        yield from (f"  {line}" for line in self.more)
 
 
 def deal_with(
@@ -81,6 +84,7 @@ def deal_with(
 
     Returns the exception that is to be raised in the frame, when that is asked for.
     """
+    tally.found(rule_break.summary())
     report = rule_break.report(listing())
     broken = BrokenRule(report)
     debugger = pydevd.connected()
@@ -108,6 +112,14 @@ def _origin(listing: Listing | None, node: str) -> Iterator[str]:
             for place in reversed(origin.places[:_PLACES]) if origin else ():
                 yield from quoted(place)
             return
+
+
+def _module(listing: Listing | None, node: str) -> str:
+    """The path of the submodule that was being called; empty for the root."""
+    for i, facts in enumerate(listing.nodes if listing else ()):
+        if facts.name == node and listing is not None:
+            return next((one.path for one in listing.module_path(i)[::-1]), "")
+    return ""
 
 
 def _short(value: Any) -> str:

@@ -18,9 +18,11 @@ from typing import Any
 from fxls.engine.origins import resolve as origin
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
+from fxls.runtime.checks import loss_scaling
 from fxls.runtime.checks.instrumented import BROKEN, CHECK, instrumented
 from fxls.runtime.checks.watched import CheckedListing
 from fxls.runtime.faults import logging_faults
+from fxls.watch_tally import tally
 
 __all__ = ["CheckSwitch"]
 
@@ -47,6 +49,11 @@ class CheckSwitch:
         while self._watched:
             self._watched.popitem()[1].stop()
         self._rules, self._on_break = rules, on_break
+        tally.watch([rule.value for rule in rules])
+        if Rule.GRAD_NAN in rules:
+            loss_scaling.notice()
+        else:
+            loss_scaling.forget()
         for function, made in list(self._made.items()):
             if was:
                 self._let_be(function, made)
@@ -71,6 +78,7 @@ class CheckSwitch:
                     self._on_break,
                     lambda: self._instances(made.path),
                 )
+                tally.watched(str(made.path))
             names: dict[str, Any] = function.__globals__
             names[CHECK] = watched.checks()
             names[BROKEN] = watched.broken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -12,14 +13,23 @@ from typing import Any
 
 import torch
 
-from fxls.listing import Listing, Value
+from fxls.attempt import Raised, attempt
+from fxls.listing import Listing, Tensor, Value
 from fxls.rules import BrokenRule, OnBreak, Rule
 from fxls.runtime.checks.gradients import Gradients
-from fxls.runtime.checks.instrumented import InstrumentedCode
+from fxls.runtime.checks.instrumented import InstrumentedCode, Statement
+from fxls.runtime.checks.purpose import (
+    bad_state,
+    is_empty_memory,
+    is_mask,
+    is_of_autocast,
+    memory_of,
+)
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
 from fxls.runtime.checks.verdict import deviation, is_finite, not_finite, tensors_of
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.torch_private import is_dynamo_compiling
+from fxls.watch_tally import tally
 
 __all__ = ["CheckedListing"]
 
@@ -76,16 +86,19 @@ class CheckedListing:
         judges = bool(self._rules)
         gradients = self._gradients
         run, judge = self._run, self._judge
+        calls = itertools.count(1)
 
         def check(name: str, value: Any) -> bool:
             if is_dynamo_compiling():
                 return False  # traced by torch.compile, which must not see this
             if not name:
-                run.begin()
+                tally.calls += 1
+                call = next(calls)
+                run.begin(value, call)
                 if gradients is not None:
-                    gradients.begin(value)
+                    gradients.begin(value, call)
                 return False
-            if gradients is not None and isinstance(value, torch.Tensor):
+            if gradients is not None:
                 gradients.watch(name, value)
             if not judges or (quick and is_finite(value)):
                 return False
@@ -99,24 +112,72 @@ class CheckedListing:
         return check
 
     def _judge(self, name: str, value: Any, frame: FrameType) -> bool:
-        if name not in self.code.statements:
+        statement = self.code.statements.get(name)
+        if statement is None:
             return False
         for rule in self._rules:
             said = self._broken_by(rule, name, value)
-            if said is None:
+            if said is None or self._is_nobodys(statement, rule, value):
                 continue
-            meant = rule is Rule.INF and self.code.statements[name].says_infinite
-            is_first = not (meant or self._comes_from_before(rule, name, value, frame))
+            is_first = not (
+                self._is_meant(statement, rule, name, value)
+                or self._comes_from_before(rule, name, value, frame)
+            )
             self._run.mark(rule, name, value)
-            if is_first and (rule, name) not in self._found:
-                self._found.add((rule, name))
-                rule_break = self._rule_break(rule, name, value, said, frame)
+            found = self._to_blame(statement, rule, name, value, said)
+            if is_first and (rule, found[0]) not in self._found:
+                self._found.add((rule, found[0]))
+                rule_break = self._rule_break(rule, name, value, found[1], frame)
                 self._run.error = deal_with(
                     rule_break, self._listing, frame, self._on_break
                 )
                 if self._run.error is not None:
                     return True
         return False
+
+    def _is_nobodys(self, statement: Statement, rule: Rule, value: Any) -> bool:
+        """Whether numbers are what was in memory before, and nobody has read them."""
+        if rule not in _OF_NUMBERS:
+            return False
+        if statement.leaves_empty:
+            self._run.empty |= memory_of(value)
+        return is_empty_memory(value, self._run.empty)
+
+    def _is_meant(
+        self, statement: Statement, rule: Rule, name: str, value: Any
+    ) -> bool:
+        """Whether a value is as somebody wanted it."""
+        if rule is Rule.INF:
+            return is_mask(statement, value, self._run.part(statement))
+        if rule is Rule.DTYPE_CHANGE:
+            cast, dtypes = self._run.cast, self._run.dtypes
+            given = {dtypes[read] for read in statement.reads if read in dtypes}
+            recorded = {known[name] for known in self._values() if name in known}
+            others = given | {
+                dtype
+                for known in recorded
+                if isinstance(known, Tensor)
+                and isinstance(dtype := getattr(torch, known.dtype, None), torch.dtype)
+            }
+            if is_of_autocast(value, others):
+                cast.add(name)
+                return True
+            # What autocast made goes on behind it, with all that it is added to.
+            return not cast.isdisjoint(statement.reads) and (
+                {getattr(value, "dtype", None), *given} <= _SINGLE_AND_LESS
+            )
+        return False
+
+    def _to_blame(
+        self, statement: Statement, rule: Rule, name: str, value: Any, said: str
+    ) -> tuple[str, str]:
+        """What is found once, and what to say: of a node, or of what it reads."""
+        if rule in _OF_NUMBERS:
+            part = self._run.part(statement)
+            state = bad_state(rule, statement, value, part)
+            if state is not None:
+                return f"{state[0]} of {id(self._run.module())}", state[1]
+        return name, said
 
     def _broken_by(self, rule: Rule, name: str, value: Any) -> str | None:
         if rule in (Rule.NAN, Rule.INF, Rule.GRAD_NAN):
@@ -177,7 +238,10 @@ class CheckedListing:
         here = frame.f_locals
         inputs = {read: here[read] for read in statement.reads if read in here}
         line = statement.line
-        return RuleBreak(rule, self._path, name, line, said, inputs, {name: value})
+        return RuleBreak(
+            *(rule, self._path, name, line, said, inputs, {name: value}),
+            call=self._run.call,
+        )
 
     def _values(self) -> tuple[Mapping[str, Value], ...]:
         """What is recorded of the values, by name, for each instance that has any."""
@@ -207,10 +271,18 @@ class _Run(threading.local):
 
     def __init__(self) -> None:
         self.error: BrokenRule | None = None
-        self.begin()
+        self.begin(None, 0)
 
-    def begin(self) -> None:
+    def begin(self, module: Any, call: int) -> None:
         """Forget the run before."""
+        self.call = call
+        self.module: Callable[[], Any] = (
+            weakref.ref(module) if isinstance(module, torch.nn.Module) else _nothing
+        )
+        self.empty: set[int] = set()
+        """Where there is memory of which nobody has read."""
+        self.cast: set[str] = set()
+        """The names of values that have their dtype from autocast."""
         self.broken: set[tuple[Rule, str]] = set()
         self.dtypes: dict[str, torch.dtype] = {}
 
@@ -221,12 +293,28 @@ class _Run(threading.local):
             key = (rule, id(tensor))
             _broken[key] = weakref.ref(tensor, lambda _, key=key: _forget(key, None))
 
+    def part(self, statement: Statement) -> torch.nn.Module | None:
+        """The submodule that a statement calls; None of a listing of its own."""
+        module = self.module()
+        if not statement.module or module is None:
+            return None
+        part = attempt(lambda: module.get_submodule(statement.module))
+        return None if isinstance(part, Raised) or hasattr(part, "graph") else part
+
     def is_marked(self, rule: Rule, value: Any) -> bool:
         """Whether a value is one that was found to break a rule, in any listing."""
         return any(
             (known := _broken.get((rule, id(tensor)))) is not None and known() is tensor
             for tensor in tensors_of(value)
         )
+
+
+def _nothing() -> None:
+    return None
+
+
+_OF_NUMBERS = (Rule.NAN, Rule.INF, Rule.GRAD_NAN)
+_SINGLE_AND_LESS = {torch.float32, torch.float16, torch.bfloat16}
 
 
 def _name(dtype: torch.dtype) -> str:

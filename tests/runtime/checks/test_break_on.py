@@ -49,6 +49,7 @@ def test_the_node_is_reported_with_its_origin_and_values(
         " in Rooted.forward\n"
         "    root = torch.sqrt(x)\n"
         "           ^^^^^^^^^^^^^\n"
+        "  in call 2 of this forward\n"
         "  with x: float32 (2,) cpu, min -1 max 4 mean 1.5, [4, -1]\n"
         "  gives sqrt: float32 (2,) cpu, min 2 max 2 mean 2, 1 NaN, [2, nan]\n"
     )
@@ -207,6 +208,7 @@ def test_a_gradient_names_the_node_whose_backward_made_it(
         " in FlatRoot.forward\n"
         "    flat = torch.relu(x) * 0\n"
         "           ^^^^^^^^^^^^^^^^^\n"
+        "  in call 1 of this forward\n"
         "  with relu: float32 (2,) cpu, min 1 max 1 mean 1, [1, 1]\n"
         "  gives mul: float32 (2,) cpu, min 0 max 0 mean 0, [0, 0]\n"
         "  gives grad_mul: float32 (2,) cpu, 2 Inf, [inf, inf]\n"
