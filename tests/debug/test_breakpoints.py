@@ -14,6 +14,7 @@ import pytest
 from tests.debug.conftest import LISTENING, NET, RUN
 from tests.debug.debugged import Debugged
 from tests.debug.project import Project
+from tests.support.dap import RequestFailed
 
 pytestmark = pytest.mark.slow
 
@@ -73,6 +74,25 @@ def test_a_breakpoint_follows_its_node_to_the_text_that_runs(project: Project) -
             ),
         ]
         assert debugged.finish() == "ran ()\n"
+
+
+def test_a_condition_on_a_freed_value_says_what_evaluating_it_says(
+    traced: Project,
+) -> None:
+    traced.write({"loop.py": LOOP})
+    conditions = ["add.sum() > 0", "add"]
+    for condition in conditions:
+        with Debugged(traced) as debugged:
+            debugged.launch("loop.py", stop_at=[f"Net:sum_1 if {condition}"])
+            assert debugged.stopped() == "Net:sum_1"
+            with pytest.raises(RequestFailed) as refused:
+                debugged.session.evaluate("add.sum() > 0")
+            assert debugged.finish() == "ran ()\n"
+            said = debugged.session.output("important")
+        words = str(refused.value)[
+            str(refused.value).index("FreedValue: add was freed") :
+        ]
+        assert words.splitlines()[0] in said
 
 
 def test_a_condition_that_cannot_be_judged_is_said_and_stops_once(

@@ -50,10 +50,11 @@ class Breakpoints:
         """The debugger that is connected, made ready when it was not yet."""
         debugger = pydevd.connected()
         if debugger is not None and debugger.is_new:
+            view = FrameView(self._read, self._restoring.look)
             debugger.adapt(
-                conditions.judge(self._store.owns, debugger.say),
+                conditions.judge(self._store.owns, debugger.say, view),
                 self.changed,
-                FrameView(self._read, self._restoring.look),
+                view,
             )
             for path in self._running():
                 self.materialized(path)

@@ -11,13 +11,18 @@ from pathlib import Path
 from types import FrameType
 
 from fxls.attempt import Raised, attempt
+from fxls.runtime.debugging.frame_view import FrameView, Freed, FreedValue
 from fxls.runtime.debugging.pydevd import Judge
 
 __all__ = ["judge"]
 
 
-def judge(owns: Callable[[Path], bool], say: Callable[[str], None]) -> Judge:
+def judge(
+    owns: Callable[[Path], bool], say: Callable[[str], None], view: FrameView
+) -> Judge:
     """The judge of one session, which speaks through `say`.
+
+    In a listing, a condition means what `view` answers to it as an expression.
 
     `owns` tells whether a file is a listing. In another file a name that does not exist
     is a no without a word, as people know it from debugpy.
@@ -26,7 +31,12 @@ def judge(owns: Callable[[Path], bool], say: Callable[[str], None]) -> Judge:
 
     def holds(condition: str, frame: FrameType) -> bool:
         path, line = frame.f_code.co_filename, frame.f_lineno
-        result = attempt(lambda: bool(eval(condition, frame.f_globals, frame.f_locals)))
+        value = attempt(lambda: eval(condition, frame.f_globals, frame.f_locals))
+        if (value is None or isinstance(value, Raised)) and owns(Path(path)):
+            value = view.instead(frame, condition, value)
+        if isinstance(value, Freed):
+            value = Raised(FreedValue(f"{value.name} was {value!r}"))
+        result = value if isinstance(value, Raised) else attempt(lambda: bool(value))
         if not isinstance(result, Raised):
             return result
         if isinstance(result.error, NameError) and not owns(Path(path)):
