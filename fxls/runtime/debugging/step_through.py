@@ -25,7 +25,7 @@ def leads_on(frame: FrameType, *, is_back: bool = False) -> bool:
     code = frame.f_code
     if code.co_filename.startswith(DRIVER):
         return True
-    if not code.co_flags & inspect.CO_OPTIMIZED:
+    if _is_of_body(frame):
         return is_compiling()  # the body of a module or class: of what inductor wrote
     if not is_compiled(code):
         return False
@@ -33,6 +33,16 @@ def leads_on(frame: FrameType, *, is_back: bool = False) -> bool:
     # called on the line before.
     calls = ("__compiled_fn", "__resume_at") if is_back else ("__compiled_fn",)
     return frame.f_lineno in _calling(code, calls)
+
+
+def _is_of_body(frame: FrameType) -> bool:
+    """Whether a frame is the body of a module or class, or what this calls of its own."""
+    at: FrameType | None = frame
+    while at is not None and at.f_code.co_filename == frame.f_code.co_filename:
+        if not at.f_code.co_flags & inspect.CO_OPTIMIZED:
+            return True
+        at = at.f_back
+    return False
 
 
 def has_more_lines(frame: FrameType) -> bool:
