@@ -12,7 +12,14 @@ import fxls
 from fxls.launching.listening import LOCAL, Address
 from fxls.rules import OnBreak, on_break_of, rules_of
 
-__all__ = ["RULES", "Configuration", "Unclear", "attached", "launched"]
+__all__ = [
+    "RULES",
+    "Configuration",
+    "Unclear",
+    "address_of",
+    "attached",
+    "launched",
+]
 
 RULES = (
     {"path": "**/torch/nn/modules/module.py", "include": False},
@@ -88,7 +95,7 @@ def attached(given: Mapping[str, Any]) -> Configuration:
         _names(env.get("FXLS_BREAK_ON", "")),
         env.get("FXLS_ON_BREAK") or OnBreak.REPORT.value,
         runs_already=not is_child,
-        listens=_listens(given),
+        listens=address_of(given),
     )
 
 
@@ -144,8 +151,8 @@ def _table(value: object, name: str) -> dict[str, Any]:
     return {str(key): one for key, one in table.items()}
 
 
-def _listens(given: Mapping[str, Any]) -> Address | None:
-    """Where debugpy listens, beside a program that was started so."""
+def address_of(given: Mapping[str, Any]) -> Address | None:
+    """Where debugpy listens, beside a program that was started so; raises `Unclear`."""
     where = _table(given.get("connect"), "connect") or given
     port = where.get("port")
     if port is None:

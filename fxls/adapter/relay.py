@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import IO
 
+from fxls.adapter.children import Children
 from fxls.adapter.configuration import Unclear, attached, launched
 from fxls.adapter.debugpy_adapter import DebugpyAdapter
 from fxls.adapter.exception_filters import ExceptionFilters
@@ -28,7 +29,9 @@ class Relay:
         received: IO[bytes],
         sent: IO[bytes],
         environment: Mapping[str, str],
+        patience: float = 10.0,
     ) -> None:
+        """Child processes wait `patience` seconds for the editor."""
         self._received = received
         self._sent = sent
         self._environment = environment
@@ -36,6 +39,7 @@ class Relay:
         self._adapter = DebugpyAdapter.start()
         self._left: list[DebugpyAdapter] = []
         self._filters = ExceptionFilters(self._to_adapter)
+        self._children = Children(self._to_editor, patience)
         self._initialize: Message | None = None
         self._ended: SimpleQueue[str | None] = SimpleQueue()
 
@@ -80,6 +84,7 @@ class Relay:
             except Unclear as unclear:
                 self._to_editor(response(message, f"fxls: {unclear}"))
                 return
+        self._children.from_editor(message)
         self._filters.from_editor(message)
 
     def _begin(self, message: Message) -> Message:
@@ -131,6 +136,7 @@ class Relay:
                     skips = message.head.command != "initialize"
                 elif (told := self._filters.from_adapter(message)) is not None:
                     self._to_editor(told)
+                    self._children.from_adapter(message)
         except Malformed as error:
             trouble = f"debugpy's adapter {error}"
         except (OSError, ValueError):

@@ -152,6 +152,7 @@ class Session:
         self._connection = connection
         self._children: list[Session] = []
         self._thread = 0
+        self._starts_children = False
 
     @classmethod
     def spawn(
@@ -197,6 +198,14 @@ class Session:
                 # debugpy makes the program the leader of a group of its own.
                 kill_group(pid)
         self._connection.close()
+
+    def answer_requests(self, answer: Callable[[Json], None]) -> None:
+        """Be asked to start sessions of children, from the next launch or attach on.
+
+        `answer` gets the arguments of a request; `RequestFailed` refuses it.
+        """
+        self._starts_children = True
+        self._connection.answer_requests(answer)
 
     def hang_up(self) -> None:
         """Goes away without a word, as a client does that crashes."""
@@ -418,6 +427,7 @@ class Session:
             "linesStartAt1": True,
             "columnsStartAt1": True,
             "supportsVariableType": True,
+            "supportsStartDebuggingRequest": self._starts_children,
         }
         self.request("initialize", client)
         connection = self._connection

@@ -68,6 +68,7 @@ class _Message(msgspec.Struct):
     message: str = ""
     event: str = ""
     body: dict[str, object] | None = None
+    arguments: dict[str, object] | None = None
 
 
 class Connection:
@@ -90,6 +91,7 @@ class Connection:
         self._unread: list[Event] = []
         self._transcript: list[str] = []
         self._closed = False
+        self._answer: Callable[[Json], None] | None = None
         self._reader = threading.Thread(target=self._read, name="dap", daemon=True)
         self._reader.start()
 
@@ -141,6 +143,13 @@ class Connection:
         self._hang_up()
         self._reader.join(5)
         self._received.close()
+
+    def answer_requests(self, answer: Callable[[Json], None]) -> None:
+        """Answer each request of the adapter's so, by its arguments.
+
+        `RequestFailed` refuses one. Until then all are refused.
+        """
+        self._answer = answer
 
     def send(self, command: str, arguments: Json) -> int:
         """Asks without waiting; `answer` takes the number."""
@@ -239,15 +248,26 @@ class Connection:
                 self._unread.append(event)
             self._changed.notify_all()
         if message.type == "request":
-            self._write(
-                {
-                    "type": "response",
-                    "request_seq": message.seq,
-                    "command": message.command,
-                    "success": False,
-                    "message": "this client takes no requests",
-                }
-            )
+            # Not in the thread that reads what the answer may have to wait for.
+            threading.Thread(target=self._respond, args=(message,), daemon=True).start()
+
+    def _respond(self, message: _Message) -> None:
+        refusal = "this client takes no requests"
+        if self._answer is not None:
+            try:
+                self._answer(message.arguments or {})
+                refusal = ""
+            except RequestFailed as failed:
+                refusal = str(failed)
+        self._write(
+            {
+                "type": "response",
+                "request_seq": message.seq,
+                "command": message.command,
+                "success": not refusal,
+                "message": refusal,
+            }
+        )
 
     def _note(self, arrow: str, data: bytes) -> None:
         text = data.decode()

@@ -1,0 +1,149 @@
+"""Child processes of a program under ``python -m fxls.adapter`` stop, or run on."""
+
+from __future__ import annotations
+
+import contextlib
+from queue import SimpleQueue
+from typing import Any, cast
+
+import pytest
+
+from fxls.adapter.children import Children
+from fxls.adapter.messages import Message, event
+from tests.debug.project import Project
+from tests.support.dap import Event, RequestFailed, Session
+from tests.support.dap_connection import TIME_LIMIT, Json
+
+pytestmark = pytest.mark.slow
+
+PARENT = """\
+    import subprocess, sys
+    print("parent", subprocess.run([sys.executable, "child.py"]).returncode)
+    """
+
+CHILD = """\
+    x = 1
+    y = x + 1
+    """
+
+SPAWNING = """\
+    import multiprocessing
+
+
+    def work(n):
+        total = n + 1
+        return total
+
+
+    if __name__ == "__main__":
+        context = multiprocessing.get_context("spawn")
+        process = context.Process(target=work, args=(3,))
+        process.start()
+        print("pid", process.pid, flush=True)
+        process.join()
+        print("child", process.exitcode)
+    """
+
+
+def test_children_run_on_when_the_editor_knows_nothing_of_them(
+    project: Project,
+) -> None:
+    project.write({"parent.py": PARENT, "child.py": CHILD})
+    with adapted(project) as session:
+        session.launch(project.folder / "parent.py", cwd=project.folder)
+        assert session.wait_ended() == 0
+        assert session.output("stdout") == "parent 0\n"
+        (announced,) = session.events("debugpyAttach")
+        said = session.output("console")
+        assert said == (
+            f"fxls: the child process {announced.body['subProcessId']} runs without a "
+            'debugger: the editor did not attach to it in 10 s. With `"subProcess": '
+            "false` in the configuration, children are not waited for.\n"
+        )
+
+
+def test_children_run_on_when_the_editor_refuses_them(project: Project) -> None:
+    project.write({"parent.py": PARENT, "child.py": CHILD})
+    asked: list[int] = []
+
+    def refuse(request: Json) -> None:
+        asked.append(configuration_of(request)["subProcessId"])
+        raise RequestFailed("no room for a session")
+
+    with adapted(project) as session:
+        session.answer_requests(refuse)
+        session.launch(project.folder / "parent.py", cwd=project.folder)
+        assert session.wait_ended() == 0
+        assert session.output("stdout") == "parent 0\n"
+        (process,) = asked
+        said = session.output("console")
+        assert said == (
+            f"fxls: the child process {process} runs "
+            'without a debugger: no room for a session. With `"subProcess": false` in '
+            "the configuration, children are not waited for.\n"
+        )
+
+
+def test_a_breakpoint_in_a_child_stops_when_the_editor_starts_a_session_for_it(
+    project: Project,
+) -> None:
+    project.write({"spawning.py": SPAWNING})
+    path, line = project.line("spawning.py: total = n + 1")
+    begun: SimpleQueue[tuple[int, Session]] = SimpleQueue()
+
+    def begin(asked: Json) -> None:
+        configuration = configuration_of(asked)
+        child = adapted(project)
+        child.attach({path: [line]}, settings=configuration)
+        begun.put((configuration["subProcessId"], child))
+
+    with adapted(project) as session, contextlib.ExitStack() as open_ones:
+        session.answer_requests(begin)
+        session.launch(path, cwd=project.folder)
+        printed = session.wait_event("output", where=lambda one: "pid" in said_by(one))
+        worker = int(said_by(printed).removeprefix("pid "))
+        process, child = begun.get(timeout=TIME_LIMIT)
+        open_ones.enter_context(child)
+        while process != worker:  # Python has a process of its own
+            process, child = begun.get(timeout=TIME_LIMIT)
+            open_ones.enter_context(child)
+        child.wait_stopped()
+        assert child.where() == f"work spawning.py:{line}"
+        child.resume()
+        assert session.wait_ended() == 0
+        assert session.output("stdout") == f"pid {worker}\nchild 0\n"
+        assert session.output("console") == ""
+
+
+def test_a_child_that_an_editor_debugs_is_left_alone(project: Project) -> None:
+    project.write({"parent.py": PARENT, "child.py": CHILD})
+    path = project.folder / "child.py"
+    said: list[Message] = []
+    with Session.spawn(cwd=project.folder) as session:
+        session.launch(project.folder / "parent.py", cwd=project.folder)
+        announced = session.wait_event("debugpyAttach").body
+        with adapted(project) as child:
+            child.attach({path: [2]}, settings=announced)
+            child.wait_stopped()
+            children = Children(said.append, 60)
+            children.from_adapter(event("debugpyAttach", announced))
+            children.let_run(announced)
+            assert said == []
+            assert child.where() == "<module> child.py:2"
+            assert child.evaluate("x") == "1"
+            child.resume()
+            child.wait_event("terminated")
+        assert session.wait_ended() == 0
+
+
+def adapted(project: Project) -> Session:
+    """A session with ``python -m fxls.adapter``, as an editor starts it."""
+    return Session.spawn(cwd=project.folder, adapter="fxls.adapter")
+
+
+def configuration_of(request: Json) -> dict[str, Any]:
+    return cast("dict[str, Any]", request["configuration"])
+
+
+def said_by(output: Event) -> str:
+    return str(output.body["output"])
