@@ -154,12 +154,25 @@ def _no_node(node: str, computed: Sequence[Facts]) -> str:
     names = [facts.name for facts in computed]
     # torch.compile names nodes after the variables of the model.
     calling = [f.name for f in computed if f.target.rpartition(".")[2] == node]
-    near = calling or get_close_matches(node, names, 3, 0.3) or names
-    said = f"{', '.join(near[:3])} and others"
-    calls = f", which calls {node}" if len(calling) == 1 else f", which call {node}"
+    near = get_close_matches(node, names, 3, 0.3)
     if calling:
-        said = ", ".join(calling[:3]) + calls
-    return f"the graph has no node {node!r}\nhelp: It has {said}."
+        calls = "calls" if len(calling) == 1 else "call"
+        said = f"It has {_listed(calling)}, which {calls} {node}."
+    elif len(names) == 1:
+        said = f"Its only node is {names[0]}."
+    elif near and len(names) > _FEW:
+        nearest = f"{_listed(near)} {'is' if len(near) == 1 else 'are'} nearest"
+        said = f"Of its {len(names)} nodes, {nearest} to that name."
+    else:
+        said = f"Its nodes are {_listed(names)}."
+    return f"the graph has no node {node!r}\nhelp: {said}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence; of many the first ones, and how many others there are."""
+    shown, others = list(names[:_FEW]), list(names[_FEW:])
+    parts = [*shown, *(others if len(others) < 2 else [f"{len(others)} others"])]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _stop_at(place: tuple[str, int]) -> None:
@@ -206,6 +219,9 @@ def _refuse(message: str) -> int:
     print(f"fxls: error: {message}", file=sys.stderr)  # noqa: T201  # a command line
     return 1
 
+
+_FEW = 6
+"""So many names are in a sentence."""
 
 _ONCE = ("python-line", None, "None", None, "NONE", "@HIT@ == 1", False)
 """Neither condition nor message, suspending what the session suspends, the first time."""

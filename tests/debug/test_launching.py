@@ -213,7 +213,7 @@ def test_an_entry_that_raises_can_be_looked_at(net: Project) -> None:
 
 def test_what_is_no_node_is_refused(net: Project) -> None:
     assert refused(net, "debug", "net.py", "--node", "relux") == (
-        "fxls: error: the graph has no node 'relux'\nhelp: It has relu and others.\n"
+        "fxls: error: the graph has no node 'relux'\nhelp: Its nodes are linear, add, relu, scaled, sum_1 and output.\n"
     )
     assert refused(net, "debug", "net.py", "--node", "x") == (
         "fxls: error: x is an input, and no line of the code is its own\n"
