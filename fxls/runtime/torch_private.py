@@ -103,13 +103,20 @@ def is_recording() -> bool:
     return _dispatch_modes() > 0 or _function_modes() > 0 or _func_level() is not None
 
 
-autograd_node: Callable[[], Any] = _C._current_autograd_node
+_GRADIENTS = "gradients are watched at no node"
+autograd_node: Callable[[], Any] = private(
+    "torch._C:_current_autograd_node", _GRADIENTS, lambda: always(None)
+)
 """The node of autograd's graph that runs in this thread."""
 
-graph_task: Callable[[], int] = _C._current_graph_task_id
+graph_task: Callable[[], int] = private(
+    "torch._C:_current_graph_task_id", _GRADIENTS, lambda: always(-1)
+)
 """The number of the backward that runs in this thread; -1 outside of any."""
 
-nodes_of_autograd: Callable[[], int] = _C._autograd._get_sequence_nr
+nodes_of_autograd: Callable[[], int] = private(
+    "torch._C:_autograd._get_sequence_nr", _GRADIENTS, lambda: always(0)
+)
 """How many nodes this thread has made; see `number_of`."""
 
 
