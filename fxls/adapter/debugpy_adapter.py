@@ -35,7 +35,7 @@ class DebugpyAdapter:
     @classmethod
     def start(cls) -> Self:
         """Start one, of the Python that runs this."""
-        command = [sys.executable, "-m", "debugpy.adapter"]
+        command = [sys.executable, "-P", "-m", "debugpy.adapter"]
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )

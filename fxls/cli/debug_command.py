@@ -57,4 +57,5 @@ def debug(options: argparse.Namespace) -> int:
     else:
         program.append(options.target)
         program = under_debugger(options.listen, program, waits=True)
-    execute(program, os.environ)
+    # No file of the current folder is to run instead of fxls, or of what it imports.
+    execute(["-P", *program], os.environ)

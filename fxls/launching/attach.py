@@ -23,7 +23,7 @@ def put_debugger_into(pid: int, where: Address) -> str | None:
     problem = missing() or _out_of_reach(pid)
     if problem is not None:
         return problem
-    command = [sys.executable, "-X", "frozen_modules=off", "-m", "debugpy"]
+    command = [sys.executable, "-P", "-X", "frozen_modules=off", "-m", "debugpy"]
     command += ["--listen", str(where), "--pid", str(pid)]
     try:
         ran = subprocess.run(

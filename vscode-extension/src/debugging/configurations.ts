@@ -33,7 +33,7 @@ export function registerDebugging(server: Server): vscode.Disposable {
     vscode.debug.registerDebugAdapterDescriptorFactory(TYPE, {
       createDebugAdapterDescriptor: ({ configuration }) => {
         const python = text(configuration, ADAPTER_PYTHON) ?? 'python';
-        return new vscode.DebugAdapterExecutable(python, ['-m', 'fxls.adapter']);
+        return new vscode.DebugAdapterExecutable(python, ['-P', '-m', 'fxls.adapter']);
       },
     }),
     vscode.debug.registerDebugConfigurationProvider(TYPE, {

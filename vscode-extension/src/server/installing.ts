@@ -57,7 +57,7 @@ async function installer(
 ): Promise<readonly [string, ...string[]]> {
   const answer = await probe(python);
   if (typeof answer === 'string' || answer.pip) {
-    return [python, '-m', 'pip', 'install', what];
+    return [python, '-P', '-m', 'pip', 'install', what];
   }
   const uv = await onPath('uv');
   return uv === undefined
@@ -72,7 +72,7 @@ async function installer(
 const WITH_PIP = `
 import subprocess, sys
 for step in (["ensurepip"], ["pip", "install", *sys.argv[1:]]):
-    ended = subprocess.call([sys.executable, "-m", *step])
+    ended = subprocess.call([sys.executable, "-P", "-m", *step])
     if ended: sys.exit(ended)
 `;
 

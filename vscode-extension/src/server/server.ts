@@ -118,7 +118,8 @@ export class Server implements vscode.Disposable {
       'fxls',
       {
         command: interpreter.path,
-        args: ['-m', 'fxls', 'serve'],
+        // Without -P, a file fxls.py of the folder would be what runs.
+        args: ['-P', '-m', 'fxls', 'serve'],
         ...(folder === undefined ? {} : { options: { cwd: folder.fsPath } }),
       },
       this.#options(interpreter, folder),
