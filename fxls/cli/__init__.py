@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from fxls import __version__
 from fxls.cli import (
@@ -20,7 +20,7 @@ from fxls.cli import (
     serve_command,
     trace_command,
 )
-from fxls.cli.command import ExitCode
+from fxls.cli.command import ExitCode, say
 
 __all__ = ["main"]
 
@@ -56,10 +56,17 @@ environment:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns what the process should end with."""
-    parser = _parser()
+    parser, commands = _parser()
     from fxls.launching.python_arguments import split
 
     own, python = split(sys.argv[1:] if arguments is None else arguments)
+    if not own:
+        parser.print_help()
+        return ExitCode.OK
+    unknown = _unknown(own, commands)
+    if unknown is not None:
+        say(unknown)
+        return ExitCode.USAGE
     options = parser.parse_args(own, argparse.Namespace(python=python))
     try:
         code = options.command(options)
@@ -73,7 +80,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _unknown(own: Sequence[str], commands: Collection[str]) -> str | None:
+    """What to say of a command that there is not; None when it is one, or an option."""
+    from difflib import get_close_matches
+
+    if own[0].startswith("-") or own[0] in commands:
+        return None
+    near = get_close_matches(own[0], commands, 1)
+    meant = f"did you mean `fxls {near[0]}`?" if near else _ALL
+    return f"fxls: error: there is no command {own[0]!r}\nhelp: {meant}"
+
+
+_ALL = "`fxls --help` shows the commands."
+
+
+def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
+    """The parser, and the names of the commands."""
     parser = argparse.ArgumentParser(
         prog="fxls",
         description=_DESCRIPTION,
@@ -90,4 +112,5 @@ def _parser() -> argparse.ArgumentParser:
     list_command.add(commands)
     prune_command.add(commands)
     serve_command.add(commands)
-    return parser
+    names: Collection[str] = commands.choices
+    return parser, names

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from fxls.cli.report import Sources
@@ -21,6 +21,7 @@ __all__ = [
     "add_store",
     "add_store_to_read",
     "chosen_or_located",
+    "is_colored",
     "number_of",
     "say",
     "sources_here",
@@ -166,6 +167,17 @@ def sources_here() -> Sources:
     from fxls.cli.report import Sources
 
     return Sources(Path.cwd())
+
+
+def is_colored(stream: TextIO) -> bool:
+    """Whether a stream is to have colours: as NO_COLOR and FORCE_COLOR say, else on a
+    terminal.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def warn(error: StoreError) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from fxls.cli.command import (
     add_command,
     add_store_to_read,
     chosen_or_located,
+    is_colored,
     say,
     sources_here,
     warn,
@@ -85,7 +87,9 @@ def list_(options: argparse.Namespace) -> int:
         listings = [revision_as_json(one.revision, one.nodes) for one in shown]
         print(json.dumps({"store": str(store.root), "listings": listings}))
     elif shown:
-        print(table(shown, sources_here(), time.time()))
+        lines = table(shown, sources_here(), time.time()).split("\n")
+        colored = is_colored(sys.stdout)
+        print("\n".join(_bold(one) if colored else one for one in lines))
     elif found:
         say(
             f"fxls: none of {len(found)} listings says {' and '.join(map(repr, options.words))}\n"
@@ -98,3 +102,8 @@ def list_(options: argparse.Namespace) -> int:
             "names another folder."
         )
     return code
+
+
+def _bold(line: str) -> str:
+    """The head and the programs stand out; lines below them are indented."""
+    return line if line.startswith(" ") else f"\x1b[1m{line}\x1b[0m"

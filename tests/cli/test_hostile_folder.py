@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def ran(folder: Path, *command: str, given: bytes = b"") -> tuple[int, list[str]
     return ended.returncode, notes.read_text().split() if notes.exists() else []
 
 
-def framed(*messages: dict[str, object]) -> bytes:
+def framed(*messages: Mapping[str, object]) -> bytes:
     bodies = [json.dumps(one).encode() for one in messages]
     return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(b), b) for b in bodies)
 
@@ -66,20 +67,22 @@ def session(folder: Path) -> bytes:
         "text": "class N: ...",
     }
     at = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 7}}
-    asked = (
-        (1, "initialize", {"processId": None, "rootUri": None, "capabilities": {}}),
-        (None, "initialized", {}),
-        (None, "textDocument/didOpen", {"textDocument": document}),
-        (2, "textDocument/hover", at),
-        (3, "shutdown", None),
-        (None, "exit", None),
-    )
+    client: Mapping[str, object] = {
+        "processId": None,
+        "rootUri": None,
+        "capabilities": {},
+    }
+
+    def say(method: str, params: object, **more: int) -> Mapping[str, object]:
+        return {"jsonrpc": "2.0", "method": method, "params": params, **more}
+
     return framed(
-        *(
-            {"jsonrpc": "2.0", "method": method, "params": params}
-            | ({} if id_ is None else {"id": id_})
-            for id_, method, params in asked
-        )
+        say("initialize", client, id=1),
+        say("initialized", {}),
+        say("textDocument/didOpen", {"textDocument": document}),
+        say("textDocument/hover", at, id=2),
+        say("shutdown", None, id=3),
+        say("exit", None),
     )
 
 

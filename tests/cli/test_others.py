@@ -34,12 +34,38 @@ def test_help_teaches_with_examples(fxls: Command, arguments: tuple[str, ...]) -
     assert max(map(len, ended.out.splitlines())) <= 88
 
 
-def test_no_command_is_wrong(fxls: Command) -> None:
-    ended = fxls.run()
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.endswith(
-        "fxls: error: the following arguments are required: COMMAND\n"
+def test_no_command_is_help(fxls: Command) -> None:
+    assert fxls.run() == fxls.run("--help")
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [
+        ("lits", "did you mean `fxls list`?"),
+        ("purne", "did you mean `fxls prune`?"),
+        ("x", "`fxls --help` shows the commands."),
+    ],
+)
+def test_a_command_that_there_is_not(fxls: Command, command: str, advice: str) -> None:
+    assert fxls.run(command, "--store", "x") == Ended(
+        2, "", f"fxls: error: there is no command {command!r}\nhelp: {advice}\n"
     )
+
+
+def test_a_list_has_colours_where_they_are_wanted(fxls: Command) -> None:
+    identity = Identity("net", "Net", stage="a")
+    materialized(fxls.folder / ".fxls", identity, "def forward(self):\n    pass\n")
+    plain = fxls.run("list").out
+    assert "\x1b" not in plain
+    colored = fxls.run("list", env={"FORCE_COLOR": "1"}).out.splitlines()
+    assert [line.startswith("\x1b[1m") for line in colored] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    both = {"FORCE_COLOR": "1", "NO_COLOR": "1"}
+    assert fxls.run("list", env=both).out == plain
 
 
 def test_a_list_for_programs(fxls: Command) -> None:
