@@ -6,16 +6,44 @@
 (require 'eglot)
 (require 'gud)
 
+(defvar fxls-trust-file (locate-user-emacs-file "fxls-trusted.eld")
+  "The folders that you were asked about, each with whether its code may run.")
+
+(defun fxls--answers ()
+  (when (file-readable-p fxls-trust-file)
+    (with-temp-buffer
+      (insert-file-contents fxls-trust-file)
+      (ignore-errors (read (current-buffer))))))
+
+(defun fxls-trusts (folder)
+  "Whether the code of FOLDER may run: asked once, and remembered.
+A folder in one that is trusted is trusted."
+  (let* ((folder (file-name-as-directory (file-truename folder)))
+         (answers (fxls--answers))
+         (answer (assoc folder answers)))
+    (cond
+     (answer (cdr answer))
+     ((seq-some (lambda (one) (and (cdr one) (string-prefix-p (car one) folder))) answers))
+     (t (let ((yes (yes-or-no-p
+                    (format "Run the code of %s (its .venv, the models that you open)? "
+                            folder))))
+          (with-temp-file fxls-trust-file
+            (prin1 (cons (cons folder yes) answers) (current-buffer)))
+          yes)))))
+
 (defun fxls-program (name)
-  "The program NAME of the project's .venv, else of the PATH."
+  "The program NAME of the project's .venv, when that is trusted, else of the PATH."
   (let* ((folder (locate-dominating-file default-directory ".venv"))
          (there (and folder (expand-file-name (concat ".venv/bin/" name) folder))))
-    (if (and there (file-executable-p there)) there name)))
+    (if (and there (file-executable-p there) (fxls-trusts folder)) there name)))
 
 (defun fxls-serve (&rest _)
   "How Eglot starts the server.
-With :trusted it runs the entries of the files that you open, else when you ask."
-  (list (fxls-program "fxls") "serve" :initializationOptions '(:trusted t)))
+In a folder that you trust it runs the entries of the files that you open."
+  (let* ((project (project-current))
+         (folder (if project (project-root project) default-directory)))
+    (list (fxls-program "fxls") "serve" :initializationOptions
+          (list :trusted (if (fxls-trusts folder) t :json-false)))))
 
 (add-to-list 'eglot-server-programs '((python-mode python-ts-mode) . fxls-serve))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = ["HOVER", "MODEL", "ROOT", "write_project"]
+__all__ = ["HOVER", "MODEL", "ROOT", "write_hostile_project", "write_project"]
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -52,3 +52,19 @@ def write_project(folder: Path) -> Path:
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / "net.py").write_text(MODEL)
     return folder
+
+
+def write_hostile_project(folder: Path) -> Path:
+    """A project all of whose code notes that it ran; returns the note."""
+    ran = folder.parent / "ran"
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("fxls", "python", "python3"):
+        (programs / name).write_text(f"#!/bin/sh\necho {name} >> '{ran}'\n")
+        (programs / name).chmod(0o755)
+    noting = f"open({str(ran)!r}, 'a').write('model')\n"
+    (folder / "pyproject.toml").touch()
+    (folder / "net.py").write_text(noting + MODEL)
+    for name in ("fxls.py", "sitecustomize.py"):
+        (folder / name).write_text(noting)
+    return ran

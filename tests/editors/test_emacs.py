@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.editors.story import HOVER, MODEL, ROOT, write_project
+from tests.editors.story import (
+    HOVER,
+    MODEL,
+    ROOT,
+    write_hostile_project,
+    write_project,
+)
 from tests.support.emacs import Emacs, emacs
 
 pytestmark = pytest.mark.slow
@@ -45,10 +52,40 @@ def editor(tmp_path: Path, project: Path) -> Generator[Emacs]:
     home = tmp_path / "home"
     home.mkdir()
     (home / ".emacs").write_text(f'{PATIENT}(load "{ROOT}/docs/editors/fxls.el")\n')
+    (home / ".emacs.d").mkdir()
+    (home / ".emacs.d/fxls-trusted.eld").write_text(f'(("{project.resolve()}/" . t))')
     with emacs(home, project) as editor:
         editor.type("C-x C-f net.py RET")
         editor.until(CONNECTED)
         yield editor
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_nothing_of_a_folder_runs_before_it_is_trusted(
+    tmp_path: Path, answer: str
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    said = "t" if answer == "yes" else "nil"
+    ran = write_hostile_project(tmp_path / "project")
+    programs = Path(sys.executable).parent
+    (home / ".emacs").write_text(
+        f'{PATIENT}(push "{programs}" exec-path)\n'
+        f'(setenv "PATH" (concat "{programs}:" (getenv "PATH")))\n'
+        "(defvar asked nil)\n(defun yes-or-no-p (question)\n"
+        f'  (cl-assert (not (file-exists-p "{ran}")))\n'
+        f"  (push question asked) {said})\n"
+        f'(load "{ROOT}/docs/editors/fxls.el")\n'
+    )
+    with emacs(home, tmp_path / "project") as editor:
+        editor.type("C-x C-f net.py RET")
+        done = CONNECTED if answer == "no" else f'(file-exists-p "{ran}")'
+        editor.until(done)
+        asked = editor.lisp("(vconcat asked)")
+
+    what = "(its .venv, the models that you open)"
+    assert asked == [f"Run the code of {(tmp_path / 'project').resolve()}/ {what}? "]
+    assert ran.exists() == (answer == "yes")
 
 
 def place(editor: Emacs) -> tuple[str, int, str]:

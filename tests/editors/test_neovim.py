@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from tests.editors.story import HOVER, MODEL, ROOT, write_project
+from tests.editors.story import (
+    HOVER,
+    MODEL,
+    ROOT,
+    write_hostile_project,
+    write_project,
+)
 from tests.support.neovim import Neovim, neovim
 
 pytestmark = pytest.mark.slow
@@ -47,10 +55,48 @@ def editor(tmp_path: Path, project: Path) -> Generator[Neovim]:
     config = tmp_path / "home/config/nvim"
     shutil.copytree(ROOT / "docs/editors/nvim", config / "lua/fxls")
     (config / "init.lua").write_text(f"{PATIENT}require('fxls')\n")
+    answers = tmp_path / "home/data/nvim/fxls-trusted.json"
+    answers.parent.mkdir(parents=True)
+    answers.write_text(json.dumps({str(project.resolve()): True}))
     with neovim(tmp_path / "home", project, "net.py") as editor:
         editor.until("#vim.lsp.inlay_hint.get({ bufnr = 0 }) > 0")
         editor.until("#vim.lsp.codelens.get(0) == 5")
         yield editor
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_nothing_of_a_folder_runs_before_it_is_trusted(
+    tmp_path: Path, answer: str
+) -> None:
+    config = tmp_path / "home/config/nvim"
+    shutil.copytree(ROOT / "docs/editors/nvim", config / "lua/fxls")
+    programs = Path(sys.executable).parent
+    number, ran = 1 if answer == "yes" else 2, tmp_path / "ran"
+    (config / "init.lua").write_text(
+        f"vim.env.PATH = '{programs}:' .. vim.env.PATH\nvim.g.asked = {{}}\n"
+        "vim.fn.confirm = function(question)\n"
+        f"  assert(vim.fn.filereadable('{ran}') == 0)\n"
+        "  vim.g.asked = vim.list_extend(vim.g.asked, { question })\n"
+        f"  return {number}\nend\nrequire('fxls')\n"
+    )
+    assert write_hostile_project(tmp_path / "project") == ran
+    for session in range(2):
+        with neovim(tmp_path / "home", tmp_path / "project", "net.py") as editor:
+            if answer == "yes":
+                editor.until(f"vim.fn.filereadable('{ran}') == 1")
+            else:
+                editor.until("#vim.lsp.codelens.get(0) > 0")
+            asked = editor.lua("return vim.g.asked")
+        if session == 0:
+            folder = (tmp_path / "project").resolve()
+            what = "fxls then runs its .venv, and the models that you open"
+            question = (
+                f"Run the code of {folder}?\n{what}; else it only shows listings."
+            )
+            assert asked == [question]
+        else:
+            assert asked == []
+    assert ran.exists() == (answer == "yes")
 
 
 def lens(editor: Neovim, title: str) -> None:

@@ -2,6 +2,7 @@
 -- docs/editors.md says where to put this folder, and which keys there are.
 
 local pdb = require('fxls.pdb')
+local trust = require('fxls.trust')
 
 vim.lsp.config('fxls', {
   cmd = function(dispatchers)
@@ -9,8 +10,11 @@ vim.lsp.config('fxls', {
   end,
   filetypes = { 'python' },
   root_markers = { 'pyproject.toml', '.git' },
-  -- Runs the entries of the files that you open. Without it they run when you ask.
-  init_options = { trusted = true },
+  -- In a folder that you trust, the entries of the files that you open run.
+  before_init = function(params, config)
+    local trusted = config.root_dir ~= nil and trust.trusts(config.root_dir)
+    params.initializationOptions = { trusted = trusted }
+  end,
   capabilities = {
     workspace = { codeLens = { refreshSupport = true } },
     experimental = {

@@ -1,17 +1,19 @@
 -- pdb, as `fxls debug` starts it, in a terminal of Neovim: breakpoints are signs, and the line where
 -- the program stopped is shown in the window above.
 
+local trust = require('fxls.trust')
+
 local M = {}
 
 local GROUP, BREAKPOINT, STOPPED = 'fxls', 'fxls-breakpoint', 'fxls-stopped'
 vim.fn.sign_define(BREAKPOINT, { text = '●', texthl = 'DiagnosticError' })
 vim.fn.sign_define(STOPPED, { text = '→', texthl = 'DiagnosticWarn', linehl = 'Visual' })
 
--- A program of the project's environment, else of the PATH.
+-- A program of the project's environment, when that is trusted, else of the PATH.
 function M.program(name)
   local root = vim.fs.root(0, '.venv') or vim.fn.getcwd()
   local there = vim.fs.joinpath(root, '.venv', 'bin', name)
-  return vim.fn.executable(there) == 1 and there or name
+  return vim.fn.executable(there) == 1 and trust.trusts(root) and there or name
 end
 
 local function breakpoints(buffer, line)
