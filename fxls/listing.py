@@ -12,7 +12,10 @@ from __future__ import annotations
 import enum
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from operator import attrgetter
+from typing import Annotated
 
 import msgspec
 
@@ -55,7 +58,10 @@ __all__ = [
 FORMAT = 1
 """The version of the encoding; a reader refuses every other one."""
 
-_Index = int
+_Natural = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+"""What the protocol can say of a line or a column."""
+
+_Index = _Natural
 
 Pieces = tuple[str | int, ...]
 """A written argument: text, and the index of a node wherever one stands in it."""
@@ -73,10 +79,10 @@ class Role(enum.IntEnum):
 class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A span of the text, on one line, that names a node."""
 
-    line: int
-    column: int
-    length: int
-    node: int
+    line: _Natural
+    column: _Natural
+    length: _Natural
+    node: _Natural
     role: Role
 
     @property
@@ -118,10 +124,10 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     source: _Index
     function: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
+    line: _Natural
+    column: _Natural
+    end_line: _Natural
+    end_column: _Natural
     caller: _Index | None = None
 
     @property
@@ -192,7 +198,7 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     opcode: str
     target: str
     """As `str(graph)` writes it: ``operator.add``, ``layer1.0.conv1``, ``view``."""
-    line: int
+    line: _Natural
     """The line of the text whose statement the node is."""
     args: tuple[Pieces, ...] = ()
     kwargs: tuple[tuple[str, Pieces], ...] = ()
@@ -268,7 +274,7 @@ class ToLine(msgspec.Struct, frozen=True, tag="line"):
     """A link to the line of a source behind which the graph ends."""
 
     path: str
-    line: int
+    line: _Natural
 
 
 class About(enum.Enum):
@@ -289,9 +295,9 @@ class Remark(msgspec.Struct, frozen=True, array_like=True):
 class HeadLink(msgspec.Struct, frozen=True, array_like=True):
     """A span of the head, the comment above the code, that leads somewhere."""
 
-    line: int
-    column: int
-    length: int
+    line: _Natural
+    column: _Natural
+    length: _Natural
     to: ToClass | ToParent | ToLine
 
     @property
@@ -308,7 +314,7 @@ class Listing(msgspec.Struct, frozen=True):
 
     identity: Identity
     text: str
-    definition: int
+    definition: _Natural
     """The line of ``def forward``."""
     marks: tuple[Mark, ...]
     nodes: tuple[Facts, ...]
@@ -465,20 +471,48 @@ def decode(sidecar: bytes, text: str) -> Listing:
         listing = _decoder.decode(sidecar).listing
     except (msgspec.MsgspecError, RecursionError, MemoryError) as error:
         raise SidecarError(f"sidecar is damaged: {error}") from error
-    _refuse_circles(listing)
+    _refuse_wrong_rows(listing)
     return msgspec.structs.replace(listing, text=text)
 
 
-def _refuse_circles(listing: Listing) -> None:
-    """Raise for a frame or a module that calls itself: whoever asks would never end."""
-    callers = (frame.caller for frame in listing.frames)
-    parents = (scope.parent for scope in listing.scopes)
-    for rows in (callers, parents):
-        for row, above in enumerate(rows):
-            if above is not None and not 0 <= above < row:
-                raise SidecarError(
-                    f"sidecar is damaged: row {row} is below row {above}"
-                )
+def _refuse_wrong_rows(listing: Listing) -> None:
+    """Raise for what names a row that there is not, and for circles.
+
+    Who asks for a frame and its callers would never end in one.
+    """
+    nodes = listing.nodes
+    of_nodes: tuple[Iterable[int], ...] = (
+        map(attrgetter("node"), listing.marks),
+        chain.from_iterable(map(attrgetter("users"), nodes)),
+        _pieces(node.args for node in nodes),
+        _pieces([one for _, one in node.kwargs] for node in nodes if node.kwargs),
+    )
+    more = chain.from_iterable(map(attrgetter("more_origins"), nodes))
+    frames = map(attrgetter("origin"), nodes)
+    # None of these is below zero: the decoder sees to it.
+    for what, count, rows in (
+        *(("node", len(nodes), rows) for rows in of_nodes),
+        ("frame", len(listing.frames), filter(None, frames)),
+        ("frame", len(listing.frames), more),
+        ("module", len(listing.scopes), filter(None, map(attrgetter("scope"), nodes))),
+        ("target", len(listing.targets), filter(None, map(attrgetter("call"), nodes))),
+        ("source", len(listing.sources), map(attrgetter("source"), listing.frames)),
+    ):
+        last = max(rows, default=-1)
+        if last >= count:
+            raise SidecarError(f"sidecar is damaged: there is no {what} {last}")
+    callers = [frame.caller for frame in listing.frames]
+    for above in (callers, [scope.parent for scope in listing.scopes]):
+        for row, one in enumerate(above):
+            if one is not None and one >= row:
+                raise SidecarError(f"sidecar is damaged: row {row} is below row {one}")
+
+
+def _pieces(written: Iterable[Iterable[Pieces]]) -> Iterator[int]:
+    """The nodes that arguments name."""
+    for one in chain.from_iterable(chain.from_iterable(written)):
+        if not isinstance(one, str):
+            yield one
 
 
 class _Version(msgspec.Struct):

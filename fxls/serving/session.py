@@ -6,7 +6,6 @@ Knows files and the traces; knows no connection.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -27,14 +26,14 @@ from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.table_rows import rows
 from fxls.ide.source.source_file import SourceFile
 from fxls.listing import Failure, Reason
-from fxls.regular_file import SETTINGS_BYTES, SOURCE_BYTES, why
+from fxls.regular_file import LISTING_BYTES, SETTINGS_BYTES, SOURCE_BYTES, why
 from fxls.said_once import SaidOnce
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
 from fxls.serving.settings import Settings
 from fxls.serving.traced_texts import TracedTexts, decoded
 from fxls.serving.tracing import Traces
-from fxls.store import NotAListing, StoreError, locate
+from fxls.store import NotAListing, StoreError, class_name_of, locate, real_path
 from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
 
@@ -91,7 +90,8 @@ class Session:
         text = self._open_text(path)
         if text is not None:
             return text
-        content = self._content(path, SOURCE_BYTES)
+        is_listing = class_name_of(Path(path)) is not None
+        content = self._content(path, LISTING_BYTES if is_listing else SOURCE_BYTES)
         return None if content is None else decoded(content)
 
     def document(self, path: str) -> Document | None:
@@ -116,12 +116,12 @@ class Session:
         """A file of the user's with the newest listings about it."""
         expressions = {entry.expression for entry in self.entries(path)}
         found = self.library.about(path, expressions)
-        real = os.path.realpath(path)
+        real = real_path(path)
         spellings = frozenset(
             source.path
             for document in found
             for source in document.listing.sources
-            if os.path.realpath(source.path) == real
+            if real_path(source.path) == real
         )
         text = self.text_of(path) or ""
         moves = {
@@ -291,7 +291,7 @@ class Session:
             return None
         except (OSError, ValueError) as error:
             if self._unread.is_first(path, str(error)):
-                _log.warning("%s is not read: %s", path, why(error))
+                _log.warning("%.300r is not read: %s", path, why(error))
             return None
 
     def _read(self, path: str) -> tuple[Document | None, StoreError | None]:

@@ -6,7 +6,14 @@ never import torch, the engine or the protocol.
 
 from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
 from fxls.store.log import Revision
-from fxls.store.names import class_name_of, digest_of, identity_uri, is_url, locate
+from fxls.store.names import (
+    class_name_of,
+    digest_of,
+    identity_uri,
+    is_url,
+    locate,
+    real_path,
+)
 from fxls.store.pruning import Pruned, prune, prune_seldom
 from fxls.store.store import Bookmark, Changes, Store
 
@@ -28,4 +35,5 @@ __all__ = [
     "locate",
     "prune",
     "prune_seldom",
+    "real_path",
 ]

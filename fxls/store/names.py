@@ -23,6 +23,7 @@ __all__ = [
     "is_file_name",
     "is_url",
     "locate",
+    "real_path",
     "slug_in",
     "slug_of",
     "table_path",
@@ -59,6 +60,14 @@ def locate(start: Path) -> Path:
         if any(os.path.exists(parent / marker) for marker in _MARKERS):  # noqa: PTH110
             return parent / FOLDER
     return folder / FOLDER
+
+
+def real_path(path: Path | str) -> str:
+    """A path without links; as it is when no file can have the name."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # a byte of zero
+        return str(path)
 
 
 def digest_of(text: bytes) -> str:

@@ -33,6 +33,7 @@ from fxls.store.names import (
     digest_of,
     file_name,
     is_file_name,
+    real_path,
     slug_in,
     slug_of,
     table_path,
@@ -306,10 +307,7 @@ class Store:
 
 def _real(path: Path | str) -> str:
     """A path as the file system spells it, to compare two spellings."""
-    try:
-        return os.path.normcase(os.path.realpath(path))
-    except ValueError:  # no file has this name
-        return str(path)
+    return os.path.normcase(real_path(path))
 
 
 def _is_there(revision: Revision) -> bool:

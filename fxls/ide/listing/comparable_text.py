@@ -25,7 +25,8 @@ def normalized(document: Document, like: Document | None = None) -> str:
     names = _names(listing, like.listing) if like else [f.name for f in listing.nodes]
     lines = listing.text.split("\n")
     for line, marks in groupby(listing.marks, lambda mark: mark.line):
-        lines[line] = _line(listing, lines[line], marks, names)
+        if line < len(lines):  # the facts may be another text's
+            lines[line] = _line(listing, lines[line], marks, names)
     return "\n".join(lines)
 
 

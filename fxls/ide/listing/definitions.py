@@ -54,10 +54,10 @@ def _source_called(document: Document, module: str) -> str | None:
     """The source that a module of this name is read from."""
     wanted = module.split(".")
     for source in document.listing.sources:
-        parts = PurePath(source.path).with_suffix("").parts
+        parts = PurePath(source.path.removesuffix(".py")).parts
         if list(parts[-len(wanted) :]) == wanted:
             return source.path
-        if parts[-1] == "__init__" and list(parts[-len(wanted) - 1 : -1]) == wanted:
+        if parts[-1:] == ("__init__",) and list(parts[-len(wanted) - 1 : -1]) == wanted:
             return source.path
     return None
 

@@ -98,7 +98,7 @@ class ListingProtocol(LanguageServerProtocol):
     @lsp_method(lsp.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
         self.exited_early = not self._shutdown
-        yield from super().lsp_exit(*args)
+        yield from cast("Any", super()).lsp_exit(*args)
 
     def _end(self) -> None:
         _log.warning("the editor is gone, and the server ends")
