@@ -14,6 +14,7 @@ from fxls import __version__
 from fxls.cli import (
     attach_command,
     debug_command,
+    doctor_command,
     list_command,
     prune_command,
     run_command,
@@ -36,6 +37,7 @@ examples:
   fxls debug net.py --node relu                       stop in the generated code
   fxls attach 4711                                    debug a program that runs
   fxls list                                           what the store holds
+  fxls doctor                                         what works in this Python
   fxls serve                                          the server that editors start
 
 An entry builds a model and calls it with example inputs. Write it into the file as a
@@ -111,6 +113,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     attach_command.add(commands)
     list_command.add(commands)
     prune_command.add(commands)
+    doctor_command.add(commands)
     serve_command.add(commands)
     names: Collection[str] = commands.choices
     return parser, names

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from fxls.on_import import OnImport
 from fxls.runtime.faults import saying
 from fxls.runtime.patches import Patches
 
-__all__ = ["Hook", "Hooks", "around"]
+__all__ = ["Hook", "Hooks", "around", "unfit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,37 +83,53 @@ class Hooks:
 
     def _replace(self, module: str) -> None:
         for hook in self._of(module):
-            found = [
-                (
-                    attribute,
-                    attempt(lambda hook=hook, name=attribute: _ours(hook, name)),
-                )
-                for attribute in hook.replacements
-            ]
-            unfit = [(name, one) for name, one in found if isinstance(one, Raised)]
-            for attribute, one in unfit:
-                other = isinstance(one.error, _Other)
-                what = f"{module}.{attribute}{one.error if other else ''}"
-                lack(what, hook.without, "has another" if other else "has no")
-            if not unfit:
-                for _, one in found:
-                    if not isinstance(one, Raised):
-                        self._patches.put(*one)
+            reasons = _reasons(hook)
+            for how, name in reasons:
+                lack(name, hook.without, how)
+            if not reasons:
+                for one in _ours(hook):
+                    self._patches.put(*one)
+
+
+def unfit(hook: Hook) -> Iterator[str]:
+    """Why a hook does not fit its module, which is imported: nothing when it does."""
+    for how, name in _reasons(hook):
+        yield f"{hook.module.partition('.')[0]} {how} {name}"
+
+
+def _reasons(hook: Hook) -> list[tuple[str, str]]:
+    """For each attribute that does not fit, how it differs and its name."""
+    reasons: list[tuple[str, str]] = []
+    for attribute, replacement in hook.replacements.items():
+        made = attempt(lambda of=attribute, by=replacement: _one(hook, of, by))
+        name = f"{hook.module}.{attribute}"
+        if isinstance(made, Raised) and isinstance(made.error, _Other):
+            reasons.append(("has another", f"{name}{made.error}"))
+        elif isinstance(made, Raised):
+            reasons.append(("has no", name))
+    return reasons
 
 
 class _Other(TypeError):
     """A function that takes other arguments than it is known to; which ones."""
 
 
-def _ours(hook: Hook, attribute: str) -> tuple[Any, str, Any]:
-    """The owner of an attribute, its name, and what is to be there."""
+def _ours(hook: Hook) -> list[tuple[Any, str, Any]]:
+    """The owner of each attribute, its name, and what is to be there."""
+    return [
+        _one(hook, name, replacement) for name, replacement in hook.replacements.items()
+    ]
+
+
+def _one(
+    hook: Hook, attribute: str, replacement: Callable[[Any], Any]
+) -> tuple[Any, str, Any]:
     owner: Any = sys.modules[hook.module]
     *path, name = attribute.split(".")
     for part in path:
         owner = getattr(owner, part)
     # What it inherits is another owner's.
-    theirs = owner.__dict__[name]
-    return owner, name, hook.replacements[attribute](theirs)
+    return owner, name, replacement(owner.__dict__[name])
 
 
 def _takes(theirs: Any, ours: Any) -> bool:

@@ -23,6 +23,7 @@ export function registerCommands(
     'fxls.showLog': () => {
       log.show(true);
     },
+    'fxls.doctor': () => doctor(server),
     [DEBUG]: (uri: string, expression: string, listing: string | null) =>
       debugEntry(vscode.Uri.parse(uri), expression, storeOf(listing)),
     [SHOW_REFERENCES]: (uri: string, position: Position, places: Location[]) =>
@@ -108,6 +109,21 @@ async function traced(server: Server, source: vscode.Uri): Promise<readonly Trac
     );
   }
   return all;
+}
+
+/** Shows in a terminal what of fxls works in the Python that it runs in. */
+async function doctor(server: Server): Promise<void> {
+  const python = server.interpreter?.path;
+  if (python === undefined) return choosePython();
+  await vscode.tasks.executeTask(
+    new vscode.Task(
+      { type: 'process' },
+      vscode.TaskScope.Workspace,
+      'doctor',
+      'fxls',
+      new vscode.ProcessExecution(python, ['-m', 'fxls', 'doctor']),
+    ),
+  );
 }
 
 async function showReferences(

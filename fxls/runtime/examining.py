@@ -1,0 +1,60 @@
+"""What of fxls works in this interpreter, and why the rest does not: for `fxls doctor`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fxls import installed_torch
+from fxls.attempt import Raised, attempt
+from fxls.health import Examination, Part, examination
+from fxls.runtime.debugging.pydevd_names import missing
+from fxls.runtime.hooks import unfit
+from fxls.runtime.installation import built
+from fxls.store import Store
+
+__all__ = ["examined"]
+
+
+def examined(root: Path, environment: Mapping[str, str]) -> Examination:
+    """Look at all of it; imports what torch.compile, torch.export and debugpy are made of."""
+    parts = (*_engine(), *_producers(root), *_debugger())
+    return examination(root, environment, parts)
+
+
+def _engine() -> Iterator[Part]:
+    # What was looked up while the engine was imported, and the runtime.
+    lacking = tuple(
+        f"torch has no {name}: {without}"
+        for name, without in installed_torch.lacking.items()
+    )
+    yield Part("fxls.engine", "tracing, graphs and passes", lacking)
+
+
+def _producers(root: Path) -> Iterator[Part]:
+    for hook in built(Store(root)).hooks.rows:
+        if hook.module == "sys":
+            continue
+        found = attempt(lambda hook=hook: importlib.import_module(hook.module))
+        if isinstance(found, Raised):
+            problems = (f"{hook.module} cannot be imported: {found.error}",)
+        else:
+            problems = tuple(unfit(hook))
+        area = "torch.fx"
+        for producer, start in _STARTS:
+            if hook.module.startswith(start):
+                area = producer
+        said = tuple(f"{problem}: {hook.without}" for problem in problems)
+        yield Part(area, ", ".join(hook.replacements), said)
+
+
+def _debugger() -> Iterator[Part]:
+    for feature, problems in missing().items():
+        yield Part("debugpy", feature, problems)
+
+
+_STARTS = (
+    ("torch.compile", ("torch._dynamo", "torch._inductor")),
+    ("torch.export", ("torch.export", "torch._export")),
+)
