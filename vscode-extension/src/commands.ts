@@ -114,14 +114,17 @@ async function traced(server: Server, source: vscode.Uri): Promise<readonly Trac
 /** Shows in a terminal what of fxls works in the Python that it runs in. */
 async function doctor(server: Server): Promise<void> {
   const python = server.interpreter?.path;
-  if (python === undefined) return choosePython();
+  if (python === undefined) {
+    await vscode.commands.executeCommand('fxls.choosePython');
+    return;
+  }
   await vscode.tasks.executeTask(
     new vscode.Task(
       { type: 'process' },
       vscode.TaskScope.Workspace,
       'doctor',
       'fxls',
-      new vscode.ProcessExecution(python, ['-m', 'fxls', 'doctor']),
+      new vscode.ProcessExecution(python, ['-P', '-m', 'fxls', 'doctor']),
     ),
   );
 }
