@@ -83,7 +83,10 @@ class Debugger:
         with logging_unknown("stops are slow"):
             self._send_at_once()
         with logging_unknown("a step may stop between two sections of a listing"):
-            self._leave_out(DRIVER)
+            self._leave_out(f"**/{DRIVER}*/**")
+        with logging_unknown("without justMyCode, a step may go into fxls itself"):
+            # Last, so that a rule of the user's can show it.
+            self._leave_out(f"{Path(fxls.__file__).parent}/**", is_last=True)
         with logging_unknown("breakpoints by the name of a node may come too late"):
             self._take_in_turn()
         if not is_first:
@@ -281,13 +284,14 @@ class Debugger:
             # Said again, because that empties the caches of what was judged before.
             self._pydb.set_use_libraries_filter(filters.use_libraries_filter())
 
-    def _leave_out(self, start: str) -> None:
-        """Neither stop nor show frames in code whose name, no path, begins so."""
+    def _leave_out(self, files: str, *, is_last: bool = False) -> None:
+        """Neither stop nor show frames in code whose name, a path or not, is so."""
         module: Any = sys.modules["_pydevd_bundle.pydevd_filtering"]
         known: list[Any] = self._pydb._files_filtering._exclude_filters
-        left_out = module.ExcludeFilter(f"**/{start}*/**", True, True)  # noqa: FBT003  # pydevd's order
+        left_out = module.ExcludeFilter(files, True, True)  # noqa: FBT003  # pydevd's order
         if left_out not in known:
-            self._pydb.set_exclude_filters([left_out, *known])
+            new = [*known, left_out] if is_last else [left_out, *known]
+            self._pydb.set_exclude_filters(new)
 
     def _judge_conditions(self, judge: Judge) -> None:
         own: Callable[[Any, Any, FrameType], object]
