@@ -80,8 +80,9 @@ def questions(folder: Folder) -> Iterator[tuple[str, dict[str, Any]]]:
         end = {"line": 99, "character": 0}
         shown = {"start": {"line": 0, "character": 0}, "end": end}
         yield "textDocument/inlayHint", {"textDocument": uri, "range": shown}
-        params = {"textDocument": uri, "range": shown, "context": {"diagnostics": []}}
-        yield "textDocument/codeAction", params
+        said: dict[str, Any] = {"diagnostics": []}
+        asked: dict[str, Any] = {"textDocument": uri, "range": shown, "context": said}
+        yield "textDocument/codeAction", asked
         yield "fxls/listings", {"textDocument": uri}
         for method in ("revisions", "graph", "normalized"):
             yield f"fxls/{method}", uri
