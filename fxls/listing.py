@@ -1,4 +1,4 @@
-"""The listing: the generated code of one graph as a plain value, and its encoding.
+"""The listing: the generated code of one graph as a plain value.
 
 The listing is the one value that crosses from the user's process to the server.
 Nothing here imports torch, the engine or the protocol.
@@ -12,15 +12,11 @@ from __future__ import annotations
 import enum
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from itertools import chain
-from operator import attrgetter
+from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
 
-from fxls.encodable import encoded
-from fxls.formats import other_format
 from fxls.repairs import Repair
 from fxls.text import Point, Span
 
@@ -42,7 +38,6 @@ __all__ = [
     "Reason",
     "Role",
     "Scope",
-    "SidecarError",
     "Source",
     "Target",
     "Tensor",
@@ -50,13 +45,8 @@ __all__ = [
     "ToLine",
     "ToParent",
     "Value",
-    "decode",
-    "encode",
     "source_digest",
 ]
-
-FORMAT = 1
-"""The version of the encoding; a reader refuses every other one."""
 
 _Natural = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 """What the protocol can say of a line or a column."""
@@ -436,84 +426,3 @@ class Failure(msgspec.Struct, frozen=True):
 def source_digest(content: bytes) -> str:
     """The digest of the bytes of a source, as `Source` holds it."""
     return hashlib.sha256(content).hexdigest()[:16]
-
-
-class SidecarError(ValueError):
-    """Bytes that are not a sidecar of this version; the message says in what way."""
-
-
-class _Sidecar(msgspec.Struct):
-    format: int
-    listing: Listing
-
-
-_encoder = msgspec.msgpack.Encoder()
-# The rows of a listing refer to nothing that refers back, and there are hundreds of
-# thousands: `gc=False` above keeps the collector from walking them (a third of the time).
-_decoder = msgspec.msgpack.Decoder(_Sidecar)
-
-
-def encode(listing: Listing) -> bytes:
-    """The sidecar of a listing: everything but the text, which has a file of its own."""
-    sidecar = _Sidecar(FORMAT, msgspec.structs.replace(listing, text=""))
-    return encoded(sidecar, _encoder.encode)
-
-
-def decode(sidecar: bytes, text: str) -> Listing:
-    """The listing of a sidecar and the text that it belongs to.
-
-    Raises `SidecarError`.
-    """
-    try:
-        version = msgspec.msgpack.decode(sidecar, type=_Version).format
-        if version != FORMAT:
-            raise SidecarError(f"sidecar {other_format(version, FORMAT)}")
-        listing = _decoder.decode(sidecar).listing
-    except (msgspec.MsgspecError, RecursionError, MemoryError) as error:
-        raise SidecarError(f"sidecar is damaged: {error}") from error
-    _refuse_wrong_rows(listing)
-    return msgspec.structs.replace(listing, text=text)
-
-
-def _refuse_wrong_rows(listing: Listing) -> None:
-    """Raise for what names a row that there is not, and for circles.
-
-    Who asks for a frame and its callers would never end in one.
-    """
-    nodes = listing.nodes
-    of_nodes: tuple[Iterable[int], ...] = (
-        map(attrgetter("node"), listing.marks),
-        chain.from_iterable(map(attrgetter("users"), nodes)),
-        _pieces(node.args for node in nodes),
-        _pieces([one for _, one in node.kwargs] for node in nodes if node.kwargs),
-    )
-    more = chain.from_iterable(map(attrgetter("more_origins"), nodes))
-    frames = map(attrgetter("origin"), nodes)
-    # None of these is below zero: the decoder sees to it.
-    for what, count, rows in (
-        *(("node", len(nodes), rows) for rows in of_nodes),
-        ("frame", len(listing.frames), filter(None, frames)),
-        ("frame", len(listing.frames), more),
-        ("module", len(listing.scopes), filter(None, map(attrgetter("scope"), nodes))),
-        ("target", len(listing.targets), filter(None, map(attrgetter("call"), nodes))),
-        ("source", len(listing.sources), map(attrgetter("source"), listing.frames)),
-    ):
-        last = max(rows, default=-1)
-        if last >= count:
-            raise SidecarError(f"sidecar is damaged: there is no {what} {last}")
-    callers = [frame.caller for frame in listing.frames]
-    for above in (callers, [scope.parent for scope in listing.scopes]):
-        for row, one in enumerate(above):
-            if one is not None and one >= row:
-                raise SidecarError(f"sidecar is damaged: row {row} is below row {one}")
-
-
-def _pieces(written: Iterable[Iterable[Pieces]]) -> Iterator[int]:
-    """The nodes that arguments name."""
-    for one in chain.from_iterable(chain.from_iterable(written)):
-        if not isinstance(one, str):
-            yield one
-
-
-class _Version(msgspec.Struct):
-    format: int

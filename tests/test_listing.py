@@ -16,14 +16,12 @@ from fxls.listing import (
     Listing,
     Parent,
     Reason,
-    SidecarError,
     ToClass,
     ToLine,
     ToParent,
-    decode,
-    encode,
 )
 from fxls.repairs import Evaluate, Wrap
+from fxls.sidecar import SidecarError, decode, encode
 from fxls.text import Span
 
 CAPTURED = Identity("net", "Net", "torch.compile", "graph 0", 1)

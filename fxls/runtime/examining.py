@@ -12,6 +12,7 @@ from fxls.health import Examination, Part, examination
 from fxls.runtime.debugging.pydevd_names import missing
 from fxls.runtime.hooks import unfit
 from fxls.runtime.installation import built
+from fxls.runtime.torch_private import PRODUCERS
 from fxls.store import Store
 
 __all__ = ["examined"]
@@ -42,7 +43,7 @@ def _producers(root: Path) -> Iterator[Part]:
         else:
             problems = tuple(unfit(hook))
         area = "torch.fx"
-        for producer, start in _STARTS:
+        for producer, start in PRODUCERS:
             if hook.module.startswith(start):
                 area = producer
         said = tuple(f"{problem}: {hook.without}" for problem in problems)
@@ -52,9 +53,3 @@ def _producers(root: Path) -> Iterator[Part]:
 def _debugger() -> Iterator[Part]:
     for feature, problems in missing().items():
         yield Part("debugpy", feature, problems)
-
-
-_STARTS = (
-    ("torch.compile", ("torch._dynamo", "torch._inductor")),
-    ("torch.export", ("torch.export", "torch._export")),
-)

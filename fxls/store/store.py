@@ -21,8 +21,9 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from fxls.listing import Identity, Listing, encode
+from fxls.listing import Identity, Listing
 from fxls.said_once import SaidOnce
+from fxls.sidecar import encode
 from fxls.store import files
 from fxls.store.bound import Bound
 from fxls.store.errors import NotAListing, StoreError, Unwritable

@@ -16,17 +16,17 @@ the debugger, and what the runtime does while a program runs."""
 
 MAY_READ_THE_ENVIRONMENT = {
     "fxls/adapter/__main__.py",
-    # What `fxls run` tells the process that it becomes.
+    # What `fxls run` tells the process that it becomes, which may make no graph and so
+    # never come to `install()`.
     "fxls/startup/sitecustomize.py",
     "fxls/cli/command.py",
     "fxls/cli/debug_command.py",
+    "fxls/cli/doctor_command.py",
     "fxls/cli/run_command.py",
     "fxls/cli/serve_command.py",
     "fxls/worker/__main__.py",
     # `install()` takes its default store from FXLS_STORE, which editors pass.
     "fxls/runtime/installing.py",
-    # A program that makes no graph never comes to `install()`, and is told so.
-    "fxls/startup/sitecustomize.py",
 }
 
 

@@ -19,7 +19,7 @@ MOST_LINES = 500
 LONGER = {
     "fxls/engine/graph.py": 600,
     "fxls/engine/ir/node.py": 570,
-    "fxls/engine/tracing/proxy.py": 550,
+    "fxls/engine/tracing/proxy.py": 565,
 }
 """Files that may be longer: FX's API puts all of a graph, or a node, into one class, and
 a proxy and the tracer that it reports to into one module."""

@@ -71,7 +71,7 @@ def questions(folder: Folder) -> Iterator[tuple[str, dict[str, Any]]]:
         for line in (0, 3, 5):
             place = {"line": line, "character": 5}
             for method in PLACED:
-                params = {"textDocument": uri, "position": place}
+                params: dict[str, Any] = {"textDocument": uri, "position": place}
                 if method == "references":
                     params["context"] = {"includeDeclaration": True}
                 yield f"textDocument/{method}", params

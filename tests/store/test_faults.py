@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from fxls import __version__
-from fxls.listing import Identity, Listing, encode
+from fxls.listing import Identity, Listing
+from fxls.sidecar import encode
 from fxls.store import (
     Damaged,
     NotAListing,

@@ -28,8 +28,8 @@ from fxls.listing import (
     ToLine,
     ToParent,
     Value,
-    encode,
 )
+from fxls.sidecar import encode
 from fxls.store import Store, digest_of
 from tests.support.projects import SOURCE, net_listing
 

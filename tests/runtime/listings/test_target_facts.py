@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 import torch.fx
-import torch.fx.experimental.symbolic_shapes
 from torch import nn
 
 from fxls.engine import Graph, GraphModule, symbolic_trace, wrap

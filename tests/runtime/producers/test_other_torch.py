@@ -92,7 +92,7 @@ def compiled() -> list[float]:
 def exported() -> list[float]:
     """What torch.export makes, and makes of that."""
     x = torch.ones(1, 3)
-    program = torch.export.export(net(), (x,))
+    program: Any = torch.export.export(net(), (x,))
     passed = program.run_decompositions({})
     return [number(one.module()(x)) for one in (program, passed)]
 
