@@ -11,7 +11,17 @@ from typing import Any
 
 from fxls.attempt import Raised, attempt
 
-__all__ = ["OLDEST", "OldTorch", "always", "lack", "lacking", "private", "require"]
+__all__ = [
+    "OLDEST",
+    "OldTorch",
+    "always",
+    "is_at_least",
+    "lack",
+    "lacking",
+    "looked_up",
+    "private",
+    "require",
+]
 
 _log = logging.getLogger("fxls")
 
@@ -22,14 +32,25 @@ class OldTorch(ImportError):
     """A torch that fxls does not work with; the message says which one it needs."""
 
 
+def is_at_least(version: str, oldest: str) -> bool:
+    """Whether a version of torch is this one or newer; asked where no name tells."""
+    return _numbers(version) >= _numbers(oldest)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+
+
 def require(version: str) -> None:
     """Raise `OldTorch` for a version of torch that is too old."""
-    found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    if found < tuple(map(int, OLDEST.split("."))):
+    if not is_at_least(version, OLDEST):
         raise OldTorch(
             f"fxls needs torch {OLDEST} or newer, and {sys.executable} has torch {version}"
         )
 
+
+looked_up: set[str] = set()
+"""The private names that something is off without, were they there or not."""
 
 lacking: dict[str, str] = {}
 """The private names that this torch does not have, and what is off without each."""
@@ -41,10 +62,12 @@ def private(path: str, without: str, otherwise: Callable[[], Any] | None = None)
     - What is off `without` it is said once; where nothing is, nothing is said.
     - By default it is a class that has no instances: a call of it raises.
     """
+    name = path.replace(":", ".")
+    if without:
+        looked_up.add(name)
     found = attempt(lambda: pkgutil.resolve_name(path))
     if not isinstance(found, Raised):
         return found
-    name = path.replace(":", ".")
     if without:
         lack(name, without)
     return _absent(name, without) if otherwise is None else otherwise()

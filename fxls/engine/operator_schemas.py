@@ -15,6 +15,7 @@ import torch
 
 from fxls.engine.schema_types import python_type
 from fxls.engine.torch_private import (
+    RESULTS_AS_TUPLE,
     OpOverload,
     OpOverloadPacket,
     boolean_dispatched,
@@ -273,6 +274,8 @@ def _new_signature(schema: Schema) -> Signature:
         )
     returns = [python_type(one.type) for one in schema.returns]
     result: Any = tuple(returns) if len(returns) > 1 else None
+    if RESULTS_AS_TUPLE and result is not None:
+        result = types.GenericAlias(tuple, result)
     return Signature(
         parameters, return_annotation=returns[0] if len(returns) == 1 else result
     )

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxls.installed_torch import always, private, require
+from fxls.installed_torch import always, is_at_least, private, require
 
 __all__ = [
     "COMPILERS",
     "FORWARD_AD",
+    "INPUTS_FIRST",
     "OPERATOR_MODULE",
     "PYTREE_IMPORT",
+    "RESULTS_AS_TUPLE",
     "TENSOR_MODULE",
+    "UNIONS_BY_NAME",
     "FakeScriptObject",
     "FakeTensor",
     "FakeTensorMode",
@@ -99,6 +102,19 @@ COMPILERS = ("torch._dynamo.", "torch._inductor.")
 """What the names of modules begin with that ``import torch`` does not load."""
 PYTREE_IMPORT = "import torch.utils._pytree as pytree"
 """The statement by which a file has what generated code calls ``pytree``."""
+
+_IS_2_14 = is_at_least(torch.__version__, "2.14")
+
+UNIONS_BY_NAME = _IS_2_14
+"""Whether torch.fx writes ``X | Y`` as ``Union[X, Y]`` in generated code."""
+RESULTS_AS_TUPLE = _IS_2_14
+"""Whether in torch.fx a signature with several results is annotated with the type
+``tuple[X, Y]``, or with the tuple of the types.
+"""
+INPUTS_FIRST = _IS_2_14
+"""Whether torch.fx gives a fused module its inputs before its nodes, which other
+programs count on: in the order of the graph, where they are its inputs.
+"""
 
 # -- what graphs call ------------------------------------------------------------------
 

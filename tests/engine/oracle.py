@@ -53,6 +53,7 @@ def _is_fx(error: Exception) -> bool:
 
 def _code(graph: Any) -> str:
     code: str = graph.python_code("self").src.replace(" ,", ",")
+    code = "\n".join(map(str.rstrip, code.split("\n")))
     # The calls that mark wrapped functions.
     code = code.replace("torch.fx._symbolic_trace.wrap", "fxls.engine.wrap")
     return code.replace("torch_fx_", "fxls_engine_")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import linecache
+import sys
 from typing import Any
 
 import pytest
@@ -41,6 +42,10 @@ def in_a_loop(x: Any) -> Any:
     for row in x:
         x = x + row
     return x
+
+
+COMPREHENSION = "x" if sys.version_info >= (3, 13) else "[row for row in x]"
+"""Where Python is when it asks for the iterator of a comprehension."""
 
 
 def in_a_comprehension(x: Any) -> Any:
@@ -121,7 +126,7 @@ class TakesNoSelf(nn.Module):
         (in_a_while_loop, errors.ControlFlowError, "x.sum() > 0"),
         (in_a_comparison_of_c, errors.ControlFlowError, "max(x, 1)"),
         (in_a_loop, errors.LoopError, "x"),
-        (in_a_comprehension, errors.LoopError, "[row for row in x]"),
+        (in_a_comprehension, errors.LoopError, COMPREHENSION),
         (in_a_call_of_list, errors.IterationError, "list(x)"),
         (spread_over_arguments, errors.StarredArgumentError, "torch.add(*x)"),
         (spread_over_keywords, errors.KeywordExpansionError, "torch.zeros(**x)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import sys
 from textwrap import dedent
 
@@ -435,10 +436,12 @@ def test_an_abstract_class(worker: Asking) -> None:
     text = NET.replace("import torch\n", "import abc, torch\n", 1)
     text = text.replace("(nn.Module)", "(nn.Module, abc.ABC)")
     text += "    @abc.abstractmethod\n    def decode(self): ...\n"
-    assert worker.said(text, "Net()") == dedent("""\
+    body = {"decode": abc.abstractmethod(lambda _: None)}
+    with pytest.raises(TypeError) as words:
+        abc.ABCMeta("Net", (), body)()
+    assert worker.said(text, "Net()") == dedent(f"""\
         [entry]
-        net.py: error: TypeError: Can't instantiate abstract class Net with abstract \
-method decode
+        net.py: error: TypeError: {words.value}
         note: the entry is Net()
         help: Write the entry for a class below it, which has those methods.
         """)

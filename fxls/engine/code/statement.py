@@ -22,7 +22,12 @@ from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.names import Namespace, identifier, is_illegal
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.target_names import INPLACE_OPERATORS, OPERATORS, qualified_name
-from fxls.engine.torch_private import COMPILERS, OpOverload, OpOverloadPacket
+from fxls.engine.torch_private import (
+    COMPILERS,
+    UNIONS_BY_NAME,
+    OpOverload,
+    OpOverloadPacket,
+)
 
 __all__ = ["Globals", "PlainWriter", "Writer"]
 
@@ -75,6 +80,8 @@ class Globals:
             return "()"  # the () of tuple[()]
         origin: Any = getattr(annotation, "__origin__", None)
         if isinstance(annotation, types.UnionType):
+            if UNIONS_BY_NAME:
+                return self.annotation(typing.Union[annotation.__args__])  # noqa: UP007 - its form
             return "|".join(map(self.annotation, annotation.__args__))
         if origin is None or (
             isinstance(annotation, type) and not _arguments(annotation)

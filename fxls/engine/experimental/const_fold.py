@@ -92,11 +92,14 @@ def split_const_subgraphs(
     module: Module | GraphModule,
     skip_folding_node_fn: Callable[[Node], bool] | None = None,
     device_for_folded_attrs: str = "cpu",
+    is_impure_node: Callable[[Node], bool] | None = None,
 ) -> FoldedGraphModule:
     """A module that computes what depends on no input before its first run alone.
 
     - A node stays when `skip_folding_node_fn` says so, or when it does anything besides
       giving a value.
+    - What nobody uses afterwards stays when `is_impure_node` says so; by default, when
+      it does anything besides giving a value.
     - `module` stays as it is, and owns its parameters together with the new one.
     """
     traced = module if isinstance(module, GraphModule) else symbolic_trace(module)
@@ -116,7 +119,7 @@ def split_const_subgraphs(
         name,
         device_for_folded_attrs,
     )
-    folded.graph.eliminate_dead_code()
+    folded.graph.eliminate_dead_code(is_impure_node)
     return folded
 
 

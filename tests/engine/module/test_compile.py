@@ -94,6 +94,7 @@ class TestInMemory:
         debugger.runcall(module, torch.ones(1), torch.ones(1))
 
         in_forward = [stop.strip() for stop in stops if "Adding" not in stop]
+        in_forward = list(filter(None, in_forward))  # Python 3.13 stops behind it, too
         assert in_forward[-3:] == [
             "add = x + y;  x = y = None",
             "relu = add.relu();  add = None",

@@ -103,7 +103,7 @@ def literals(x: Any) -> Any:
         memory_format=torch.channels_last
     )
     return y.f(
-        1.5, True, None, 2j, "text", ..., slice(1, x), range(3), (1, [x], {"k": x})
+        1.5, True, None, 1 - 2j, "text", ..., slice(1, x), range(3), (1, [x], {"k": x})
     )
 
 

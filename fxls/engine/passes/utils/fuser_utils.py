@@ -20,6 +20,7 @@ from fxls.engine.passes.tools_common import (
     stable_topological_sort,
 )
 from fxls.engine.passes.utils.common import lift_subgraph_as_module
+from fxls.engine.torch_private import INPUTS_FIRST
 
 __all__ = [
     "NodeList",
@@ -207,15 +208,20 @@ def _fused(
     inputs: dict[Node, Node] = {}
     copies: dict[Node, Node] = {}
 
-    def copied(used: Node) -> Node:
-        if used in own:
-            return copies[used]
+    def given(used: Node) -> Node:
         if used not in inputs:
             inputs[used] = made = subgraph.placeholder(used.name, used.type)
             made.meta = copy.copy(used.meta)
             made._frames = used._frames
         return inputs[used]
 
+    def copied(used: Node) -> Node:
+        return copies[used] if used in own else given(used)
+
+    if INPUTS_FIRST:
+        outer = [used for node in nodes for used in node.all_input_nodes]
+        for used in _in_order(dict.fromkeys(one for one in outer if one not in own)):
+            given(used)
     for node in nodes:
         copies[node] = subgraph.node_copy(node, copied)
     outputs = [node for node in nodes if any(user not in own for user in node.users)]
@@ -224,3 +230,9 @@ def _fused(
     subgraph.lint()
     module, _ = lift_subgraph_as_module(gm, subgraph, class_name=name)
     return module, tuple(inputs), tuple(outputs)
+
+
+def _in_order(inputs: Iterable[Node]) -> list[Node]:
+    """The inputs of a fused module: where all are those of the graph, in its order."""
+    found = list(inputs)
+    return sorted(found) if all(one.op == "placeholder" for one in found) else found
