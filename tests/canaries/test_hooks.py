@@ -1,0 +1,27 @@
+"""Each function of torch's that fxls replaces is there, with the arguments it is known by."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from fxls.runtime.hooks import Hook, unfit
+from fxls.runtime.installation import built
+from fxls.store import Store
+
+HOOKS = built(Store(Path("nowhere"))).hooks.rows
+
+
+def name_of(hook: Hook) -> str:
+    return f"{hook.module}.{'+'.join(hook.replacements)}"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize("hook", HOOKS, ids=name_of)
+def test_a_hook_fits(hook: Hook) -> None:
+    importlib.import_module(hook.module)
+    # torch 2.11 and 2.12 make the parts of a split module by the class itself.
+    known = "torch has no torch.fx.passes.split_module._make_graph_module"
+    assert [one for one in unfit(hook) if one != known] == [], hook.without
