@@ -5,6 +5,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
+# What runs the tools that make environments.
+BASE_PYTHON ?= python3
+
 # Said before anything else is installed, so that nothing asks for another build.
 TORCH := torch==2.13.0
 
@@ -13,12 +16,14 @@ PYTEST := $(BIN)/python -m pytest -q -rs
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick dist formatted lint types vscode tests format clean
+.PHONY: help demo test quick dist canaries compat formatted lint types vscode tests format clean
 
 help:
 	@echo 'make demo    from a model file to a breakpoint in its generated code'
 	@echo 'make test    every check, of which each can be made alone: $(PARTS)'
 	@echo 'make quick   lint and the fast tests'
+	@echo 'make canaries  which private names of torch and debugpy changed, in a minute'
+	@echo 'make compat TORCH=2.15.0 PYTHON=3.13  every test with other versions'
 	@echo 'make format  rewrites the files the way the checks want them'
 	@echo 'make dist    the wheel, the sdist and the extension of a release, in dist/'
 	@echo 'make clean   removes .venv and the caches'
@@ -38,6 +43,15 @@ test: $(STAMP)
 
 quick: formatted lint
 	$(PYTEST) $(PARALLEL) -m 'not slow'
+
+# With any interpreter that has the tests' packages: make canaries BIN=ENVIRONMENT/bin
+canaries:
+	@test -x $(BIN)/python || $(MAKE) --no-print-directory $(STAMP)
+	$(BIN)/python -m pytest -q tests/canaries
+
+# PYTHON is a version here, and TORCH is one as well.
+compat:
+	@$(BASE_PYTHON) -m tools.compatibility --torch '$(TORCH:torch==%=%)' --python '$(PYTHON)' -- $(PARALLEL)
 
 formatted: $(STAMP)
 	$(BIN)/ruff format --check --quiet

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-import fxls.engine.torch_private
-import fxls.runtime.torch_private  # noqa: F401 - as above
 from fxls import installed_torch
+from fxls.engine import torch_private as of_engine
+from fxls.runtime import torch_private as of_runtime
+
+
+def test_there_is_much_that_is_looked_up() -> None:
+    assert len(installed_torch.looked_up) > 25
+    assert "pytree" in of_engine.__all__
+    assert "compile_id" in of_runtime.__all__
 
 
 @pytest.mark.parametrize("name", sorted(installed_torch.looked_up))

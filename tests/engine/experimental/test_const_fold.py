@@ -143,6 +143,19 @@ def test_what_does_more_than_give_a_value_stays() -> None:
     assert "_assert" in str(folded.graph)
 
 
+def test_what_nobody_uses_stays_where_somebody_says_that_it_does_something() -> None:
+    def unused(self: Any, x: Any) -> Any:
+        torch.relu(x)
+        return x + (self.a + self.b)
+
+    def is_relu(node: fx.Node) -> bool:
+        return node.target is torch.relu or node.is_impure()
+
+    without = split_const_subgraphs(Model(unused))
+    kept = split_const_subgraphs(Model(unused), is_impure_node=is_relu)
+    assert ("relu" in str(without.graph), "relu" in str(kept.graph)) == (False, True)
+
+
 def test_a_folded_value_has_the_origins_of_what_computes_it() -> None:
     folded = split_const_subgraphs(Model(two_results))
     (attribute,) = [n for n in folded.graph.nodes if "folded" in n.name]
