@@ -17,6 +17,7 @@ from types import CodeType
 from fxls import tensor_view
 from fxls.listing import Listing
 from fxls.runtime.checks.switch import CheckSwitch
+from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.hooks import Hooks
 from fxls.runtime.listings.keeping import KeepValues
@@ -62,6 +63,7 @@ class Installation:
         self.hooks.take_out()
         self.later.finish()
         tensor_view.listeners.discard(self.breakpoints.attend)
+        pydevd.put_back()
 
     def attend(self) -> None:
         """Make a debugger ready that is connected, or that comes."""

@@ -23,13 +23,21 @@ class Patches:
         return not self._done
 
     def put(self, owner: Any, name: str, value: Any) -> None:
-        """Replace an attribute that `owner` itself has."""
-        self._done.append((owner, name, owner.__dict__[name], value))
+        """Replace an attribute that `owner` has, also by its class."""
+        self._done.append((owner, name, owner.__dict__.get(name, _NONE), value))
         setattr(owner, name, value)
 
     def undo(self) -> None:
         """Give every owner its own back."""
         while self._done:
             owner, name, before, value = self._done.pop()
-            if owner.__dict__.get(name) is value:
+            if owner.__dict__.get(name) is not value:
+                continue
+            if before is _NONE:
+                delattr(owner, name)
+            else:
                 setattr(owner, name, before)
+
+
+_NONE = object()
+"""What an owner has that inherits an attribute."""

@@ -25,6 +25,7 @@ import fxls
 from fxls.runtime.debugging.pydevd_stepping import step_on
 from fxls.runtime.debugging.pydevd_view import View, evaluate_more, say_more
 from fxls.runtime.listings.sections import DRIVER
+from fxls.runtime.patches import Patches
 from fxls.said_once import SaidOnce
 from fxls.tensor_view import TensorView
 
@@ -36,6 +37,7 @@ __all__ = [
     "is_loaded",
     "let_run",
     "logging_unknown",
+    "put_back",
 ]
 
 _log = logging.getLogger("fxls")
@@ -79,7 +81,7 @@ class Debugger:
         before its next request is taken. `view` says more of the variables of frames.
         """
         is_first = not hasattr(self._pydb, _CLIENT)
-        setattr(self._pydb, _CLIENT, self._pydb.writer)
+        _patches.put(self._pydb, _CLIENT, self._pydb.writer)
         with logging_unknown("stops are slow"):
             self._send_at_once()
         with logging_unknown("a step may stop between two sections of a listing"):
@@ -98,7 +100,7 @@ class Debugger:
         with logging_unknown(
             "a step may end in what torch.compile runs to call a graph"
         ):
-            step_on(self._pydb)
+            step_on(self._pydb, _patches)
         with logging_unknown("conditions are judged by debugpy"):
             self._judge_conditions(judge)
         with logging_unknown(
@@ -106,9 +108,9 @@ class Debugger:
         ):
             self._listen(on_request)
         with logging_unknown("variables are shown without their nodes"):
-            say_more(view)
+            say_more(view, _patches)
         with logging_unknown("only names that Python finds have a value"):
-            evaluate_more(view)
+            evaluate_more(view, _patches)
 
     def say(self, message: str) -> None:
         """Show a message in the session's console, and where the editor shows notes."""
@@ -272,7 +274,7 @@ class Debugger:
                 _following.pop().join(_PATIENCE)
             return own(*args, **kwargs)
 
-        reader.process_net_command_json = in_turn
+        _patches.put(reader, "process_net_command_json", in_turn)
 
     def _call_fxls_a_library(self) -> None:
         """Let fxls be library code also where it is not installed in site-packages."""
@@ -281,6 +283,7 @@ class Debugger:
         folder = str(Path(fxls.__file__).parent)
         if not any(folder.startswith(root) for root in roots):
             filters.set_library_roots([*roots, folder])
+            _undo.append(lambda: filters.set_library_roots(roots))
             # Said again, because that empties the caches of what was judged before.
             self._pydb.set_use_libraries_filter(filters.use_libraries_filter())
 
@@ -292,6 +295,7 @@ class Debugger:
         if left_out not in known:
             new = [*known, left_out] if is_last else [left_out, *known]
             self._pydb.set_exclude_filters(new)
+            _undo.append(lambda: self._pydb.set_exclude_filters(known))
 
     def _judge_conditions(self, judge: Judge) -> None:
         own: Callable[[Any, Any, FrameType], object]
@@ -304,7 +308,7 @@ class Debugger:
                 return True
             return judge(breakpoint_.condition, frame)
 
-        self._pydb.handle_breakpoint_condition = handle
+        _patches.put(self._pydb, "handle_breakpoint_condition", handle)
 
     def _listen(self, on_request: Callable[[], None]) -> None:
         api: Any = sys.modules["_pydevd_bundle.pydevd_api"].PyDevdAPI
@@ -321,8 +325,8 @@ class Debugger:
             return and_then
 
         # Every request that sets the breakpoints of a file removes the earlier ones.
-        api.remove_all_breakpoints = after(api.remove_all_breakpoints)
-        api.set_function_breakpoints = after(api.set_function_breakpoints)
+        for name in ("remove_all_breakpoints", "set_function_breakpoints"):
+            _patches.put(api, name, after(getattr(api, name)))
 
 
 def _show_tensors() -> None:
@@ -336,7 +340,9 @@ def _show_tensors() -> None:
         kind.register(TensorView)
         known: list[Any] = extensions.extensions_of_type(kind)
         if not any(isinstance(one, TensorView) for one in known):
-            known.insert(0, TensorView())
+            shown = TensorView()
+            known.insert(0, shown)
+            _undo.append(lambda known=known, shown=shown: known.remove(shown))
 
 
 def _in_background(call: Callable[[], None]) -> None:
@@ -351,6 +357,14 @@ def let_run(thread: threading.Thread) -> None:
     """Let a thread that was not started yet be neither traced nor stopped."""
     for mark in ("pydev_do_not_trace", "is_pydev_daemon_thread"):
         setattr(thread, mark, True)
+
+
+def put_back() -> None:
+    """Let the debugger be as it was before `adapt`."""
+    with logging_unknown("the debugger keeps what fxls has put into it"):
+        while _undo:
+            _undo.pop()()
+    _patches.undo()
 
 
 def is_loaded() -> bool:
@@ -392,6 +406,10 @@ def logging_unknown(what_happens: str) -> Generator[None]:
 _CLIENT = "_fxls_client"
 """Names the connection that was made quick, on the debugger itself."""
 _PATIENCE = 2.0
+_patches = Patches()
+"""What is replaced in the debugger."""
+_undo: list[Callable[[], object]] = []
+"""What takes out the rest that was put into it."""
 _following: list[threading.Thread] = []
 """What is being done in the background; the client's next request waits for it."""
 _ids = itertools.count(1_000_000)

@@ -11,11 +11,12 @@ from types import FrameType
 from typing import Any
 
 from fxls.runtime.debugging.step_through import has_more_lines, leads_on
+from fxls.runtime.patches import Patches
 
 __all__ = ["step_on"]
 
 
-def step_on(pydb: Any) -> None:
+def step_on(pydb: Any, patches: Patches) -> None:
     """Let steps go on; stops for another reason are as they are."""
     commands: Any = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
     infos: Any = sys.modules["_pydevd_bundle.pydevd_additional_thread_info"]
@@ -44,4 +45,4 @@ def step_on(pydb: Any) -> None:
         # With nothing to wait for, this does what follows a request of the client's.
         return stop(thread, frame, event, None, "trace", [], None)
 
-    pydb.do_wait_suspend = wait
+    patches.put(pydb, "do_wait_suspend", wait)

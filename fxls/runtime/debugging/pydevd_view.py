@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from fxls.attempt import Raised
+from fxls.runtime.patches import Patches
 
 __all__ = ["View", "evaluate_more", "say_more"]
 
@@ -34,7 +35,7 @@ class View(Protocol):
         ...
 
 
-def say_more(view: View) -> None:
+def say_more(view: View, patches: Patches) -> None:
     """Let what pydevd says of a variable go through a view."""
     frames: Any = importlib.import_module("_pydevd_bundle.pydevd_suspended_frames")
     variable: Any = frames._ObjectVariable
@@ -52,7 +53,7 @@ def say_more(view: View) -> None:
             shown["value"] = view.shown(frame, name, self.value, shown["value"])
         return shown
 
-    variable.get_var_data = get_var_data
+    patches.put(variable, "get_var_data", get_var_data)
     scope: Any = frames._FrameVariable
     children: Callable[..., list[Any]] = scope.get_children_variables
 
@@ -61,14 +62,14 @@ def say_more(view: View) -> None:
         found = children(self, *args, **more)
         return sorted(found, key=lambda v: view.rank(self.frame, v.name, v.value))
 
-    scope.get_children_variables = get_children_variables
+    patches.put(scope, "get_children_variables", get_children_variables)
 
 
 _RAW = ("repl", "clipboard")
 """Where a person asks for the value itself."""
 
 
-def evaluate_more(view: View) -> None:
+def evaluate_more(view: View, patches: Patches) -> None:
     """Let what pydevd answers to an expression go through a view."""
     variables: Any = importlib.import_module("_pydevd_bundle.pydevd_vars")
     own: Callable[..., Any] = variables.evaluate_expression
@@ -93,4 +94,4 @@ def evaluate_more(view: View) -> None:
             return result if answer is before else failed(error, type(error), result.tb)
         return answer
 
-    variables.evaluate_expression = evaluate_expression
+    patches.put(variables, "evaluate_expression", evaluate_expression)
