@@ -69,7 +69,15 @@ _LATE = {
 """Where names are that few programs need: importing them is a third of the whole."""
 
 _LATE_MODULES = frozenset(
-    {"annotate", "experimental", "operator_schemas", "passes", "subgraph_rewriter"}
+    {
+        "annotate",
+        "config",
+        "experimental",
+        "operator_schemas",
+        "passes",
+        "subgraph_rewriter",
+        "traceback",
+    }
 )
 """What programs reach as ``fx.subgraph_rewriter`` without importing it."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from fxls.engine.late_names import late_names
 from fxls.engine.torch_private import pytree
 
 __all__ = ["register_pytree_flatten_spec", "tree_flatten_spec"]
@@ -26,6 +27,11 @@ def register_pytree_flatten_spec(
 ) -> None:
     """Say how the children of a container are found that a specification asks for."""
     _children[cls] = flatten_fn_spec
+
+
+def forget(cls: type[Any]) -> None:
+    """Undo `register_pytree_flatten_spec`."""
+    del _children[cls]
 
 
 def _leaves(tree: Any, spec: pytree.TreeSpec) -> Iterator[Any]:
@@ -59,3 +65,6 @@ _children: dict[Any, FlattenBySpec] = {
     list: _by_index,
     tuple: _by_index,
 }
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.late_names import late_names
 from fxls.engine.tracing.concrete_args import (
     PH,
     ConcreteArgs,
@@ -48,3 +49,7 @@ def symbolic_trace(
     graph = tracer.trace(root, concrete_args)
     name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
     return GraphModule(tracer.root, graph, name)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

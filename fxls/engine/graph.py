@@ -37,6 +37,7 @@ from fxls.engine.ir.opcodes import check_op_and_target
 from fxls.engine.ir.order import GAP, link_before
 from fxls.engine.ir.snapshot import note_node, note_order
 from fxls.engine.ir.users import has_users
+from fxls.engine.late_names import late_names
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -477,6 +478,18 @@ class Graph:
         headers = ["opcode", "name", "target", "args", "kwargs"]
         print(table(headers, rows, has_words=has_words))  # noqa: T201 - FX's method prints
 
+    @property
+    def _insert(self) -> Callable[[Node], None]:
+        """What puts a node where new ones go; assign ``node.append`` or ``prepend``."""
+        place = self._insert_point
+        return place.node.append if isinstance(place, Behind) else place.prepend
+
+    @_insert.setter
+    def _insert(self, insert: Callable[[Node], None]) -> None:
+        place = cast("Any", insert).__self__
+        is_behind = cast("Any", insert).__name__ == "append"
+        self._insert_point = Behind(place) if is_behind else place
+
     def _warn_if_nothing_is_at(self, path: str, op: str, more: str) -> None:
         if self._owning_module is not None and not _reaches(self._owning_module, path):
             warnings.warn(_NOTHING_THERE.format(op=op, more=more), stacklevel=3)
@@ -596,3 +609,7 @@ def _reaches(module: Any, path: str) -> bool:
             return False
         module = getattr(module, atom)
     return True
+
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from torch.nn import Module
 
 from fxls.engine.graph import Graph
+from fxls.engine.late_names import late_names
 from fxls.engine.module import attributes
 from fxls.engine.module.compile import ForwardCode, forward_of, is_eager, is_lazy
 from fxls.engine.module.module_copy import deep_copy
@@ -111,6 +112,16 @@ class GraphModule(Module):
     def code(self) -> str:
         """The generated code."""
         return self._code.src
+
+    @property
+    def _lineno_map(self) -> dict[int, int | None]:
+        """Line of the forward, its ``def`` being line 0, to the place of the node."""
+        return self._code._lineno_map
+
+    @property
+    def _prologue_start(self) -> int:
+        """The line of ``def`` in the code, counted from one."""
+        return self._code._prologue_start
 
     def recompile(self) -> PythonCode:
         """Let code and forward be those of the graph as it is.
@@ -226,6 +237,8 @@ class GraphModule(Module):
             new.__dict__[key] = deep_copy(value, memo)
         new.graph = new._graph
         new._code.share(self._code, self._graph)
+        for name, value in new.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(new, name, value)
         for hook in new._deepcopy_hooks:
             hook(new)
         return new
@@ -344,3 +357,9 @@ _BLANK = re.compile(r"\n[^\S\n]+(?=\n|\Z)")
 """A line of which nothing is seen."""
 
 _UNPATCHED = Module.__call__
+
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+"""Under this key of `meta` are attributes, by name, that every deep copy gets."""
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

@@ -7,8 +7,9 @@ changing a list that an argument holds would pass unnoticed.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from fxls.engine.late_names import late_names
 from fxls.engine.torch_private import pytree
 
 __all__ = ["immutable_dict", "immutable_list"]
@@ -95,3 +96,6 @@ def _register() -> None:
 
 
 _register()
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

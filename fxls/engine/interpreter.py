@@ -17,6 +17,7 @@ from fxls.engine.ir import gc_pause
 from fxls.engine.ir.arguments import Argument, map_aggregate, map_references
 from fxls.engine.ir.last_uses import last_uses
 from fxls.engine.ir.node_list import ordered
+from fxls.engine.late_names import late_names
 from fxls.engine.module import attributes
 from fxls.engine.tracing.proxy import Proxy
 from fxls.engine.tracing.tracer import Tracer
@@ -380,3 +381,7 @@ def _named_modules(root: Module) -> Iterator[tuple[str, Module]]:
 
 def _node_of(a: Any) -> Any:
     return a.node if isinstance(a, Proxy) else a
+
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

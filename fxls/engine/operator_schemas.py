@@ -9,10 +9,11 @@ import typing
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
-from typing import Any, Literal, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, overload
 
 import torch
 
+from fxls.engine.late_names import late_names
 from fxls.engine.schema_types import python_type
 from fxls.engine.torch_private import (
     RESULTS_AS_TUPLE,
@@ -356,3 +357,7 @@ def _normalized(
     return ArgsKwargsPair(
         tuple([value for _, value in values[:positional]]), dict(values[positional:])
     )
+
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

@@ -4,7 +4,10 @@ proxies, and the tracer that they report to.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fxls.engine.errors import TraceError
+from fxls.engine.late_names import late_names
 from fxls.engine.origins.module_scopes import Scope, ScopeContextManager
 from fxls.engine.tracing.proxy import (
     Attribute,
@@ -28,3 +31,6 @@ __all__ = [
     "TracerBase",
     "assert_fn",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

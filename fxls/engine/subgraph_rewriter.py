@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import torch
 
@@ -15,6 +15,7 @@ from fxls.engine.ir import gc_pause
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.checkpoint import Checkpoint
 from fxls.engine.ir.node import Node
+from fxls.engine.late_names import late_names
 from fxls.engine.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from fxls.engine.rewriting import attributes as replacement_attributes
 from fxls.engine.rewriting.replace import Replacement, Rewriting
@@ -145,3 +146,7 @@ def _refresh(gm: GraphModule, *, is_changed: bool) -> None:
         if written.src == gm.code:
             return
     gm.recompile()
+
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

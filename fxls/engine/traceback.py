@@ -20,6 +20,7 @@ from fxls.engine.ir.provenance import (
     NodeSourceAction,
     get_graph_provenance_json,
 )
+from fxls.engine.late_names import late_names
 from fxls.engine.torch_private import forward_steps
 
 if TYPE_CHECKING:
@@ -232,3 +233,6 @@ def annotate_node(node: Node) -> None:
 
 
 _COPIED_QUICKLY = frozenset({dict, list, OrderedDict})
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

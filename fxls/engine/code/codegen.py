@@ -12,10 +12,12 @@ from fxls.engine.code.python_code import (
     PythonCode,
 )
 from fxls.engine.ir.arguments import Argument
+from fxls.engine.ir.names import Namespace
 from fxls.engine.lasting import lasting
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
+    from fxls.engine.ir.node_list import NodeList
 
 __all__ = [
     "STANDARD_GLOBALS",
@@ -39,7 +41,13 @@ def marked_code(
     """
     from fxls.engine.code.generation import Generation  # noqa: PLC0415 - code is made later
 
-    return Generation(graph._codegen, graph, root_module, main=main).marked_code()
+    codegen = graph._codegen
+    if codegen._writes_by_itself:
+        # Nobody can say which of its words name a node.
+        code = codegen.generate(graph, root_module)
+        definition = max(code._prologue_start - 1, 0)
+        return MarkedCode(code, (), (definition,) * len(graph.nodes), definition)
+    return Generation(codegen, graph, root_module, main=main).marked_code()
 
 
 @lasting("fxls.engine.graph")
@@ -103,6 +111,26 @@ class CodeGen:
 
     def generate(self, graph: Graph, root_module: str, **form: Any) -> PythonCode:
         """The graph as source; `form` is what `Graph.python_code` takes by keyword."""
+        if self._writes_by_itself:
+            return self._gen_python_code(graph.nodes, root_module, Namespace(), **form)
+        return self._generated(graph, root_module, **form)
+
+    @property
+    def _writes_by_itself(self) -> bool:
+        """Whether somebody overrides `_gen_python_code`."""
+        return type(self)._gen_python_code is not CodeGen._gen_python_code
+
+    def _gen_python_code(
+        self,
+        nodes: NodeList,
+        root_module: str,
+        namespace: Namespace,
+        **form: Any,
+    ) -> PythonCode:
+        """The nodes of a graph as source: what some programs override."""
+        return self._generated(nodes.graph, root_module, **form)
+
+    def _generated(self, graph: Graph, root_module: str, **form: Any) -> PythonCode:
         from fxls.engine.code.generation import Generation  # noqa: PLC0415 - code is made later
 
         if form.pop("verbose", False):

@@ -1,1 +1,10 @@
 """Transforms of graphs, and questions about them, under the names that FX gave them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fxls.engine.late_names import late_modules
+
+if not TYPE_CHECKING:
+    __getattr__ = late_modules(__name__)

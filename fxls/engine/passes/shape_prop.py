@@ -9,6 +9,7 @@ import torch
 
 from fxls.engine.interpreter import Interpreter
 from fxls.engine.ir.arguments import map_aggregate
+from fxls.engine.late_names import late_names
 from fxls.engine.torch_private import (
     deepcopy_to_fake,
     detect_fake_mode,
@@ -167,3 +168,7 @@ def _quantization(tensor: torch.Tensor) -> dict[str, Any]:
 
 def _numbers(tensor: Any) -> list[Any]:
     return tensor.tolist()
+
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

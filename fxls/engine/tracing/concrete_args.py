@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fxls.engine.tracing.proxy import Proxy
     from fxls.engine.tracing.tracer import Tracer
 
-__all__ = ["PH", "ConcreteArgs", "PHBase", "PHWithMeta", "inputs"]
+__all__ = ["PH", "ConcreteArgs", "PHBase", "PHWithMeta", "by_position", "inputs"]
 
 ConcreteArgs: TypeAlias = dict[str, Any] | tuple[Any, ...]
 
@@ -92,7 +92,7 @@ def inputs(
             values.append(_value(tracer, written, "*" + next(rest), fixed, {}))
         if code.co_flags & inspect.CO_VARKEYWORDS:
             values.append(_value(tracer, written, "**" + next(rest), fixed, {}))
-        function = _by_position(function, len(values))
+        function = by_position(function, len(values))
     return _flattened(tracer, function, values, list(code.co_varnames[:named]))
 
 
@@ -189,7 +189,7 @@ def _defaults(function: FunctionType) -> dict[str, Any]:
     }
 
 
-def _by_position(function: FunctionType, count: int) -> FunctionType:
+def by_position(function: FunctionType, count: int) -> FunctionType:
     """The function with all its parameters, ``*args`` and ``**kwargs`` too, positional.
 
     A proxy can stand for ``args`` as a whole, but could not be spread over a call.
@@ -210,13 +210,18 @@ def _by_position(function: FunctionType, count: int) -> FunctionType:
 
 
 def _spread(function: Callable[..., Any], written: FunctionType) -> Callable[..., Any]:
-    """The function behind a wrapper, called by position: the wrapper gets names by name.
+    """The function behind a wrapper, called by position.
 
-    A proxy cannot be spread over the wrapper's call: the function sees no ``*args`` and
-    no ``**kwargs``, so the graph takes none, and refuses a caller who gives some.
+    - The wrapper gets by name what has a default, where it takes names: it may look for
+      such arguments there, and fill in those that it does not find.
+    - A proxy cannot be spread over the wrapper's call: the function sees no ``*args``
+      and no ``**kwargs``, so the graph takes none, and refuses a caller who gives some.
     """
     code = written.__code__
-    by_name = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    count = code.co_argcount
+    if getattr(function, "__code__", code).co_flags & inspect.CO_VARKEYWORDS:
+        count = max(code.co_posonlyargcount, count - len(written.__defaults__ or ()))
+    by_name = code.co_varnames[count : code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(function)
     def call(*values: Any) -> Any:

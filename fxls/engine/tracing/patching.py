@@ -22,13 +22,18 @@ import torch
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.tracing import current as active
 from fxls.engine.tracing.proxy import ARGUMENT_TYPES, Args
-from fxls.engine.tracing.wrap import recorder_of, wrapped_globals
+from fxls.engine.tracing.wrap import (
+    method_recorder_of,
+    recorder_of,
+    wrapped_globals,
+    wrapped_methods,
+)
 
 if TYPE_CHECKING:
     from fxls.engine.tracing.proxy import Proxy
     from fxls.engine.tracing.tracer import Tracer
 
-__all__ = ["ModuleCall", "TraceSession", "call_module", "session"]
+__all__ = ["ModuleCall", "TraceSession", "call_module", "original", "session"]
 
 
 class TraceSession:
@@ -118,6 +123,8 @@ def session(
         for namespace, name in wrapped_globals():
             if name in namespace or name in _BUILTINS:
                 new.recorded.add(id(_replace_global(namespace, name)))
+        for kind, name in wrapped_methods:
+            _replace_method(kind, name)
         for module in modules:
             new.autowrap(module.__dict__)
     before = active.current.session
@@ -269,6 +276,8 @@ class _Patched:
         self.sessions = 0
         self.call: Callable[..., Any] | None = None
         self.getattr: Callable[..., Any] | None = None
+        self.methods: dict[tuple[type, str], Any] = {}
+        """What the class itself had for each replaced method, or `_ABSENT`."""
         self.getattr_function: FunctionType | None = None
         """The function whose body was changed; None when the class has another one."""
         self.names: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
@@ -298,6 +307,22 @@ def _replace_global(namespace: dict[str, Any], name: str) -> Any:
         return value
 
 
+def _replace_method(kind: type, name: str) -> None:
+    if (kind, name) not in _patched.methods:
+        _patched.methods[kind, name] = kind.__dict__.get(name, _ABSENT)
+        setattr(kind, name, method_recorder_of(kind, name))
+
+
+def original(name: str) -> Any:
+    """The function that ``Module.__call__``, or ``__getattr__``, is outside of traces."""
+    with _lock:
+        if name == "__call__":
+            return _patched.call or torch.nn.Module.__dict__[name]
+        function = _patched.getattr or torch.nn.Module.__dict__[name]
+        # A copy, because a trace changes the body of the function itself.
+        return FunctionType(function.__code__, function.__globals__, name)
+
+
 def _put_back() -> None:
     if _patched.call is not None:
         torch.nn.Module.__call__ = _patched.call
@@ -310,3 +335,9 @@ def _put_back() -> None:
         else:
             namespace[name] = was
     _patched.names.clear()
+    for (kind, name), method in _patched.methods.items():
+        if method is _ABSENT:
+            delattr(kind, name)
+        else:
+            setattr(kind, name, method)
+    _patched.methods.clear()

@@ -11,7 +11,7 @@ from fxls.engine.ir.target_names import OPERATORS
 if TYPE_CHECKING:
     from fxls.engine.tracing.proxy import Proxy
 
-__all__ = ["define_operators"]
+__all__ = ["UNREFLECTED", "define_operators"]
 
 
 def define_operators(proxy: type[Proxy]) -> None:
@@ -24,7 +24,7 @@ def define_operators(proxy: type[Proxy]) -> None:
             continue
         word = operation.strip("_")
         setattr(proxy, f"__{word}__", _recording(function, f"__{word}__"))
-        if operation not in _UNREFLECTED:
+        if operation not in UNREFLECTED:
             reflected = _recording_reflected(function, f"__r{word}__")
             setattr(proxy, f"__r{word}__", reflected)
 
@@ -49,4 +49,5 @@ def _recording_reflected(
     return record
 
 
-_UNREFLECTED = frozenset({"eq", "ne", "lt", "gt", "le", "ge", "pos", "neg", "invert"})
+UNREFLECTED = frozenset({"eq", "ne", "lt", "gt", "le", "ge", "pos", "neg", "invert"})
+"""Operators of `operator` whose reflection is another one, or that take one operand."""

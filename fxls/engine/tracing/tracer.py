@@ -71,6 +71,7 @@ class Tracer(TracerBase):
         ]
         # A trace of another thread, or one outside of this, may have replaced them.
         self._autowrap_functions = list(map(function_behind, functions))
+        self._autowrap_function_ids = set(map(id, self._autowrap_functions))
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[torch.nn.Module, str] | None = None
         self.root_module_name = ""
@@ -118,7 +119,7 @@ class Tracer(TracerBase):
         self.graph.traced = _named(root, function)
         session = patching.TraceSession(
             self,
-            frozenset(map(id, self._autowrap_functions)),
+            frozenset(self._autowrap_function_ids),
             has_own_call=self._is_own("call_module"),
             has_own_getattr=self._is_own("getattr"),
             has_own_leaves=any(map(self._is_own, _LEAF_STEPS)),

@@ -12,7 +12,15 @@ from fxls.engine.tracing import current as active
 from fxls.engine.tracing.lowering import proxies_in
 from fxls.engine.tracing.torch_wraps import wrapped_for_torch
 
-__all__ = ["function_behind", "recorder_of", "wrap", "wrapped_globals"]
+__all__ = [
+    "function_behind",
+    "method_recorder_of",
+    "recorder_of",
+    "wrap",
+    "wrapped_functions",
+    "wrapped_globals",
+    "wrapped_methods",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,16 +52,16 @@ def wrap(fn_or_name: Callable[..., Any] | str) -> Callable[..., Any] | str:
             "wrap must be called at the top level of a module: it is said of a global"
             " name, which code inside a function could not rely on"
         )
-    _wrapped[id(caller.f_globals), name] = caller.f_globals
+    wrapped_functions[id(caller.f_globals), name] = caller.f_globals
     return fn_or_name
 
 
 def wrapped_globals() -> Iterator[tuple[dict[str, Any], str]]:
     """Every global that was wrapped, as its namespace and its name."""
-    for (_, name), namespace in list(_wrapped.items()):
+    for (_, name), namespace in list(wrapped_functions.items()):
         yield namespace, name
     for namespace, name in wrapped_for_torch():
-        if (id(namespace), name) not in _wrapped:
+        if (id(namespace), name) not in wrapped_functions:
             yield namespace, name
 
 
@@ -83,6 +91,20 @@ def recorder_of(function: Callable[..., Any]) -> Callable[..., Any]:
     return record
 
 
+def method_recorder_of(kind: type, name: str) -> Callable[..., Any]:
+    """What stands in for a method while something is traced, as for a function."""
+    method = getattr(kind, name)
+
+    @functools.wraps(method)
+    def record(*args: Any, **kwargs: Any) -> Any:
+        proxy = next(proxies_in((args, kwargs)), None)
+        if proxy is None:
+            return method(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_method", name, args, kwargs)
+
+    return record
+
+
 def function_behind(value: Any) -> Any:
     """The function that a recorder stands in for; any other value as it is."""
     return getattr(value, "__dict__", {}).get(_STANDS_FOR, value)
@@ -90,7 +112,10 @@ def function_behind(value: Any) -> Any:
 
 _STANDS_FOR = "_fxls_stands_for"
 
-_wrapped: dict[tuple[int, str], dict[str, Any]] = {}
+wrapped_functions: dict[tuple[int, str], dict[str, Any]] = {}
+"""Namespaces by their id and the name that is wrapped in them."""
+wrapped_methods: list[tuple[type, str]] = []
+"""Methods whose calls are recorded as well: programs append class and name."""
 
 _recorders: dict[int, Callable[..., Any]] = {}
 """Of builtin functions, which live as long as the process: math has fifty, and each

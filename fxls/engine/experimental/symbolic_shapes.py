@@ -1,0 +1,7 @@
+"""torch's own symbolic sizes, which are written against its dispatcher."""
+
+from __future__ import annotations
+
+from fxls.engine.torch_fx.lent import lend
+
+lend(__name__)
