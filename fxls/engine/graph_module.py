@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from torch.nn import Module
 
 from fxls.engine.graph import Graph
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.late_names import late_names
 from fxls.engine.module import attributes
 from fxls.engine.module.compile import ForwardCode, forward_of, is_eager, is_lazy
@@ -66,6 +67,8 @@ class GraphModule(Module):
 
         `root` is a module, or a dict from the dotted paths in the graph to values.
         """
+        if not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
+            refuse_foreign(graph)
         super().__init__()
         type(self).__name__ = class_name
         if isinstance(root, Module):
@@ -101,6 +104,7 @@ class GraphModule(Module):
     @graph.setter
     def graph(self, graph: Graph) -> None:
         if not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
+            refuse_foreign(graph)
             raise AssertionError(
                 f"the graph of a GraphModule is a Graph, not {type(graph).__name__}"
             )

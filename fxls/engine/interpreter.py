@@ -15,6 +15,7 @@ from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.ir import gc_pause
 from fxls.engine.ir.arguments import Argument, map_aggregate, map_references
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.last_uses import last_uses
 from fxls.engine.ir.node_list import ordered
 from fxls.engine.late_names import late_names
@@ -56,6 +57,8 @@ class Interpreter:
         """
         self.module = module
         self.graph: Graph = cast("Any", module).graph if graph is None else graph
+        if type(self.graph) is not Graph:
+            refuse_foreign(self.graph)
         self.env: dict[Node, Any] = {}
         self.name = "Interpreter"
         self.garbage_collect_values = garbage_collect_values

@@ -14,6 +14,7 @@ from fxls.engine.graph_module import GraphModule, PendingForward
 from fxls.engine.ir import gc_pause
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.checkpoint import Checkpoint
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.node import Node
 from fxls.engine.late_names import late_names
 from fxls.engine.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
@@ -97,6 +98,7 @@ def replace_pattern_with_filters(
     - `replacement_callback` makes what to put in a place for that place.
     - A node whose name contains `node_name_match` matches any node of the pattern.
     """
+    refuse_foreign(gm)
     pattern_graph = _graph_of(pattern)
     matcher = SubgraphMatcher(pattern_graph, ignore_literals=ignore_literals)
     graph = gm.graph

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
+from fxls.engine.ir.foreign import refuse_foreign
+
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
     from fxls.engine.ir.node import Node
@@ -76,7 +78,11 @@ WALKED: tuple[()] = ()
 
 def ordered(graph: Graph) -> Order:
     """The nodes in a list that is not to be changed, nor the graph while it is walked."""
-    order = graph._order
+    try:
+        order = graph._order
+    except AttributeError:
+        refuse_foreign(graph)
+        raise
     if type(order) is Order:
         return order
     nodes: list[Node] = []

@@ -11,6 +11,7 @@ import torch
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.node import Node, map_arg
 from fxls.engine.module import attributes
 from fxls.engine.origins import resolve as origin
@@ -55,6 +56,7 @@ def split_module(
     - Autocast and grad mode that are switched in the graph are switched in each part
       that they reach into; the numbers must not fall then: AssertionError.
     """
+    refuse_foreign(m)
     splitting = _Splitting(
         m,
         split_callback,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Union
+from typing import Any, Union, cast
 
 import torch
 
@@ -42,8 +42,8 @@ def _format_arg(arg: object, max_list_len: float = math.inf) -> str:
     value: Any = arg
     if hasattr(value, "_custom_fx_repr_fn"):
         return value._custom_fx_repr_fn()
-    if isinstance(value, list) and len(value) > max_list_len:
-        whole: list[Any] = value
+    whole = cast("list[Any]", arg) if isinstance(arg, list) else []
+    if len(whole) > max_list_len:
         shown = format_arg(whole[: int(max_list_len)])
         return f"{shown[:-1]}, ...[total_len={len(whole)}]]"
     return format_arg(value)

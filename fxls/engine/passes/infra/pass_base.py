@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.foreign import refuse_foreign
 
 __all__ = ["PassBase", "PassResult"]
 
@@ -27,6 +28,7 @@ class PassBase(abc.ABC):
 
     def __call__(self, graph_module: GraphModule) -> PassResult | None:
         """Check with `requires`, transform with `call`, check with `ensures`."""
+        refuse_foreign(graph_module)
         self.requires(graph_module)
         result = self.call(graph_module)
         self.ensures(graph_module)

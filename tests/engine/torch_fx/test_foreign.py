@@ -1,0 +1,75 @@
+"""Graphs of torch.fx that are handed in say which function takes them across."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from fxls import engine
+
+_fx: Any = importlib.import_module("torch.fx")
+
+
+class Model(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.linear(x)) + 1
+
+
+def of(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"fxls.engine.passes.{module}"), name)
+
+
+def relu(x: Any) -> Any:
+    return torch.relu(x)
+
+
+def negated(x: Any) -> Any:
+    return -x
+
+
+def part(_node: Any) -> int:
+    return 0
+
+
+TAKERS: dict[str, Callable[[Any], object]] = {
+    "Interpreter": lambda gm: engine.Interpreter(gm).run(torch.ones(1, 2)),
+    "ShapeProp": lambda gm: of("shape_prop", "ShapeProp")(gm).propagate(torch.ones(2)),
+    "Transformer": lambda gm: engine.Transformer(gm).transform(),
+    "GraphModule": lambda gm: engine.GraphModule(gm, gm.graph),
+    "graph_copy": lambda gm: engine.Graph().graph_copy(gm.graph, {}),
+    "replace_pattern": lambda gm: engine.replace_pattern(gm, relu, negated),
+    "split_module": lambda gm: of("split_module", "split_module")(gm, None, part),
+    "CSEPass": lambda gm: of("dialect.common.cse_pass", "CSEPass")()(gm),
+}
+
+
+@pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
+def test_a_graph_of_torch_fx_is_told_how_it_crosses(
+    take: Callable[[Any], object],
+) -> None:
+    theirs = _fx.symbolic_trace(Model())
+
+    with pytest.raises(TypeError, match=r"fxls\.engine\.from_torch_fx\(module\)"):
+        take(theirs)
+
+    take(engine.from_torch_fx(theirs))
+
+
+def test_each_side_says_of_the_others_that_they_are_not_its_own() -> None:
+    theirs, ours = _fx.symbolic_trace(Model()), engine.symbolic_trace(Model())
+
+    assert not isinstance(ours, _fx.GraphModule)
+    assert not isinstance(next(iter(ours.graph.nodes)), _fx.Node)
+    assert not isinstance(theirs, engine.GraphModule)
+    assert not isinstance(next(iter(theirs.graph.nodes)), engine.Node)
+    assert isinstance(engine.to_torch_fx(ours), _fx.GraphModule)
+    assert isinstance(engine.from_torch_fx(theirs), engine.GraphModule)
