@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -q -rs
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick dist canaries compat formatted lint types vscode tests format clean
+.PHONY: help demo test quick dist canaries compat clients formatted lint types vscode tests format clean
 
 help:
 	@echo 'make demo    from a model file to a breakpoint in its generated code'
@@ -26,6 +26,7 @@ help:
 	@echo 'make compat TORCH=2.15.0 PYTHON=3.13  every test with other versions'
 	@echo 'make format  rewrites the files the way the checks want them'
 	@echo 'make dist    the wheel, the sdist and the extension of a release, in dist/'
+	@echo 'make clients runs the tests of programs that use torch.fx on fxls.engine'
 	@echo 'make clean   removes .venv and the caches'
 
 demo: $(STAMP)
@@ -77,6 +78,15 @@ dist: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff check --quiet --fix
 	$(BIN)/ruff format --quiet
+
+# In an environment of their own, which sees the packages of .venv and adds to them.
+CLIENTS := .cache/clients
+clients: $(STAMP)
+	@test -x $(CLIENTS)/venv/bin/python || { \
+	    $(BIN)/python -m venv --without-pip $(CLIENTS)/venv && \
+	    $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	        > $$(echo $(CLIENTS)/venv/lib/python3*/site-packages)/base.pth; }
+	@$(BIN)/python -m tools.clients $(CLIENTS)/venv --sources $(CLIENTS) --write
 
 clean:
 	rm -rf .venv .cache .fxls .hypothesis .import_linter_cache .pytest_cache .ruff_cache
