@@ -37,7 +37,10 @@ class GraphModule(Module):
       as it was at `recompile`, however it is edited since.
     """
 
-    __jit_unused_properties__ = ("graph", "code", "_boxed_call")
+    __jit_unused_properties__ = (
+        *("graph", "code", "_boxed_call"),
+        *("_lineno_map", "_prologue_start"),
+    )
 
     if TYPE_CHECKING:  # TorchScript takes annotations of the class for its attributes
         meta: dict[str, Any]

@@ -12,7 +12,6 @@ from fxls.health import Examination, Part, examination
 from fxls.runtime.debugging.pydevd_names import missing
 from fxls.runtime.hooks import unfit
 from fxls.runtime.installation import built
-from fxls.runtime.torch_private import PRODUCERS
 from fxls.store import Store
 
 __all__ = ["examined"]
@@ -42,14 +41,20 @@ def _producers(root: Path) -> Iterator[Part]:
             problems = (f"{hook.module} cannot be imported: {found.error}",)
         else:
             problems = tuple(unfit(hook))
-        area = "torch.fx"
-        for producer, start in PRODUCERS:
-            if hook.module.startswith(start):
-                area = producer
+        package = hook.module.split(".")[1].lstrip("_")
+        area = _AREAS.get(package, "torch.fx")
         said = tuple(f"{problem}: {hook.without}" for problem in problems)
         yield Part(area, ", ".join(hook.replacements), said)
 
 
 def _debugger() -> Iterator[Part]:
     for feature, problems in missing().items():
-        yield Part("debugpy", feature, problems)
+        yield Part("debugger", feature, problems)
+
+
+_AREAS = {
+    "dynamo": "torch.compile",
+    "inductor": "torch.compile",
+    "export": "torch.export",
+}
+"""The producers by the packages of torch that they are in."""

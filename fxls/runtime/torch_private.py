@@ -16,7 +16,6 @@ import torch
 from fxls.installed_torch import always, private
 
 __all__ = [
-    "PRODUCERS",
     "autograd_node",
     "children_of",
     "compile_id",
@@ -33,12 +32,6 @@ __all__ = [
     "number_of",
     "schema_of",
 ]
-
-PRODUCERS = (
-    ("torch.compile", ("torch._dynamo", "torch._inductor")),
-    ("torch.export", ("torch.export", "torch._export")),
-)
-"""What the names of modules begin with that belong to a producer besides torch.fx."""
 
 fx: Any = torch.fx
 """``import torch`` has loaded it."""

@@ -21,9 +21,8 @@ MAY_NAME_THE_DEBUGGER = {
     "fxls/adapter/debugpy_adapter.py",
     "fxls/launching/attach.py",
     "fxls/launching/listening.py",
-    # They say which version is installed, and what works with it.
+    # It says which version is installed.
     "fxls/health.py",
-    "fxls/runtime/examining.py",
     # It waits until somebody imports pydevd.
     "fxls/first_graph.py",
 }

@@ -50,7 +50,7 @@ def test_it_says_versions_parts_store_and_environment(fxls: Command) -> None:
     assert said["environment"]["FXLS_KEEP_VALUES"] == "1"
     areas = [part["area"] for part in said["parts"]]
     assert list(dict.fromkeys(areas)) == [
-        *("fxls.engine", "torch.fx", "torch.compile", "torch.export", "debugpy")
+        *("fxls.engine", "torch.fx", "torch.compile", "torch.export", "debugger")
     ]
     names = [part["name"] for part in said["parts"]]
     assert names[-len(FEATURES) :] == list(FEATURES)
