@@ -27,6 +27,7 @@ from fxls.runtime.producers.copied_graphs import CopiedGraphs
 from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.fxls_engine import FxlsEngine
+from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.runtime.producers.torch_tracer import TorchTracer
@@ -103,6 +104,7 @@ def built(store: Store) -> Installation:
             *torch_fx.hooks(),
             *tracing.hooks(),
             *CopiedGraphs(tracing).hooks(),
+            *PickledModules(torch_fx.root, torch_fx.stage).hooks(),
             *dynamo.hooks(),
             *ExportedPrograms(torch_fx.root).hooks(),
         )

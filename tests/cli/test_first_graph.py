@@ -98,7 +98,7 @@ MADE = {
     "exported": "Net by torch.export",
     "loaded": "Net by torch.export",
     "pickled": "Net by torch.fx",
-    "unpickled": "GraphModule by torch.fx",
+    "unpickled": "Net by torch.fx",
     "of_the_engine": "Net by engine",
     "in_two_threads": "GraphModule by torch.fx, Net by torch.fx",
     "none": "",

@@ -53,6 +53,12 @@ HOOKS = [
         "_make_graph_module",
     ),
     (
+        "torch.fx.graph_module",
+        "unpickled graph modules of torch.fx do not have the name of their model",
+        "GraphModule.__reduce__",
+        "GraphModule.__reduce_package__",
+    ),
+    (
         "torch._dynamo.trace_rules",
         "torch.compile may look into fxls and pdb",
         "FORCE_SKIP_FILES",
@@ -97,6 +103,11 @@ HOOKS = [
         PROGRAM,
         "decomposed programs of torch.export do not say what they were made from",
         "ExportedProgram.run_decompositions",
+    ),
+    (
+        "torch.export.unflatten",
+        "the parts of unflattened programs do not say what they are",
+        "UnflattenedModule.__init__",
     ),
     ("torch.export._trace", WAY.format("a program"), "_export"),
     (

@@ -32,6 +32,7 @@ from fxls.engine.tracing.members import CONSTANTS, Members
 from fxls.engine.tracing.proxy import Args, Kwargs, ParameterProxy, Proxy, TracerBase
 from fxls.engine.tracing.proxyable import ProxyableClassMeta
 from fxls.engine.tracing.wrap import function_behind
+from fxls.engine.written_class import written_class
 
 __all__ = ["Tracer"]
 
@@ -377,7 +378,8 @@ def _named(root: object, function: FunctionType) -> tuple[str, str]:
     graph = getattr(root, "graph", None)
     if isinstance(graph, Graph) and graph.traced is not None:
         return graph.traced  # a graph module, whose class is named after the model's
-    named = type(root) if isinstance(root, torch.nn.Module) else function
+    is_module = isinstance(root, torch.nn.Module)
+    named = written_class(type(root)) if is_module else function
     return named.__module__, named.__qualname__
 
 

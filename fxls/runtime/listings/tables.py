@@ -12,6 +12,7 @@ from fxls import regular_file
 from fxls.engine.origins import resolve as origin
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import RawOrigin
+from fxls.engine.written_class import written_class
 from fxls.listing import Frame, Origin, Scope, Source
 from fxls.runtime.listings.quiet_reading import attribute_at
 from fxls.runtime.listings.target_facts import file_of
@@ -86,6 +87,8 @@ class Tables:
         if row is None:
             parent = self.scope(snapshot.caller)
             kind: Any = snapshot.type
+            if isinstance(kind, type):
+                kind = written_class(kind)
             name = (
                 f"{kind.__module__}.{kind.__qualname__}"
                 if isinstance(kind, type)

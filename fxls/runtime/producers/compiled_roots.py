@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from fxls.engine.written_class import written_class
 from fxls.runtime.producers.stack_traces import resumed
 from fxls.runtime.torch_private import fx
 
@@ -45,7 +46,7 @@ class CompiledRoots:
         if isinstance(called, fx.GraphModule) and (root := self._root_of(called)):
             return root
         if isinstance(called, torch.nn.Module):
-            kind = type(called)
+            kind = written_class(type(called))
             generated = isinstance(called, fx.GraphModule)
             return kind.__module__, kind.__name__ if generated else kind.__qualname__
         module = getattr(called, "__module__", None) or torch.__name__

@@ -14,6 +14,7 @@ from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.engine.torch_fx import codegen as foreign_codegen
 from fxls.listing import Place
+from fxls.runtime.listings.identity import root_in
 from fxls.runtime.listings.module_names import name_of_file
 from fxls.runtime.listings.submodule_paths import module_path
 from fxls.runtime.producers.stack_traces import origin_of
@@ -46,11 +47,17 @@ class Snapshot:
         codes = (origin[0] for origin in self._origins if origin is not None)
         return any(isinstance(c, CodeType) and c.co_filename == path for c in codes)
 
+    def has_origins(self) -> bool:
+        """Whether any node came from somewhere."""
+        return any(self._origins) or any(
+            row[7].get("stack_trace") for row in self._rows
+        )
+
     def root(self) -> tuple[str, str] | None:
         """Module and qualified name of what the nodes came from, if any says so."""
         for row, origin in zip(self._rows, self._origins, strict=True):
             stack = row[7].get("nn_module_stack")
-            if isinstance(stack, Mapping) and (found := _root(stack)):
+            if isinstance(stack, Mapping) and (found := root_in(stack)):
                 return found
             trace = row[7].get("stack_trace")
             origin = origin or (origin_of(trace) if trace else None)
@@ -109,22 +116,6 @@ def is_symbolic(graph: Any) -> bool:
             if getattr(value, "_has_symbolic_sizes_strides", False):
                 return True
     return False
-
-
-def _root(stack: Any) -> tuple[str, str] | None:
-    """The class of the root in a module stack, which torch.export puts there."""
-    for entry in stack.values():
-        match entry:
-            case (str(path), kind) if not module_path(path):
-                break
-            case _:
-                return None
-    else:
-        return None
-    if isinstance(kind, type):
-        return kind.__module__, kind.__qualname__
-    module, _, name = str(kind).rpartition(".")
-    return (module, name) if module else None
 
 
 def _outermost(origin: RawOrigin) -> tuple[str, str]:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any
 
+import torch
+
+from fxls.engine.written_class import written_class
 from fxls.listing import How, Parent
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
@@ -49,6 +52,15 @@ class ExportedPrograms:
                 "torch.export.exported_program",
                 _PASSED,
                 {"ExportedProgram.run_decompositions": around(self._passing, _PASSED)},
+            ),
+            Hook(
+                "torch.export.unflatten",
+                _UNFLATTENED,
+                {
+                    "UnflattenedModule.__init__": around(
+                        self._unflattening, _UNFLATTENED
+                    )
+                },
             ),
             Hook(
                 "torch.export._trace",
@@ -104,6 +116,23 @@ class ExportedPrograms:
         made.recompile()
         return made
 
+    def _unflattening(
+        self, module: Any, program: Any, /, *_: Any, **__: Any
+    ) -> Generator[None]:
+        with hushed():  # parts are compiled before it is known whose they are
+            yield
+        root = self._root(program)
+        parents = parents_by(program.graph_module._graph)
+        for path, part in module.named_modules():
+            # The one of each part is in no table of submodules.
+            made = part.__dict__.get("graph_module")
+            if isinstance(made, fx.GraphModule):
+                stage = f"unflattened, {path}" if path else "unflattened"
+                head = ((_OF_PART.format(path or "root"),),)
+                note_capture(made, Capture("torch.export", stage, root, head, parents))
+                with hushed(when=False):
+                    made.recompile()
+
     def _root(self, first: Any) -> _Root | None:
         """What a program was made of, or a graph module that one is made of."""
         root: _Root | None = None
@@ -111,6 +140,9 @@ class ExportedPrograms:
             made = getattr(first, "graph_module", first)
             if isinstance(made, fx.GraphModule):
                 root = self._root_of(made)
+            elif isinstance(made, torch.nn.Module):
+                kind = written_class(type(made))
+                root = (kind.__module__, kind.__qualname__)
         return root
 
 
@@ -142,12 +174,15 @@ def _line(spec: Any) -> str:
 
 _PROGRAMS = "programs of torch.export are no listings"
 _MODULES = "the modules of programs of torch.export are no listings"
+_UNFLATTENED = "the parts of unflattened programs do not say what they are"
 _PASSED = "decomposed programs of torch.export do not say what they were made from"
 _WAY = "graphs that torch.export makes on its way to {} are listings"
 
 _OF_MODULE = (
     ("It is the module of the program, and holds what the program is given.",),
 )
+
+_OF_PART = "It is the code of the {} of the unflattened program."
 
 _made_of: ContextVar[_Root | None] = ContextVar("fxls_made_of", default=None)
 """What the graph came from that is being exported."""

@@ -12,8 +12,9 @@ from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
+from fxls.engine.written_class import written_class
 from fxls.listing import Identity, Listing, Parent, ToClass
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
@@ -37,7 +38,6 @@ from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.snapshot import Snapshot, is_symbolic
 from fxls.runtime.producers.torch_errors import explain_errors, explain_errors_in
 from fxls.runtime.producers.torch_tracer import TorchTracer
-from fxls.runtime.torch_private import fx
 from fxls.store import Store, StoreError, digest_of
 from fxls.store.names import file_name
 
@@ -86,6 +86,10 @@ class TorchFx:
         graph = module._graph
         known = published_as(module).root or self._tracing.root(graph)
         return known or Snapshot(graph, self._tracing.origin).root()
+
+    def stage(self, module: Any) -> str:
+        """Which part of that a graph module is, or which step of a compiler made it."""
+        return published_as(module).stage or self._tracing.stage(module._graph)
 
     def listing(self, module: Any) -> Listing:
         """The listing of a graph module as its graph is now."""
@@ -163,7 +167,8 @@ class TorchFx:
         if is_symbolic(module._graph):
             made.listing()
         # A trace of this very text must not take the place of who wrote it.
-        key = (path, made.identity, made.is_of(path))
+        # Nor must a graph without origins, as one that was unpickled.
+        key = (path, made.identity, made.is_of(path), made.has_origins())
         self._later.add(key, lambda: self._write_facts(path, made))
         return path
 
@@ -182,7 +187,8 @@ class TorchFx:
 
     def _holds_more(self, path: Path, listing: Listing, is_of_it: bool) -> bool:  # noqa: FBT001 - one caller
         """Whether the store knows what this graph does not know of: values, or, of one
-        that was unpickled or traced from this very text, everything but the text.
+        that was traced from this very text or knows no source, as one that was
+        unpickled, everything but the text.
         """
         if any(facts.value is not None for facts in listing.nodes):
             return False
@@ -190,9 +196,10 @@ class TorchFx:
             known = self._store.read(path)
         except StoreError:
             return False
-        unpickled = listing.identity.module == fx.graph_module.__name__
-        if is_of_it or (unpickled and not listing.sources):
+        if is_of_it:
             return known.identity.producer == listing.identity.producer
+        if known.sources and not listing.sources:
+            return known.identity == listing.identity
         fresh = all(source_digest(s.path) == s.digest for s in known.sources)
         has_values = any(facts.value is not None for facts in known.nodes)
         return fresh and has_values and known.identity == listing.identity
@@ -204,7 +211,8 @@ class TorchFx:
         snapshot = Snapshot(graph, self._tracing.origin)
         root = capture.root or self._tracing.root(graph) or snapshot.root()
         if root is None:
-            root = (type(module).__module__, type(module).__name__)
+            kind = written_class(cast("type", type(module)))
+            root = (kind.__module__, kind.__name__)
         identity = Identity(
             *(importable_name(root[0]), root[1], capture.producer),
             *(capture.stage or self._tracing.stage(graph), rank()),
@@ -262,6 +270,10 @@ class _Made:
     def is_of(self, path: Path) -> bool:
         """Whether it was traced from the text at a path."""
         return self._snapshot.is_of(str(path))
+
+    def has_origins(self) -> bool:
+        """Whether a node says where it came from."""
+        return self._snapshot.has_origins()
 
     def listing(self) -> Listing:
         """All of it; the same one from then on."""

@@ -13,19 +13,20 @@ import threading
 import weakref
 from collections.abc import Callable, Generator
 from types import CodeType, FunctionType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import torch
 
 from fxls.engine.origins.from_frames import FrameOrigins, is_source
 from fxls.engine.origins.resolve import RawOrigin
+from fxls.engine.written_class import written_class
 from fxls.installed_torch import private
 from fxls.listing import Parent
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.capture import is_hushed, parents_by
 from fxls.runtime.torch_private import fx, is_compiling
 
-__all__ = ["NodeMaker", "TorchTracer"]
+__all__ = ["PICKLED_NAME", "NodeMaker", "TorchTracer"]
 
 
 class TorchTracer:
@@ -56,8 +57,15 @@ class TorchTracer:
         return origin
 
     def root(self, graph: Any) -> tuple[str, str] | None:
-        """Module and qualified name of what was traced."""
-        return self._roots.get(graph)
+        """Module and qualified name of what was traced, or of what the listing of a
+        graph that was not traced is called after.
+        """
+        if (root := self._roots.get(graph)) is not None:
+            return root
+        listed = parents_by(graph)[:1]
+        return next(
+            ((one.identity.module, one.identity.qualname) for one in listed), None
+        )
 
     def stage(self, graph: Any) -> str:
         """Which part of what was traced a graph is; empty for all of it."""
@@ -72,14 +80,17 @@ class TorchTracer:
         # A graph that never was a listing stands for what it was made from.
         if parents := parents_by(old) or self.parents(old):
             self._parents[new] = parents
-        if old in self._roots:
-            self._roots[new] = self._roots[old]
         stage = ", ".join(filter(None, (self.stage(old), part)))
-        if stage:
-            self._stages[new] = stage
+        self._name(new, self.root(old), stage)
         end = None if part else next(iter(reversed(old.nodes)), None)
         if end is not None and (origin := self.origin(end)) is not None:
             self._returned[new] = origin
+
+    def _name(self, graph: Any, root: tuple[str, str] | None, stage: str) -> None:
+        if root is not None:
+            self._roots[graph] = root
+        if stage:
+            self._stages[graph] = stage
 
     def stands_for(self, new: Any, old: Any) -> None:
         """Let a node have the origin of another one, unless it has its own."""
@@ -130,15 +141,19 @@ class TorchTracer:
             tracer: Any, /, root: Any, *_: Any, **__: Any
         ) -> Generator[None, Any, Any]:
             trails = self._trails.by_tracer
-            unpickled = isinstance(root, _code_only())
-            if _is_torchs(tracer) or unpickled or id(tracer) in trails:
-                # It traces generated code that is in no file, or calls super().trace
-                # more than once.
-                return (yield)
+            if isinstance(root, _code_only()):
+                # It traces generated code that is in no file.
+                held = cast("dict[str, object]", cast("Any", root).__dict__)
+                name = _pickled_name(held.pop(PICKLED_NAME, None))
+                graph = yield
+                self._name(graph, *name)
+                return graph
+            if _is_torchs(tracer) or id(tracer) in trails:
+                return (yield)  # which perhaps calls super().trace more than once
             followed = _Followed(tracer, root, boundary)
             if isinstance(root, fx.GraphModule):
                 of = (type(root).__module__, type(root).__name__)
-                followed.name = self._roots.get(root._graph, of)
+                followed.name = self.root(root._graph) or of
             end = self.following(tracer, followed)
             try:
                 graph = yield
@@ -181,6 +196,18 @@ class TorchTracer:
         return made
 
 
+def _pickled_name(noted: object) -> tuple[tuple[str, str] | None, str]:
+    """Root and stage, of what stands in a pickle, which anybody may have written."""
+    if (
+        isinstance(noted, tuple)
+        and len(noted := cast("tuple[object, ...]", noted)) == 3
+    ):
+        module, name, stage = noted
+        if isinstance(module, str) and isinstance(name, str) and isinstance(stage, str):
+            return (module, name), stage
+    return None, ""
+
+
 def _code_only() -> Any:
     """The class of what stands for the root of a graph module that is unpickled."""
     return private(
@@ -199,6 +226,9 @@ def _is_torchs(tracer: Any) -> bool:
         tracer.record_stack_traces or is_compiling() or is_hushed()
     )
 
+
+PICKLED_NAME = "_fxls_made_of"
+"""What a pickled graph module holds besides what torch puts there: root and stage."""
 
 _WITHOUT = "nodes of torch.fx have no exact origins"
 
@@ -232,7 +262,7 @@ class _Followed:
             if isinstance(member, FunctionType)
         ]
         if isinstance(root, torch.nn.Module):
-            kind = type(root)
+            kind = written_class(type(root))
             self.name = (kind.__module__, kind.__qualname__)
             traced = getattr(kind, getattr(tracer, "traced_func_name", "forward"), None)
         else:

@@ -39,6 +39,8 @@ NAMES = {
     "_exec_with_source": "torch.fx.graph_module",
     "Transformer.transform": "torch.fx.interpreter",
     "_make_graph_module": "torch.fx.passes.split_module",
+    "GraphModule.__reduce__": "torch.fx.graph_module",
+    "GraphModule.__reduce_package__": "torch.fx.graph_module",
     "FORCE_SKIP_FILES": "torch._dynamo.trace_rules",
     "OutputGraph.call_user_compiler": "torch._dynamo.output_graph",
     "boxed_nop": "torch._dynamo.backends.debugging",
@@ -49,6 +51,7 @@ NAMES = {
     "ExportedProgram.__init__": "torch.export.exported_program",
     "ExportedProgram.module": "torch.export.exported_program",
     "ExportedProgram.run_decompositions": "torch.export.exported_program",
+    "UnflattenedModule.__init__": "torch.export.unflatten",
     "_export": "torch.export._trace",
     "ExportedProgramDeserializer.deserialize": "torch._export.serde.serialize",
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from typing import Any, cast
 
 import pytest
 import torch
 from msgspec.structs import replace
 
-from fxls.listing import Facts, How, Listing, Parent
+from fxls.listing import Facts, How, Identity, Listing, Parent
 from fxls.store import Store
 from tests.runtime.producers.looking import (
     MODULE,
@@ -141,3 +143,58 @@ def test_the_branches_of_a_condition_are_listings(store: Store) -> None:
 
 def nodes(listing: Listing) -> list[tuple[int, Facts]]:
     return list(enumerate(listing.nodes))
+
+
+class Outer:
+    class Inner(Net):
+        """A class in a class."""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.isinstance.treespec:FutureWarning")  # torch's own
+def test_whatever_is_made_of_a_program_is_called_after_its_model(store: Store) -> None:
+    program = export(Outer.Inner(), (torch.ones(2, 4),))
+    file = io.BytesIO()
+    save(program, file)
+    file.seek(0)
+    loaded = load(file)
+    fx: Any = torch.fx
+    fx.symbolic_trace(loaded.module())
+    fx.GraphModule(program.graph_module, program.graph)
+    fx.Transformer(program.graph_module).transform()
+    _export.unflatten(program)(torch.ones(2, 4))
+    found = listings_in(store)
+    assert {one.identity.module for one in found.values()} == {__name__}
+    assert set(found) == {
+        ("Outer.Inner", "torch.export", ""),
+        ("Outer.Inner", "torch.export", "module"),
+        ("Outer.Inner", "torch.export", "unflattened"),
+        ("Outer.Inner", "torch.export", "unflattened, linear"),
+        ("Outer.Inner", "torch.export", "unflattened, block"),
+        ("Outer.Inner", "torch.fx", ""),
+    }
+
+
+@pytest.mark.slow
+def test_a_program_of_another_process_is_called_after_its_model(store: Store) -> None:
+    source = (
+        "import torch\n"
+        "class Outer:\n"
+        "    class Inner(torch.nn.Module):\n"
+        "        def forward(self, x):\n"
+        "            return x.relu()\n"
+    )
+    package = store.root.parent / "written"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "nets.py").write_text(source, "utf-8")
+    script = (
+        "import torch, written.nets as nets\n"
+        "program = torch.export.export(nets.Outer.Inner(), (torch.ones(2),))\n"
+        "torch.export.save(program, 'program.pt2')\n"
+    )
+    command = [sys.executable, "-c", script]
+    subprocess.run(command, check=True, cwd=package.parent)
+    program = load(package.parent / "program.pt2")
+    identity = listing_in(store, program.graph_module).identity
+    assert identity == Identity("written.nets", "Outer.Inner", "torch.export")
