@@ -98,7 +98,13 @@ class FirstGraph(importlib.abc.MetaPathFinder):
             # Somebody who replaced ours in turn calls what was there before.
             restored = (owner, name) in self._restored
             call = owner.__dict__[name] if restored else original
-            return call(*args, **kwargs)
+            try:
+                return call(*args, **kwargs)
+            except Exception as error:
+                from fxls.attempt import leave_out_frame  # noqa: PLC0415 - for an error
+
+                leave_out_frame(error)
+                raise
 
         self._replaced.append((owner, name, original, first))
         setattr(owner, name, first)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from torch.nn import Module
 
+from fxls.attempt import leave_out_frame
 from fxls.engine.graph import Graph
 from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.late_names import late_names
@@ -168,6 +169,7 @@ class GraphModule(Module):
             forward_error.report(
                 self._code, self._get_name(), forward, error, aloud=aloud
             )
+            leave_out_frame(error)
             raise
 
     def add_submodule(self, target: str, m: Module) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import torch
 
+from fxls.attempt import leave_out_frame
 from fxls.runtime.checks.verdict import tensors_of
 from fxls.runtime.patches import Patches
 from fxls.runtime.torch_private import graph_task, is_dynamo_compiling
@@ -43,7 +44,11 @@ def is_scaled(task: int) -> bool:
 def _noticing(own: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(own)
     def scale(self: Any, outputs: Any, *args: Any, **more: Any) -> Any:
-        scaled = own(self, outputs, *args, **more)
+        try:
+            scaled = own(self, outputs, *args, **more)
+        except Exception as error:
+            leave_out_frame(error)
+            raise
         if scaled is not outputs and not is_dynamo_compiling():
             for tensor in tensors_of(scaled):
                 if tensor.grad_fn is not None:

@@ -10,6 +10,7 @@ import linecache
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
+from fxls.attempt import leave_out_frame
 from fxls.engine.module.forward_error import described, quoted
 from fxls.listing import Facts, Listing
 from fxls.rules import BrokenRule
@@ -46,6 +47,7 @@ def with_note(
             return call(*args, **kwargs)
         except Exception as error:
             note(error)
+            leave_out_frame(error)
             raise
 
     return run

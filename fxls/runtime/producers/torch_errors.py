@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from fxls.attempt import leave_out_frame
 from fxls.installed_torch import private
 from fxls.listing import Listing
 from fxls.rules import BrokenRule
@@ -63,6 +64,7 @@ class _Explained(_Wrapped):
                 with logging_faults("an error is not shown with its lines"):
                     _show(error)
             note_error(error)
+            leave_out_frame(error)
             raise
 
 

@@ -29,3 +29,41 @@ class Raising(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         doubled = x * 2
         return refuse(doubled)
+
+
+class Nested(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x) + 1
+
+
+@torch.library.custom_op("fxls_tests::root", mutates_args=())
+def root(x: torch.Tensor) -> torch.Tensor:
+    """Raise for some values."""
+    if bool((x < 0).any()):
+        raise ValueError("negative")
+    return x.sqrt()
+
+
+cast("Any", root).register_fake(torch.empty_like)
+
+
+def not_negative(x: torch.Tensor) -> torch.Tensor:
+    """A function of the user's that a graph calls, where it is not looked into."""
+    return root(x)
+
+
+cast("Any", torch.fx).wrap("not_negative")
+
+
+class Calling(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return not_negative(x * 2)
+
+
+class NotTraceable(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise ValueError("no graph")
