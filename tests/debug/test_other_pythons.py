@@ -13,6 +13,7 @@ from pathlib import Path
 import debugpy  # noqa: T100  # it is tested
 import pytest
 
+import fxls
 from fxls import engine
 from fxls.engine import GraphModule
 from fxls.listing import Listing
@@ -42,6 +43,33 @@ forward = names["forward"]
 y = forward(None, 1)
 print("ran", y)
 """
+
+BREAKING = """\
+import sys
+import types
+
+for name, values in {
+    "fxls.runtime": {"__path__": [sys.argv[1]]},
+    "fxls.runtime.torch_private": {"is_compiled": bool, "is_compiling": bool},
+}.items():
+    sys.modules[name] = module = types.ModuleType(name)
+    vars(module).update(values)
+
+from fxls.rules import BrokenRule
+from fxls.runtime.debugging import pydevd
+
+def check(frame):
+    pydevd.connected().stop_for(frame, BrokenRule("nan: node add"))
+
+def forward():
+    x = 1
+    check(sys._getframe())
+    x = 2
+    return x
+
+forward()
+"""
+"""The runtime's part that stops, without those that need torch."""
 
 TORCH = """\
 class compiler:
@@ -166,3 +194,32 @@ def test_steps_cross_the_border_of_two_sections(tmp_path: Path, python: str) -> 
         assert place.node(session) == "add_129"
         session.resume()
         assert session.wait_ended() == 0
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_a_broken_rule_stops_as_an_exception_does(tmp_path: Path, python: str) -> None:
+    place = Place(tmp_path, 1)
+    place.program.write_text(BREAKING, "utf-8")
+    place.env["PYTHONPATH"] += f":{Path(fxls.__file__).parent.parent}"
+    with place.session(python) as session:
+        session.launch(
+            place.program,
+            breakpoints={},
+            arguments=[str(Path(fxls.__file__).parent / "runtime")],
+            env=place.env,
+        )
+        session.wait_stopped()
+        (stop,) = session.events("stopped")
+        assert stop.body["reason"] == "exception"
+        asked = session.request("exceptionInfo", {"threadId": 1})
+        for kind, said in (
+            (stop.body["text"], stop.body["description"]),
+            (asked["exceptionId"], asked["description"]),
+        ):
+            assert (kind, said) == ("BrokenRule", "nan: node add")
+        assert session.top().name == "forward"
+        session.next()
+        assert session.top().line == BREAKING.splitlines().index("    x = 2") + 1
+        session.resume()
+        assert session.wait_ended() == 0
+        assert session.output("stderr") == ""

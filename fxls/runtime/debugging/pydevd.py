@@ -135,11 +135,12 @@ class Debugger:
             return  # the client evaluates something, and waits for the result
         commands: Any = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
         self._pydb.enable_tracing()
-        self._pydb.set_suspend(thread, commands.CMD_ADD_EXCEPTION_BREAK)
         there = TracebackType(None, frame, frame.f_lasti, frame.f_lineno)
-        self._pydb.do_wait_suspend(
-            thread, frame, "exception", (type(error), error, there)
-        )
+        with self._unmonitored():
+            self._pydb.set_suspend(thread, commands.CMD_ADD_EXCEPTION_BREAK)
+            self._pydb.do_wait_suspend(
+                thread, frame, "exception", (type(error), error, there)
+            )
 
     def settle(self) -> None:
         """Return when the request that is being taken has been."""
@@ -256,6 +257,23 @@ class Debugger:
             yield
         finally:
             lock.release()
+
+    @contextlib.contextmanager
+    def _unmonitored(self) -> Generator[None]:
+        """Do what is in the block unseen by this debugger.
+
+        From Python 3.12 on it sees every line of a thread, also of frames that run when
+        it is told to suspend the thread, and would stop at the next one, for no reason.
+        """
+        constants: Any = sys.modules["_pydevd_bundle.pydevd_constants"]
+        if not getattr(constants, "PYDEVD_USE_SYS_MONITORING", False):
+            yield
+            return
+        self._pydb.disable_tracing()
+        try:
+            yield
+        finally:
+            self._pydb.enable_tracing()
 
     def _send_at_once(self) -> None:
         # pydevd writes a message in two pieces; without this the second piece waits
