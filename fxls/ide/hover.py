@@ -34,8 +34,15 @@ from fxls.ide.listing.wording import (
     title,
 )
 from fxls.ide.source.source_file import SourceFile
-from fxls.ide.source.under_cursor import Made, calls_at, listings_at, made_at
-from fxls.listing import Facts, Place, Scope
+from fxls.ide.source.under_cursor import (
+    Made,
+    Stages,
+    calls_at,
+    listings_at,
+    made_at,
+    stages,
+)
+from fxls.listing import Facts, Identity, Place, Scope
 from fxls.text import LineTable, Point
 
 __all__ = ["SourceText", "hover", "source_hover"]
@@ -45,6 +52,7 @@ SourceText = Callable[[str], str | None]
 
 _NAMES = 24
 _FRAMES = 8
+_GRAPHS = 8
 _SNIPPET = 6
 
 
@@ -70,8 +78,9 @@ def hover(
 def source_hover(source: SourceFile, point: Point) -> Hover | None:
     """What the code under a cursor became, with links and shapes.
 
-    On an expression its nodes; on an entry comment and on the name of a class the
-    listings that were made of it, else its calls in those of other classes.
+    On an expression its nodes as they were captured, and how many it has in the other
+    stages; on an entry comment and on the name of a class the listings that were made
+    of it, else its calls in those of other classes.
     """
     named = listings_at(source, point)
     if named is not None:
@@ -85,7 +94,10 @@ def source_hover(source: SourceFile, point: Point) -> Hover | None:
     found = made_at(source, point)
     if not found:
         return None
-    card = [block for made in found for block in _made_blocks(made)]
+    graphs = stages(found)
+    card = [block for graph in graphs[:_GRAPHS] for block in _stage_blocks(graph)]
+    if len(graphs) > _GRAPHS:
+        card.append(Line((f"… and in {len(graphs) - _GRAPHS:,} more graphs",)))
     if any(made.document.path in source.moves for made in found):
         card.append(Line(("The file was edited since this was traced.",)))
     return Hover(found[0].span, tuple(card))
@@ -217,6 +229,26 @@ def _listing_line(document: Document) -> tuple[Inline, ...]:
     count = counted(len(document.listing.nodes), "node")
     link = Link("forward", start.path, start.focus.start)
     return ("generated ", link, f" of {title(document)}: {count}")
+
+
+def _stage_blocks(graph: Stages) -> Iterator[Block]:
+    for made in graph.shown:
+        yield from _made_blocks(made)
+    if graph.other:
+        yield Line(("In other stages:",))
+    for made in graph.other[:_NAMES]:
+        there = made.document.bound_at(made.nodes[0])
+        link = Link(_stage(made.document, graph.captured), made.document.path, there)
+        yield Field("", (link, f": {counted(len(made.nodes), 'node')}"))
+    if len(graph.other) > _NAMES:
+        yield Line((f"… and {len(graph.other) - _NAMES:,} more",))
+
+
+def _stage(document: Document, captured: Identity) -> str:
+    """``joint``: what the stage of a graph adds to that of the captured one."""
+    stage = document.listing.identity.stage
+    before = f"{captured.stage}, " if captured.stage else ""
+    return stage.removeprefix(before) or title(document)
 
 
 def _made_blocks(made: Made) -> Iterator[Block]:

@@ -6,9 +6,15 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fxls.ide.listing.document import Document
-from fxls.listing import How
+from fxls.listing import How, Identity
 
-__all__ = ["captured_path", "is_made_since", "listing_beside", "parent_paths"]
+__all__ = [
+    "captured_identity",
+    "captured_path",
+    "is_made_since",
+    "listing_beside",
+    "parent_paths",
+]
 
 _GIVEN = {"placeholder", "get_attr", "output"}
 
@@ -29,6 +35,19 @@ def captured_path(document: Document) -> str | None:
     if not parents or any(parent.how is not How.PASSES for parent in parents):
         return None
     return listing_beside(document, parents[-1].file)
+
+
+def captured_identity(document: Document) -> Identity:
+    """The identity of the graph that this one is a stage of; its own when it is none.
+
+    What a graph calls is a graph of its own.
+    """
+    found = document.listing.identity
+    for parent in document.listing.parents:
+        if parent.how is How.CALLED:
+            break
+        found = parent.identity
+    return found
 
 
 def listing_beside(document: Document, file: str) -> str | None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from fxls.ide.entries.entries import comment_at
 from fxls.ide.listing.document import Document
+from fxls.ide.listing.parent import captured_identity
 from fxls.ide.listing.submodule_calls import Part, parts
 from fxls.ide.source.source_file import SourceFile, listings_from, listings_of
 from fxls.ide.syntax.module_classes import class_at
+from fxls.listing import Identity
 from fxls.text import Point, Span
 
-__all__ = ["Made", "calls_at", "listings_at", "made_at"]
+__all__ = ["Made", "Stages", "calls_at", "listings_at", "made_at", "stages"]
+
+_GIVEN = {"placeholder", "get_attr", "output"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,9 @@ def made_at(source: SourceFile, point: Point) -> tuple[Made, ...]:
 
     A place in a function that was called stands for all that its calls made, and a
     call of a submodule or function for all that was made below it.
+
+    What a graph is given, its inputs, parameters and saved values, counts only where
+    the expression computes nothing: it names an attribute then, or an input.
     """
     spans: dict[Span, list[tuple[Document, int]]] = {}
     for document in source.documents:
@@ -42,11 +49,51 @@ def made_at(source: SourceFile, point: Point) -> tuple[Made, ...]:
     found: dict[Document, set[int]] = {}
     for document, frame in spans[innermost]:
         found.setdefault(document, set()).update(document.nodes_through(frame))
-    return tuple(
+    made = [
         Made(document, innermost, tuple(sorted(nodes)))
         for document, nodes in found.items()
         if nodes
-    )
+    ]
+    return tuple(filter(None, map(_computed, made))) or tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """What an expression became in one captured graph and in what was made of that."""
+
+    captured: Identity
+    shown: tuple[Made, ...]
+    """As it was captured, or else in the earliest stage that there is; never empty."""
+    other: tuple[Made, ...]
+    """In the other stages, in the order of the pipeline."""
+
+
+def stages(found: Iterable[Made]) -> tuple[Stages, ...]:
+    """What an expression became, by the graphs that were captured."""
+    graphs: dict[Identity, list[Made]] = {}
+    for made in found:
+        graphs.setdefault(captured_identity(made.document), []).append(made)
+    return tuple(_stages(captured, made) for captured, made in graphs.items())
+
+
+def _stages(captured: Identity, found: list[Made]) -> Stages:
+    in_order = sorted(found, key=_progress)
+    # Where several entries gave one graph, it has several listings of a stage.
+    earliest = [made for made in in_order if _progress(made) == _progress(in_order[0])]
+    return Stages(captured, tuple(earliest), tuple(in_order[len(earliest) :]))
+
+
+def _progress(made: Made) -> tuple[int, bool, str]:
+    listing = made.document.listing
+    stage = listing.identity.stage
+    return len(listing.parents), listing.computes_gradients, stage
+
+
+def _computed(made: Made) -> Made | None:
+    """Without what the graph is given; None when nothing is left."""
+    facts = made.document.listing.nodes
+    nodes = tuple(node for node in made.nodes if facts[node].opcode not in _GIVEN)
+    return replace(made, nodes=nodes) if nodes else None
 
 
 def listings_at(

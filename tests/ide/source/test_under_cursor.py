@@ -11,13 +11,63 @@ from fxls.ide.hover import source_hover
 from fxls.ide.implementation import source_implementation
 from fxls.ide.listing.document import Document
 from fxls.ide.source.source_file import SourceFile
+from fxls.listing import How, Identity, Parent
 from fxls.text import LineTable, Point
-from tests.ide.nets import BLOCK, BLOCK_PATH, EXPORTED, NET, SOURCE, SOURCE_PATH
+from tests.ide.nets import (
+    BLOCK,
+    BLOCK_PATH,
+    EXPORTED,
+    LISTING_PATH,
+    NET,
+    SOURCE,
+    SOURCE_PATH,
+)
 from tests.support.cards import card_text, jump_text
 from tests.support.drawing import cursor, drawn
 from tests.support.listings import listing_of
 
 NET_FILE = SourceFile(SOURCE_PATH, LineTable(SOURCE), (NET,))
+
+RELU = (SOURCE_PATH, "torch.relu(self.conv(x))")
+
+FORWARD = """\
+def forward(self, x, saved):
+    weight = self.conv_weight
+    conv = torch.conv2d(x, weight)
+    relu = torch.relu(conv)
+    return relu
+"""
+
+
+def compiled(stage: str, *made_from: str, called: bool = False) -> Document:
+    """A graph of `torch.compile` whose nodes all came from one expression."""
+    how = How.CALLED if called else How.PASSES
+    names = ("x", "saved", "weight", "conv", "relu")
+    listing = replace(
+        listing_of(
+            FORWARD,
+            identity=Identity("net", "Net", "torch.compile", stage),
+            sources={SOURCE_PATH: SOURCE},
+            origins={name: [RELU] for name in names},
+        ),
+        parents=tuple(
+            Parent(Identity("net", "Net", "torch.compile", one), f"{one}.py", how)
+            for one in made_from
+        ),
+        computes_gradients="backward" in stage,
+    )
+    return Document(f"/work/.fxls/{stage.replace(', ', '_')}.py", listing)
+
+
+def said_of_relu(*documents: Document) -> str:
+    """The hover on the expression, and how many nodes implementation leads to."""
+    source = SourceFile(SOURCE_PATH, LineTable(SOURCE), documents)
+    point = at_in(source, "        y = torch.re$0lu(self.conv(x))")
+    found = source_hover(source, point)
+    jump = source_implementation(source, point)
+    assert found is not None
+    assert jump is not None
+    return f"{card_text(found.card)}\n{len(jump.destinations)} places"
 
 
 BLOCK_FILE = SourceFile(BLOCK_PATH, LineTable(BLOCK), (NET,))
@@ -140,6 +190,102 @@ def test_every_listing_about_the_source_answers() -> None:
 - : [conv2d Net_ba9876543210.py:1:4]: call_function `torch.conv2d`
 Net_0123456789ab.py:3:4-3:8
 Net_ba9876543210.py:1:4-1:10
+""",
+    )
+
+
+def test_what_was_captured_is_shown_and_its_other_stages_are_counted() -> None:
+    assert said_of_relu(
+        compiled("graph 0, backward", "graph 0, joint", "graph 0"),
+        compiled(
+            "graph 0, forward, post-grad",
+            *("graph 0, forward", "graph 0, joint", "graph 0"),
+        ),
+        compiled("graph 0, forward", "graph 0, joint", "graph 0"),
+        compiled("graph 0"),
+        compiled("graph 0, joint", "graph 0"),
+        compiled("graph 1"),
+    ) == (
+        """\
+2 nodes of Net, torch.compile, graph 0
+- : [conv graph 0.py:2:4]: call_function `torch.conv2d`
+- : [relu graph 0.py:3:4]: call_function `torch.relu`
+In other stages:
+- : [joint graph 0_joint.py:2:4]: 2 nodes
+- : [forward graph 0_forward.py:2:4]: 2 nodes
+- : [backward graph 0_backward.py:2:4]: 2 nodes
+- : [forward, post-grad graph 0_forward_post-grad.py:2:4]: 2 nodes
+2 nodes of Net, torch.compile, graph 1
+- : [conv graph 1.py:2:4]: call_function `torch.conv2d`
+- : [relu graph 1.py:3:4]: call_function `torch.relu`
+12 places"""
+    )
+
+
+def test_the_earliest_stage_is_shown_where_the_captured_graph_has_nothing() -> None:
+    assert said_of_relu(
+        compiled("graph 0, backward", "graph 0"),
+        compiled("graph 0, forward", "graph 0"),
+    ) == (
+        """\
+2 nodes of Net, torch.compile, graph 0, forward
+- : [conv graph 0_forward.py:2:4]: call_function `torch.conv2d`
+- : [relu graph 0_forward.py:3:4]: call_function `torch.relu`
+In other stages:
+- : [backward graph 0_backward.py:2:4]: 2 nodes
+4 places"""
+    )
+
+
+def test_a_graph_that_another_one_calls_is_no_stage_of_it() -> None:
+    assert said_of_relu(
+        compiled("graph 0"), compiled("graph 0, body", "graph 0", called=True)
+    ) == (
+        """\
+2 nodes of Net, torch.compile, graph 0
+- : [conv graph 0.py:2:4]: call_function `torch.conv2d`
+- : [relu graph 0.py:3:4]: call_function `torch.relu`
+2 nodes of Net, torch.compile, graph 0, body
+- : [conv graph 0_body.py:2:4]: call_function `torch.conv2d`
+- : [relu graph 0_body.py:3:4]: call_function `torch.relu`
+4 places"""
+    )
+
+
+def test_very_many_graphs_are_cut_short() -> None:
+    graphs = [compiled(f"graph {number}") for number in range(20)]
+
+    assert said_of_relu(*graphs).split("\n")[-3:] == [
+        "- : [relu graph 7.py:3:4]: call_function `torch.relu`",
+        "… and in 12 more graphs",
+        "40 places",
+    ]
+
+
+def test_an_expression_that_is_only_given_shows_what_gives_it() -> None:
+    scale = Document(
+        LISTING_PATH,
+        listing_of(
+            "def forward(self, x):\n    scale = self.scale\n"
+            "    y = torch.mul(x, scale)\n    return y\n",
+            sources={"/work/f.py": "def f(self, x):\n    return x * self.scale\n"},
+            origins={
+                "scale": [("/work/f.py", "self.scale")],
+                "y": [("/work/f.py", "x * self.scale")],
+            },
+        ),
+    )
+    text = "def f(self, x):\n    return x * self.scale\n"
+
+    check(
+        SourceFile("/work/f.py", LineTable(text), (scale,)),
+        "    return x * self.sc$0ale",
+        """
+    return x * self.scale
+               ^^^^^^^^^^
+1 node of Net
+- : [scale Net_0123456789ab.py:1:4]: get_attr `scale`
+Net_0123456789ab.py:1:4-1:9
 """,
     )
 
