@@ -56,6 +56,8 @@ class Session:
         self.settings = settings
         self.folders: tuple[str, ...] = ()
         """The folders of the workspace."""
+        self._first: str | None = None
+        """The project of the first source that was looked at, and is not installed."""
         self.library = Library(lambda: self.settings.store, lambda: self.folders)
         self.traces = traces
         self._open_text = open_text
@@ -170,6 +172,8 @@ class Session:
         """
         if is_installed(path):
             return self.forget(path)
+        if self._first is None:
+            self._first = str(locate(Path(path)).parent)
         self._remember(path)
         self._checked[path] = hash(self.text_of(path))
         kept = {"", *(entry.name for entry in self.entries(path))}
@@ -206,13 +210,13 @@ class Session:
     def may_trace(self, path: str) -> bool:
         """Whether the entries of a source may be run though nobody asked for it.
 
-        Trust is given to a folder: what lies elsewhere is only read.
+        Trust is given to a folder: what lies elsewhere is only read. A client that has
+        none open gives it to the project of the first source that it shows.
         """
         if not self.settings.trusted or is_installed(path):
             return False
-        return not self.folders or any(
-            Path(path).is_relative_to(folder) for folder in self.folders
-        )
+        trusted = self.folders or ((self._first,) if self._first else ())
+        return any(Path(path).is_relative_to(folder) for folder in trusted)
 
     async def trace(self, entry: Entry, *, timed: bool = False) -> Traced | Failed:
         """Run an entry of the user's code and materialize its listing."""
