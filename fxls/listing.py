@@ -53,7 +53,7 @@ _Natural = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 _Index = _Natural
 
-Pieces = tuple[str | int, ...]
+Pieces = tuple[str | _Index, ...]
 """A written argument: text, and the index of a node wherever one stands in it."""
 
 

@@ -81,6 +81,51 @@ def test_a_parent_that_is_none_damages_the_sidecar(parent: Any) -> None:
         decode(msgspec.msgpack.encode(sidecar), TEXT)
 
 
+def sidecar_of(node: Any) -> bytes:
+    """A sidecar with one node, of which this is said besides the rest."""
+    sidecar: Any = msgspec.msgpack.decode(encode(DERIVED))
+    facts = {"name": "x", "opcode": "placeholder", "target": "x", "line": 0, **node}
+    sidecar["listing"]["nodes"] = [facts]
+    return msgspec.msgpack.encode(sidecar)
+
+
+@pytest.mark.parametrize(
+    ("node", "missing"),
+    [
+        ({"origin": 0}, "frame 0"),
+        ({"more_origins": [0]}, "frame 0"),
+        ({"scope": 0}, "module 0"),
+        ({"call": 0}, "target 0"),
+        ({"users": [1]}, "node 1"),
+        ({"args": [["x", 1]]}, "node 1"),
+        ({"kwargs": [["dim", [7]]]}, "node 7"),
+    ],
+)
+def test_a_node_that_names_a_row_that_there_is_not_damages_the_sidecar(
+    node: Any, missing: str
+) -> None:
+    with pytest.raises(SidecarError) as raised:
+        decode(sidecar_of(node), TEXT)
+    assert str(raised.value) == f"sidecar is damaged: there is no {missing}"
+
+
+@pytest.mark.parametrize(
+    ("node", "where"),
+    [
+        ({"origin": -1}, "origin"),
+        ({"users": [-1]}, "users[0]"),
+        ({"args": [["x", -1]]}, "args[0][1]"),
+        ({"kwargs": [["dim", [-7]]]}, "kwargs[0][1][0]"),
+    ],
+)
+def test_a_row_below_zero_damages_the_sidecar(node: Any, where: str) -> None:
+    with pytest.raises(SidecarError) as raised:
+        decode(sidecar_of(node), TEXT)
+    assert str(raised.value) == (
+        f"sidecar is damaged: Expected `int` >= 0 - at `$.listing.nodes[0].{where}`"
+    )
+
+
 def test_a_failure_without_repairs_is_read() -> None:
     failure = Failure(
         Reason.TRACE, "a branch", advice="Wrap it.", repairs=(Wrap("f"), Evaluate())
