@@ -44,7 +44,7 @@ class Bound:
     def wrote(self, size: int) -> None:
         """Take note of bytes that were written, and delete others when it is time."""
         self._uncounted += size
-        if self._uncounted >= min(_STEP, self._share()):
+        if self._uncounted >= self._step():
             self.count()
 
     def count(self) -> None:
@@ -71,9 +71,12 @@ class Bound:
             prune(
                 self._root,
                 # What is written before the next look fits in as well.
-                megabytes=self.megabytes - self._share() / 1e6,
+                megabytes=self.megabytes - (self._share() + self._step()) / 1e6,
                 in_use=self._in_use(),
             )
+
+    def _step(self) -> float:
+        return min(_STEP, self._share())
 
     def _share(self) -> float:
         return self.megabytes * 1e6 / _SHARE
