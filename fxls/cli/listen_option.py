@@ -1,12 +1,16 @@
-"""The option `--listen` of the subcommands that start a program."""
+"""The option `--listen` of the subcommands that start a program, and what it opens."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from fxls.cli.command import ExitCode, say
 
-__all__ = ["add_listen", "check_listen"]
+if TYPE_CHECKING:
+    from fxls.launching.listening import Address
+
+__all__ = ["add_listen", "check_listen", "warn_of_exposure"]
 
 
 def add_listen(parser: argparse.ArgumentParser, text: str) -> None:
@@ -15,7 +19,10 @@ def add_listen(parser: argparse.ArgumentParser, text: str) -> None:
 
 
 def check_listen(options: argparse.Namespace) -> None:
-    """End, and say why, when the program cannot listen as asked."""
+    """End, and say why, when the program cannot listen as asked.
+
+    Where it can, and others get there, that is said.
+    """
     from fxls.launching.listening import missing, trouble
 
     if options.listen is not None:
@@ -23,6 +30,16 @@ def check_listen(options: argparse.Namespace) -> None:
         if problem is not None:
             say(f"fxls: error: {problem}")
             raise SystemExit(ExitCode.SYSTEM)
+        warn_of_exposure(options.listen)
+
+
+def warn_of_exposure(wanted: Address) -> None:
+    """Say what somebody opens who lets other machines in."""
+    from fxls.launching.listening import exposure
+
+    warning = exposure(wanted)
+    if warning is not None:
+        say(f"fxls: warning: {warning}")
 
 
 def _address(text: str) -> object:

@@ -6,6 +6,7 @@ import argparse
 import os
 
 from fxls.cli.command import Commands, ExitCode, add_command, say
+from fxls.cli.listen_option import warn_of_exposure
 
 __all__ = ["add", "serve"]
 
@@ -30,9 +31,10 @@ def add(commands: Commands) -> None:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
+    host = host.strip("[]")
     if not host or not port.isdecimal() or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
-    return host.strip("[]"), int(port)
+    return host, int(port)
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -45,6 +47,9 @@ def serve(options: argparse.Namespace) -> int:
     if options.tcp is None:
         serve_stdio(store=store)
         return ExitCode.OK
+    from fxls.launching.listening import Address
+
+    warn_of_exposure(Address(*options.tcp))
     try:
         serve_tcp(*options.tcp, store=store)
     except OSError as error:

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import getpass
 import importlib.util
+import ipaddress
 import socket
 import sys
 from collections.abc import Sequence
@@ -17,6 +19,7 @@ __all__ = [
     "LOCAL",
     "Address",
     "address",
+    "exposure",
     "free",
     "missing",
     "trouble",
@@ -53,6 +56,39 @@ def trouble(wanted: Address) -> str | None:
     except OSError as error:
         return f"cannot listen on {wanted}: {error.strerror or error}"
     return None
+
+
+def exposure(wanted: Address) -> str | None:
+    """What to say before something listens that obeys whoever connects.
+
+    None where this machine alone gets there, or where there is no such host.
+    """
+    try:
+        # As whoever binds it does: "0", "127.1" and names are addresses, too.
+        found = socket.getaddrinfo(wanted.host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return None
+    if all(_is_loopback(str(place[0])) for *_, place in found):
+        return None
+    return (
+        f"whoever reaches {wanted} can run code as {_user()} on this machine, without"
+        f" a password\nhelp: Listen on {LOCAL}, and come from elsewhere through"
+        " `ssh -L`, unless you trust all of that network."
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    found = ipaddress.ip_address(host)
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (mapped or found).is_loopback
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    # Python before 3.13 lets the error of the module pwd through.
+    except (KeyError, OSError):
+        return "this user"
 
 
 def free() -> Address:
