@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from fxls import __version__
 from fxls.cli import (
     attach_command,
+    completion_command,
     debug_command,
     doctor_command,
     list_command,
@@ -39,6 +40,7 @@ examples:
   fxls list                                           what the store holds
   fxls doctor                                         what works in this Python
   fxls serve                                          the server that editors start
+  fxls completion bash                                what your shell completes fxls by
 
 An entry builds a model and calls it with example inputs. Write it into the file as a
 comment and the file needs no expression on the command line:
@@ -115,5 +117,6 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     prune_command.add(commands)
     doctor_command.add(commands)
     serve_command.add(commands)
+    completion_command.add(commands, parser)
     names: Collection[str] = commands.choices
     return parser, names

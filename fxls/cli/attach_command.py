@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fxls.cli.command import Commands, ExitCode, add_command, say
+from fxls.cli.command import Commands, ExitCode, add_command, completed, say
 from fxls.cli.listen_option import add_listen, check_listen
 
 __all__ = ["add", "attach"]
@@ -26,7 +26,10 @@ def add(commands: Commands) -> None:
         commands, "attach", "let a program that runs listen for a debugger", _EPILOG
     )
     parser.set_defaults(command=attach)
-    parser.add_argument("pid", metavar="PID", type=int, help="the program's process")
+    pid = parser.add_argument(
+        "pid", metavar="PID", type=int, help="the program's process"
+    )
+    completed(pid, "word")
     add_listen(parser, "where the program shall listen (default: a port that is free)")
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 if TYPE_CHECKING:
     from fxls.cli.report import Sources
@@ -21,6 +21,7 @@ __all__ = [
     "add_store",
     "add_store_to_read",
     "chosen_or_located",
+    "completed",
     "is_colored",
     "number_of",
     "say",
@@ -89,9 +90,18 @@ def _add_store(
     default: str | None,
     text: str,
 ) -> None:
-    parser.add_argument(
+    store = parser.add_argument(
         "--store", type=kind, metavar=metavar, default=default, help=text
     )
+    completed(store, "directory")
+
+
+def completed(
+    argument: argparse.Action, kind: Literal["file", "directory", "rule", "word"]
+) -> None:
+    """Let shells complete an argument; a word is what they know nothing of."""
+    # shtab looks for it there, and argparse declares no such attribute.
+    vars(argument)["complete"] = kind
 
 
 def _folder(text: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from fxls.cli.command import Commands, add_command, add_store
+from fxls.cli.command import Commands, add_command, add_store, completed
 from fxls.cli.listen_option import add_listen, check_listen
 
 __all__ = ["add", "debug"]
@@ -28,12 +28,13 @@ def add(commands: Commands) -> None:
         commands, "debug", "stop in the generated code of an entry", _EPILOG
     )
     parser.set_defaults(command=debug)
-    parser.add_argument(
+    target = parser.add_argument(
         "target",
         metavar="FILE[:EXPRESSION]",
         help="a Python file, and the expression that builds the model and calls it "
         "(default: the first entry of the file)",
     )
+    completed(target, "file")
     parser.add_argument(
         "--node", metavar="NAME", help="where to stop (default: on the first node)"
     )

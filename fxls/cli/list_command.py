@@ -14,6 +14,7 @@ from fxls.cli.command import (
     add_command,
     add_store_to_read,
     chosen_or_located,
+    completed,
     is_colored,
     say,
     sources_here,
@@ -47,12 +48,13 @@ def add(commands: Commands) -> None:
         _EPILOG,
     )
     parser.set_defaults(command=list_)
-    parser.add_argument(
+    words = parser.add_argument(
         "words",
         metavar="WORD",
         nargs="*",
         help="show those alone that say all of these words",
     )
+    completed(words, "word")
     add_store_to_read(parser)
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 

@@ -8,7 +8,14 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fxls.cli.command import Commands, ExitCode, add_command, add_store, say
+from fxls.cli.command import (
+    Commands,
+    ExitCode,
+    add_command,
+    add_store,
+    completed,
+    say,
+)
 from fxls.cli.listen_option import add_listen, check_listen
 
 if TYPE_CHECKING:
@@ -25,7 +32,7 @@ def add(commands: Commands) -> None:
     parser.usage = USAGE
     parser.set_defaults(command=run, usage=parser)
     add_store(parser)
-    parser.add_argument(
+    break_on = parser.add_argument(
         "--break-on",
         metavar="RULE",
         action="append",
@@ -34,6 +41,7 @@ def add(commands: Commands) -> None:
         help="stop at the first node whose value breaks a rule, or report it:"
         " nan, inf, shape, dtype-change, grad-nan; several with commas",
     )
+    completed(break_on, "rule")
     parser.add_argument(
         "--on-break",
         choices=("report", "raise"),

@@ -15,6 +15,7 @@ from fxls.cli.command import (
     ExitCode,
     add_command,
     add_store,
+    completed,
     number_of,
     say,
     sources_here,
@@ -60,20 +61,22 @@ def add(commands: Commands) -> None:
         _TRACE_EPILOG,
     )
     parser.set_defaults(command=trace)
-    parser.add_argument(
+    argument = parser.add_argument(
         "argument",
         metavar="FILE[:EXPRESSION]",
         type=_argument,
         help="a Python file, and the expression that builds the model "
         "(default: the entries of the file)",
     )
+    completed(argument, "file")
     add_store(parser)
-    parser.add_argument(
+    python = parser.add_argument(
         "--python",
         metavar="PATH",
         default=sys.executable,
         help="the interpreter that has the packages of the model (default: the one of fxls)",
     )
+    completed(python, "file")
     parser.add_argument(
         "--time-limit",
         metavar="SECONDS",
