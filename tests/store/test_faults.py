@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fxls import __version__
@@ -384,11 +385,18 @@ def test_without_permission_to_read_the_user_is_told(open_folder: Path) -> None:
     assert it.reports == [f"{root / 'log'}: {trouble}", f"{log}: {trouble}"]
 
 
-def test_a_source_whose_name_is_not_unicode_is_named(root: Path) -> None:
-    source = os.fsdecode(b"/models/n\xe9t.py")
+def test_a_source_whose_name_is_not_unicode_is_said_with_escapes(root: Path) -> None:
+    store = Store(root)
+    path = store.materialize(made(source=os.fsdecode(b"/models/n\xe9t.py")))
+
+    assert store.read(path) == made(source="/models/n\\udce9t.py")
+
+
+def test_a_text_that_is_not_unicode_is_refused(root: Path) -> None:
+    text = "# \udce9\n"
 
     with pytest.raises(Unwritable) as caught:
-        Store(root).materialize(made(source=source))
+        Store(root).materialize(msgspec.structs.replace(made(), text=text))
     assert str(caught.value) == (
         f"{root}: cannot hold a listing of 'Net': a name in it is not Unicode, "
         "'\\udce9'. Rename the file or folder that has this character."
