@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import enum
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -196,5 +197,11 @@ def warn(error: StoreError) -> None:
 
 
 def say(text: str) -> None:
-    """Print to standard error, at once."""
+    """Print to standard error, at once; what is wrong stands out in a terminal."""
+    if is_colored(sys.stderr):
+        text = _KIND.sub(lambda found: _COLORS[found[2]].format(*found.groups()), text)
     print(text, file=sys.stderr, flush=True)
+
+
+_KIND = re.compile(r"^((?! ).*?)(error|warning):(?= )", re.MULTILINE)
+_COLORS = {"error": "{0}\x1b[1;31m{1}:\x1b[0m", "warning": "{0}\x1b[1;33m{1}:\x1b[0m"}

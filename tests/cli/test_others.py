@@ -52,6 +52,17 @@ def test_a_command_that_there_is_not(fxls: Command, command: str, advice: str) -
     )
 
 
+def test_what_is_wrong_is_red_where_colours_are_wanted(fxls: Command) -> None:
+    said = ": there is no command 'tarce'\nhelp: did you mean `fxls trace`?\n"
+    for env, word in (
+        ({"FORCE_COLOR": "1"}, "\x1b[1;31merror:\x1b[0m"),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, "error:"),
+        ({}, "error:"),
+    ):
+        ended = fxls.run("tarce", env=env)
+        assert ended == Ended(2, "", f"fxls: {word}{said[1:]}")
+
+
 def test_a_list_has_colours_where_they_are_wanted(fxls: Command) -> None:
     identity = Identity("net", "Net", stage="a")
     materialized(fxls.folder / ".fxls", identity, "def forward(self):\n    pass\n")
