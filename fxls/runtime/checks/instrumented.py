@@ -8,6 +8,7 @@ where a debugger could stop.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -55,6 +56,8 @@ class InstrumentedCode:
     """By name, the names whose statements read it."""
 
 
+# Rules that are set again find most of the listings that ran before.
+@functools.lru_cache(maxsize=256)
 def instrumented(text: str, path: str) -> InstrumentedCode:
     """The code of a listing with calls in it, under the listing's path."""
     tree = ast.parse(text)
