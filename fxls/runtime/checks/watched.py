@@ -16,6 +16,11 @@ import torch
 from fxls.attempt import Raised, attempt
 from fxls.listing import Listing, Tensor, Value
 from fxls.rules import BrokenRule, OnBreak, Rule
+from fxls.runtime.checks.backward_graph import (
+    gradients_in,
+    is_hidden,
+    is_of_backward,
+)
 from fxls.runtime.checks.gradients import Gradients
 from fxls.runtime.checks.instrumented import InstrumentedCode, Statement
 from fxls.runtime.checks.purpose import (
@@ -60,10 +65,14 @@ class CheckedListing:
         self._found: set[tuple[Rule, str]] = set()
         self._run = _Run()
         self._gradients: Gradients | None = None
+        self._gradient_names: frozenset[str] = frozenset()
+        """Of a backward graph: which of its values are gradients."""
         if Rule.GRAD_NAN in rules:
-            if self._is_backward():
-                # The values of a backward graph are the gradients.
-                self._rules += () if Rule.NAN in rules else (Rule.GRAD_NAN,)
+            if is_of_backward(self._listing()):
+                # NaN among what the forward kept was found when the forward made it.
+                others = (rule for rule in self._rules if rule is not Rule.NAN)
+                self._rules = (*others, Rule.GRAD_NAN)
+                self._gradient_names = gradients_in(code.statements)
             else:
                 self._gradients = Gradients(path, code, self._listing, on_break)
 
@@ -116,8 +125,10 @@ class CheckedListing:
         if statement is None:
             return False
         for rule in self._rules:
+            if rule is Rule.GRAD_NAN and name not in self._gradient_names:
+                continue
             said = self._broken_by(rule, name, value)
-            if said is None or self._is_nobodys(statement, rule, value):
+            if said is None or self._is_nobodys(statement, rule, name, value):
                 continue
             is_first = not (
                 self._is_meant(statement, rule, name, value)
@@ -135,10 +146,16 @@ class CheckedListing:
                     return True
         return False
 
-    def _is_nobodys(self, statement: Statement, rule: Rule, value: Any) -> bool:
-        """Whether numbers are what was in memory before, and nobody has read them."""
+    def _is_nobodys(
+        self, statement: Statement, rule: Rule, name: str, value: Any
+    ) -> bool:
+        """Whether numbers are what was in memory before, and nobody has read them, or
+        are those of gradients, and another node is to blame.
+        """
         if rule not in _OF_NUMBERS:
             return False
+        if rule is Rule.GRAD_NAN and is_hidden(self._listing(), name):
+            return True
         if statement.leaves_empty:
             self._run.empty |= memory_of(value)
         return is_empty_memory(value, self._run.empty)
@@ -260,10 +277,6 @@ class CheckedListing:
         if self._read is None:
             self._read = self._instances()
         return self._read
-
-    def _is_backward(self) -> bool:
-        listing = self._listing()
-        return listing is not None and "backward" in listing.identity.stage
 
 
 class _Run(threading.local):

@@ -446,21 +446,27 @@ class Random(nn.Module):
 
     def __init__(self, seed: int) -> None:
         super().__init__()
-        self.seed = seed
+        choose = random.Random(seed)
+        planted = choose.randrange(3, 12)
+        self.steps: list[tuple[int, Run, bool, int | None]] = []
+        """The value that is read, what is made of it, whether that is planted, and the
+        value that is added. They are drawn here, where no tracer is."""
+        for i in range(14):
+            made = 2 + i
+            read = choose.randrange(max(0, made - 4), made)
+            run = choose.choice(_BAD if i == planted else _GOOD)
+            added = choose.randrange(made) if choose.random() < 0.5 else None
+            self.steps.append((read, run, i == planted, added))
 
     def forward(self, x: Any) -> Any:
-        choose = random.Random(self.seed)
         values = [x, torch.tanh(x)]
-        planted = choose.randrange(3, 12)
-        for i in range(14):
-            value = choose.choice(values[-4:])
-            made = choose.choice(_BAD if i == planted else _GOOD)(value)
-            if i == planted:
+        for read, run, is_planted, added in self.steps:
+            value = values[read]
+            made = run(value)
+            if is_planted:
                 # What is NaN forward would be NaN everywhere.
                 made = torch.where(made > 1e30, made, value)
-            values.append(
-                made + choose.choice(values) if choose.random() < 0.5 else made
-            )
+            values.append(made if added is None else made + values[added])
         return sum(value.sum() * 0.1 for value in values)
 
 
