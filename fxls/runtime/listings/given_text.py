@@ -30,11 +30,13 @@ class GivenText(ListingText):
         *,
         computes_gradients: bool = False,
         remarks: tuple[Remark, ...] = (),
+        parameters: int | None = None,
     ) -> None:
         self.identity = identity
         self.parents = parents
         self.computes_gradients = computes_gradients
         self.remarks = remarks
+        self.parameters = parameters
         self.layout = layout
         self.code = _marked(graph, source)
         self._module = module

@@ -17,6 +17,7 @@ from fxls.runtime.listings.identity import identity_of
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.module_names import importable_name
 from fxls.runtime.listings.value_facts import value_of
+from fxls.runtime.torch_private import schema_of
 
 __all__ = ["ListingText", "listing_of"]
 
@@ -39,6 +40,8 @@ class ListingText:
     parents: tuple[Parent, ...] = ()
     computes_gradients = False
     remarks: tuple[Remark, ...] = ()
+    parameters: int | None = None
+    """What the producer says of how many numbers the parameters hold."""
 
     def __init__(
         self, module: torch.nn.Module, graph: Graph, *, keeps_values: bool = False
@@ -97,11 +100,16 @@ class ListingText:
     def _count_parameters(self) -> int | None:
         """How many numbers the parameters hold; None where they may be inputs.
 
-        What compilers capture has the parameters of the model as placeholders.
+        What compilers capture has the parameters of the model as placeholders, also in
+        the hands of another tracer; it calls operators and no functions.
         """
         count = sum(p.numel() for p in self._module.parameters())
-        is_captured = self.identity.producer not in ("engine", "torch.fx")
-        return None if is_captured and not count else count
+        if self.parameters is not None:
+            return self.parameters
+        if count or self.identity.producer not in ("engine", "torch.fx"):
+            return count or None
+        lowered = any(schema_of(node.target) is not None for node in self._graph.nodes)
+        return None if lowered else 0
 
     def _paths(self) -> dict[str, str]:
         """The module that each node was made in, by name."""

@@ -45,6 +45,8 @@ class Capture:
     """The graph module that it is a part of."""
     computes_gradients: bool = False
     remarks: tuple[Remark, ...] = ()
+    parameters: int | None = None
+    """How many numbers those hold that are inputs, where the producer knows."""
 
     def lineage(self) -> tuple[Parent, ...]:
         """Its `parents`, or the graph that calls it and the parents of that."""
@@ -66,6 +68,7 @@ def note_capture(module: Any, capture: Capture) -> None:
                 header=((f"It is called by the graph as {path}.",),),
                 parents=(),
                 remarks=(),
+                parameters=None,
                 called_by=weakref.ref(module),
             )
 

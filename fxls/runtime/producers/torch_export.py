@@ -154,7 +154,9 @@ def note_program(program: Any) -> Any:
     header = tuple((line,) for line in lines)
     root = _made_of.get() or published_as(program.graph_module).root
     parents = _parents.get()
-    capture = Capture("torch.export", "", root, header, parents)
+    held = {id(one): one.numel() for one in program.parameters()}
+    count = sum(held.values())
+    capture = Capture("torch.export", "", root, header, parents, parameters=count)
     note_capture(program.graph_module, capture)
     return program.graph_module
 

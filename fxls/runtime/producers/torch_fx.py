@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
-from typing import Any, cast
+from typing import Any
 
 from fxls.engine.written_class import written_class
 from fxls.listing import Identity, Listing, Parent, ToClass
@@ -211,7 +211,7 @@ class TorchFx:
         snapshot = Snapshot(graph, self._tracing.origin)
         root = capture.root or self._tracing.root(graph) or snapshot.root()
         if root is None:
-            kind = written_class(cast("type", type(module)))
+            kind = written_class(type(module))  # pyright: ignore[reportUnknownArgumentType]  # any module
             root = (kind.__module__, kind.__name__)
         identity = Identity(
             *(importable_name(root[0]), root[1], capture.producer),
@@ -284,6 +284,7 @@ class _Made:
                 self._parents(),
                 computes_gradients=self._capture.computes_gradients,
                 remarks=self._capture.remarks,
+                parameters=self._capture.parameters,
             )
             self._listing = given.listing()
         return self._listing

@@ -20,7 +20,7 @@ from tests.runtime.producers.looking import (
     listings_in,
     sources,
 )
-from tests.runtime.producers.torch_nets import Choosing, Net
+from tests.runtime.producers.torch_nets import Block, Choosing, Net
 
 _export: Any = cast("Any", torch).export
 export, save, load = _export.export, _export.save, _export.load
@@ -50,6 +50,7 @@ def test_an_exported_program_is_one_listing_with_its_signature(store: Store) -> 
         "add_1": line,
         "sum_1": line,
     }
+    assert listing.parameters == 20
     scopes = {
         f.name: [s.path for s in listing.module_path(i)] for i, f in nodes(listing)
     }
@@ -198,3 +199,13 @@ def test_a_program_of_another_process_is_called_after_its_model(store: Store) ->
     program = load(package.parent / "program.pt2")
     identity = listing_in(store, program.graph_module).identity
     assert identity == Identity("written.nets", "Outer.Inner", "torch.export")
+
+
+@pytest.mark.slow
+def test_what_has_parameters_as_inputs_claims_no_zero(store: Store) -> None:
+    program = export(Net(), (torch.ones(2, 4),))
+    fx: Any = torch.fx
+    again = listing_in(store, fx.GraphModule(program.graph_module, program.graph))
+    assert again.parameters is None
+    none = listing_in(store, fx.symbolic_trace(Block()))
+    assert none.parameters == 0, "and what has none says so"
