@@ -106,7 +106,9 @@ def built(store: Store) -> Installation:
             *CopiedGraphs(tracing).hooks(),
             *PickledModules(torch_fx.root, torch_fx.stage).hooks(),
             *dynamo.hooks(),
-            *ExportedPrograms(torch_fx.root).hooks(),
+            *ExportedPrograms(
+                torch_fx.root, lambda: bool(watching) or pydevd.is_loaded()
+            ).hooks(),
         )
     )
     return Installation(

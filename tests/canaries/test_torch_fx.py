@@ -41,7 +41,7 @@ def test_the_code_defines_forward() -> None:
 def test_a_wrapped_call_knows_the_class_and_its_call() -> None:
     module = fx.symbolic_trace(doubled)
     module(torch.ones(1))
-    kind: Any = type(module)
+    kind = cast("Any", type(module))
     call = kind._wrapped_call
     assert type(call) is fx.graph_module._WrappedCall
     assert (call.cls, call.cls_call) == (kind, None)

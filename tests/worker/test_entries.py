@@ -170,7 +170,7 @@ class Two(nn.Module):
 def test_inputs_that_do_not_fit_leave_a_listing(worker: Asking) -> None:
     said = worker.said(NET + RUN, "Two()(torch.ones(2, 3), torch.ones(4, 2))")
     with pytest.raises(RuntimeError) as words:
-        torch.ones(2, 3) @ torch.ones(4, 2)
+        torch.matmul(torch.ones(2, 3), torch.ones(4, 2))
     assert said == dedent(f"""\
         [run]
         net.py:18:16: error: RuntimeError: {words.value}

@@ -31,9 +31,16 @@ _Root = tuple[str, str]
 class ExportedPrograms:
     """What makes listings of exported programs, by its hooks."""
 
-    def __init__(self, root_of: Callable[[Any], _Root | None]) -> None:
-        """`root_of` says what a graph module was made of."""
+    def __init__(
+        self,
+        root_of: Callable[[Any], _Root | None],
+        runs_code: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`root_of` says what a graph module was made of; `runs_code` whether somebody
+        looks into code that runs, as debuggers and rules do.
+        """
         self._root_of = root_of
+        self._runs_code = runs_code
 
     def hooks(self) -> tuple[Hook, ...]:
         """What makes programs: of models, of other programs and of files."""
@@ -66,6 +73,14 @@ class ExportedPrograms:
                 "torch.export._trace",
                 _WAY.format("a program"),
                 {"_export": around(self._making, _WAY.format("a program"))},
+            ),
+            *(
+                Hook(
+                    "torch.export.unflatten",
+                    _INTERPRETED,
+                    {f"{kind}.__init__": around(self._unflattened, _INTERPRETED)},
+                )
+                for kind in ("InterpreterModule", "UnflattenedModule")
             ),
             Hook(
                 "torch._export.serde.serialize",
@@ -133,6 +148,14 @@ class ExportedPrograms:
                 with hushed(when=False):
                     made.recompile()
 
+    def _unflattened(self, module: Any, /, *_: Any, **__: Any) -> Generator[None]:
+        """What runs its graph node by node runs its code, which does the same, where
+        somebody looks into that.
+        """
+        yield
+        if self._runs_code() and hasattr(module, "_run_with_interpreter"):
+            module._run_with_interpreter = False
+
     def _root(self, first: Any) -> _Root | None:
         """What a program was made of, or a graph module that one is made of."""
         root: _Root | None = None
@@ -177,6 +200,7 @@ def _line(spec: Any) -> str:
 _PROGRAMS = "programs of torch.export are no listings"
 _MODULES = "the modules of programs of torch.export are no listings"
 _UNFLATTENED = "the parts of unflattened programs do not say what they are"
+_INTERPRETED = "in what `unflatten` of torch.export gives, breakpoints stop nothing"
 _PASSED = "decomposed programs of torch.export do not say what they were made from"
 _WAY = "graphs that torch.export makes on its way to {} are listings"
 

@@ -143,7 +143,7 @@ class TorchTracer:
             trails = self._trails.by_tracer
             if isinstance(root, _code_only()):
                 # It traces generated code that is in no file.
-                held = cast("Any", root.__dict__)
+                held = root.__dict__
                 name = _pickled_name(held.pop(PICKLED_NAME, None))
                 graph = yield
                 self._name(graph, *name)

@@ -53,6 +53,8 @@ NAMES = {
     "ExportedProgram.run_decompositions": "torch.export.exported_program",
     "UnflattenedModule.__init__": "torch.export.unflatten",
     "_export": "torch.export._trace",
+    "InterpreterModule.__init__": "torch.export.unflatten",
+    "UnflattenedModule.__init__": "torch.export.unflatten",
     "ExportedProgramDeserializer.deserialize": "torch._export.serde.serialize",
 }
 """Every hook that is put into torch, and its module."""
@@ -97,7 +99,8 @@ def exported() -> list[float]:
     x = torch.ones(1, 3)
     program: Any = torch.export.export(net(), (x,))
     passed = program.run_decompositions({})
-    return [number(one.module()(x)) for one in (program, passed)]
+    made = (program.module(), passed.module(), any_torch.export.unflatten(program))
+    return [number(one(x)) for one in made]
 
 
 def lowered() -> list[float]:
