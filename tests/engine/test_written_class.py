@@ -116,7 +116,8 @@ def test_a_class_that_somebody_wrote_is_itself() -> None:
 
     made_by_the_user = type("Wide", (Net,), {})
     graph_module = type(symbolic_trace(Net()))
-    of_torch: type = type(cast("Any", torch).fx.symbolic_trace(Net()))
+    traced: Any = cast("Any", torch).fx.symbolic_trace(Net())
+    of_torch = cast("type[Any]", type(traced))
     kinds: tuple[type, ...] = (
         Net,
         Local,

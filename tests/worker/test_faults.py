@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import sys
 from textwrap import dedent
+from typing import Any, cast
 
 import pytest
 

@@ -74,13 +74,10 @@ class ExportedPrograms:
                 _WAY.format("a program"),
                 {"_export": around(self._making, _WAY.format("a program"))},
             ),
-            *(
-                Hook(
-                    "torch.export.unflatten",
-                    _INTERPRETED,
-                    {f"{kind}.__init__": around(self._unflattened, _INTERPRETED)},
-                )
-                for kind in ("InterpreterModule", "UnflattenedModule")
+            Hook(
+                "torch.export.unflatten",
+                _INTERPRETED,
+                {"InterpreterModule.__init__": around(self._made_part, _INTERPRETED)},
             ),
             Hook(
                 "torch._export.serde.serialize",
@@ -136,6 +133,7 @@ class ExportedPrograms:
     ) -> Generator[None]:
         with hushed():  # parts are compiled before it is known whose they are
             yield
+        self._let_code_run(module)
         root = self._root(program)
         parents = parents_by(program.graph_module._graph)
         for path, part in module.named_modules():
@@ -148,11 +146,14 @@ class ExportedPrograms:
                 with hushed(when=False):
                     made.recompile()
 
-    def _unflattened(self, module: Any, /, *_: Any, **__: Any) -> Generator[None]:
+    def _made_part(self, module: Any, /, *_: Any, **__: Any) -> Generator[None]:
+        yield
+        self._let_code_run(module)
+
+    def _let_code_run(self, module: Any) -> None:
         """What runs its graph node by node runs its code, which does the same, where
         somebody looks into that.
         """
-        yield
         if self._runs_code() and hasattr(module, "_run_with_interpreter"):
             module._run_with_interpreter = False
 

@@ -54,7 +54,6 @@ NAMES = {
     "UnflattenedModule.__init__": "torch.export.unflatten",
     "_export": "torch.export._trace",
     "InterpreterModule.__init__": "torch.export.unflatten",
-    "UnflattenedModule.__init__": "torch.export.unflatten",
     "ExportedProgramDeserializer.deserialize": "torch._export.serde.serialize",
 }
 """Every hook that is put into torch, and its module."""
