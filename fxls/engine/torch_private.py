@@ -31,6 +31,8 @@ __all__ = [
     "OpOverload",
     "OpOverloadPacket",
     "ScriptMethod",
+]
+__all__ += [
     "assert_async",
     "assert_true",
     "boolean_dispatched",

@@ -44,8 +44,8 @@ class _Patcher:
     """A block at whose end every replaced function is in its place again."""
 
     def __init__(self) -> None:
+        self.visited = set[int]()
         self._undo: list[Callable[[], object]] = []
-        self.visited: set[int] = set()
 
     def patch(
         self,
