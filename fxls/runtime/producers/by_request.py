@@ -30,7 +30,7 @@ def exported_to_run(
     from torch.export import export  # noqa: PLC0415 - it takes long to import
 
     program: Any = cast("Any", export)(_module(root), tuple(args), dict(kwargs))
-    listing = lister().listing(note_program(program))
+    listing = lister().listing(note_program(program, root))
 
     def run(*args: Any, **kwargs: Any) -> Any:
         # Parameters and buffers are inputs of the code, in front of the model's own.

@@ -47,11 +47,14 @@ class Snapshot:
         codes = (origin[0] for origin in self._origins if origin is not None)
         return any(isinstance(c, CodeType) and c.co_filename == path for c in codes)
 
-    def has_origins(self) -> bool:
-        """Whether any node came from somewhere."""
-        return any(self._origins) or any(
+    def has_origins(self) -> tuple[bool, bool]:
+        """Whether an input, and whether any node, came from somewhere."""
+        rows = zip(self._rows, self._origins, strict=True)
+        of_input = any(row[2] == "placeholder" and origin for row, origin in rows)
+        anywhere = any(self._origins) or any(
             row[7].get("stack_trace") for row in self._rows
         )
+        return of_input, anywhere
 
     def root(self) -> tuple[str, str] | None:
         """Module and qualified name of what the nodes came from, if any says so."""
@@ -61,7 +64,8 @@ class Snapshot:
                 return found
             trace = row[7].get("stack_trace")
             origin = origin or (origin_of(trace) if trace else None)
-            if origin is not None:
+            # The forward that takes an input may be inherited.
+            if origin is not None and row[2] != "placeholder":
                 return _outermost(origin)
         return None
 

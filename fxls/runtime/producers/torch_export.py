@@ -20,6 +20,12 @@ from fxls.runtime.producers.capture import (
     parents_by,
     published_as,
 )
+from fxls.runtime.producers.program_inputs import (
+    Taking,
+    note_inputs,
+    note_taking,
+    taking_of,
+)
 from fxls.runtime.torch_private import fx
 
 __all__ = ["ExportedPrograms", "note_program"]
@@ -90,15 +96,17 @@ class ExportedPrograms:
             ),
         )
 
-    def _making(self, *args: Any, **_: Any) -> Generator[None, Any, Any]:
+    def _making(self, *args: Any, **kwargs: Any) -> Generator[None, Any, Any]:
         """What makes a program of a module, of another program or of a file; the graphs
         on its way are no listings.
         """
-        token = _made_of.set(self._root(args[0] if args else None))
+        first = args[0] if args else kwargs.get("mod")
+        token, taking = _made_of.set(self._root(first)), _taking.set(_taking_of(first))
         try:
             with hushed():
                 return (yield)
         finally:
+            _taking.reset(taking)
             _made_of.reset(token)
 
     def _passing(
@@ -109,10 +117,12 @@ class ExportedPrograms:
         with logging_faults(_PASSED):
             parents = parents_by(program.graph_module._graph)
         token, made_of = _parents.set(parents), _made_of.set(self._root(program))
+        taking = _taking.set(_taking_of(program))
         try:
             with hushed():
                 return (yield)
         finally:
+            _taking.reset(taking)
             _parents.reset(token)
             _made_of.reset(made_of)
 
@@ -125,6 +135,7 @@ class ExportedPrograms:
         parents = parents_by(program.graph_module._graph, How.HOLDS)
         capture = Capture("torch.export", "module", root, _OF_MODULE, parents)
         note_capture(made, capture)
+        note_taking(made._graph, _taking_of(program))
         made.recompile()
         return made
 
@@ -170,8 +181,11 @@ class ExportedPrograms:
         return root
 
 
-def note_program(program: Any) -> Any:
-    """Let the listing of a program's graph say what the program is; returns its module."""
+def note_program(program: Any, made_of: Any = None) -> Any:
+    """Let the listing of a program's graph say what the program is; returns its module.
+
+    `made_of` is the model, or the function, where torch was not watched on its way.
+    """
     signature = program.graph_signature
     lines = ["Inputs:", *map(_line, signature.input_specs)]
     lines += ["Outputs:", *map(_line, signature.output_specs)]
@@ -182,7 +196,15 @@ def note_program(program: Any) -> Any:
     count = sum(held.values())
     capture = Capture("torch.export", "", root, header, parents, parameters=count)
     note_capture(program.graph_module, capture)
+    with logging_faults(_INPUTS):
+        note_inputs(program, _taking.get() or taking_of(made_of))
     return program.graph_module
+
+
+def _taking_of(made_of: Any) -> Taking | None:
+    with logging_faults(_INPUTS):
+        return taking_of(made_of)
+    return None
 
 
 def _init(program: Any, /, *_: Any, **__: Any) -> Generator[None]:
@@ -203,6 +225,7 @@ _MODULES = "the modules of programs of torch.export are no listings"
 _UNFLATTENED = "the parts of unflattened programs do not say what they are"
 _INTERPRETED = "in what `unflatten` of torch.export gives, breakpoints stop nothing"
 _PASSED = "decomposed programs of torch.export do not say what they were made from"
+_INPUTS = "inputs of programs of torch.export have no origins"
 _WAY = "graphs that torch.export makes on its way to {} are listings"
 
 _OF_MODULE = (
@@ -213,6 +236,9 @@ _OF_PART = "It is the code of the {} of the unflattened program."
 
 _made_of: ContextVar[_Root | None] = ContextVar("fxls_made_of", default=None)
 """What the graph came from that is being exported."""
+
+_taking: ContextVar[Taking | None] = ContextVar("fxls_exported_taking", default=None)
+"""How that takes its inputs."""
 
 _parents: ContextVar[tuple[Parent, ...]] = ContextVar("fxls_parents", default=())
 """The program that another one is being made of."""

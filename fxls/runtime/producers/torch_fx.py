@@ -167,8 +167,8 @@ class TorchFx:
         if is_symbolic(module._graph):
             made.listing()
         # A trace of this very text must not take the place of who wrote it.
-        # Nor must a graph without origins, as one that was unpickled.
-        key = (path, made.identity, made.is_of(path), made.has_origins())
+        # Nor must a graph without origins, as one that was unpickled or loaded.
+        key = (path, made.identity, made.is_of(path), *made.has_origins())
         self._later.add(key, lambda: self._write_facts(path, made))
         return path
 
@@ -188,21 +188,25 @@ class TorchFx:
     def _holds_more(self, path: Path, listing: Listing, is_of_it: bool) -> bool:  # noqa: FBT001 - one caller
         """Whether the store knows what this graph does not know of: values, or, of one
         that was traced from this very text or knows no source, as one that was
-        unpickled, everything but the text.
+        unpickled, everything but the text; of a program that was loaded, the inputs.
         """
-        if any(facts.value is not None for facts in listing.nodes):
+        has_values = any(facts.value is not None for facts in listing.nodes)
+        is_program = listing.identity.producer == "torch.export"
+        if has_values and (not is_program or _knows_inputs(listing)):
             return False
         try:
             known = self._store.read(path)
         except StoreError:
             return False
-        if is_of_it:
+        if has_values and not _knows_inputs(known):
+            return False
+        if is_of_it and not has_values:
             return known.identity.producer == listing.identity.producer
         if known.sources and not listing.sources:
             return known.identity == listing.identity
         fresh = all(source_digest(s.path) == s.digest for s in known.sources)
-        has_values = any(facts.value is not None for facts in known.nodes)
-        return fresh and has_values and known.identity == listing.identity
+        had_values = any(facts.value is not None for facts in known.nodes)
+        return fresh and had_values and known.identity == listing.identity
 
     def _made(
         self, module: Any, capture: Capture, source: str, values: dict[str, Any]
@@ -225,6 +229,11 @@ class TorchFx:
         if capture is PLAIN:
             capture = replace(PLAIN, parents=self._tracing.parents(graph))
         return _Made(module, snapshot, identity, source, layout, capture)
+
+
+def _knows_inputs(listing: Listing) -> bool:
+    inputs = (facts for facts in listing.nodes if facts.opcode == "placeholder")
+    return any(facts.origin is not None for facts in inputs)
 
 
 def _recompile(module: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:
@@ -271,8 +280,8 @@ class _Made:
         """Whether it was traced from the text at a path."""
         return self._snapshot.is_of(str(path))
 
-    def has_origins(self) -> bool:
-        """Whether a node says where it came from."""
+    def has_origins(self) -> tuple[bool, bool]:
+        """Whether an input, and whether any node, says where it came from."""
         return self._snapshot.has_origins()
 
     def listing(self) -> Listing:

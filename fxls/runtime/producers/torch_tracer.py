@@ -24,6 +24,7 @@ from fxls.installed_torch import private
 from fxls.listing import Parent
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.capture import is_hushed, parents_by
+from fxls.runtime.producers.program_inputs import input_origin
 from fxls.runtime.torch_private import fx, is_compiling
 
 __all__ = ["PICKLED_NAME", "NodeMaker", "TorchTracer"]
@@ -51,7 +52,7 @@ class TorchTracer:
 
     def origin(self, node: Any) -> RawOrigin | None:
         """The origin of a node of torch's FX, or of the node that it stands for."""
-        origin = self._origins.get(node)
+        origin = self._origins.get(node) or input_origin(node)
         if origin is None and node.op == "output":
             return self._returned.get(node.graph)
         return origin
@@ -180,7 +181,7 @@ class TorchTracer:
         self, _graph: Any, /, node: Any, *_: Any, **__: Any
     ) -> Generator[None, Any, Any]:
         made = yield
-        origin = self._origins.get(node)
+        origin = self._origins.get(node) or input_origin(node)
         if origin is not None:
             self._origins[made] = origin
         return made
