@@ -62,7 +62,7 @@ class CheckedListing:
         self._instances = instances
         self._recorded: tuple[Mapping[str, Value], ...] | None = None
         self._read: tuple[Listing, ...] | None = None
-        self._found: set[tuple[Rule, str]] = set()
+        self._found: _Found = set()
         self._run = _Run()
         self._gradients: Gradients | None = None
         self._gradient_names: frozenset[str] = frozenset()
@@ -135,10 +135,10 @@ class CheckedListing:
                 or self._comes_from_before(rule, name, value, frame)
             )
             self._run.mark(rule, name, value)
-            found = self._to_blame(statement, rule, name, value, said)
-            if is_first and (rule, found[0]) not in self._found:
-                self._found.add((rule, found[0]))
-                rule_break = self._rule_break(rule, name, value, found[1], frame)
+            found, what, said = self._to_blame(statement, rule, name, value, said)
+            if is_first and (rule, what) not in found:
+                found.add((rule, what))
+                rule_break = self._rule_break(rule, name, value, said, frame)
                 self._run.error = deal_with(
                     rule_break, self._listing, frame, self._on_break
                 )
@@ -187,14 +187,20 @@ class CheckedListing:
 
     def _to_blame(
         self, statement: Statement, rule: Rule, name: str, value: Any, said: str
-    ) -> tuple[str, str]:
-        """What is found once, and what to say: of a node, or of what it reads."""
+    ) -> tuple[_Found, str, str]:
+        """Of a node, or of what it reads: where to note that it was found, its name
+        there, and what to say.
+        """
         if rule in _OF_NUMBERS:
             part = self._run.part(statement)
             state = bad_state(rule, statement, value, part)
+            module = self._run.module()
+            if state is not None and module is not None:
+                known = _bad_states.setdefault(module, {})
+                return known.setdefault(self._on_break, set()), *state
             if state is not None:
-                return f"{state[0]} of {id(self._run.module())}", state[1]
-        return name, said
+                return self._found, *state
+        return self._found, name, said
 
     def _broken_by(self, rule: Rule, name: str, value: Any) -> str | None:
         if rule in (Rule.NAN, Rule.INF, Rule.GRAD_NAN):
@@ -333,6 +339,17 @@ _SINGLE_AND_LESS = {torch.float32, torch.float16, torch.bfloat16}
 def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
+
+_Found = set[tuple[Rule, str]]
+"""Nodes by their names, parameters and buffers by their paths."""
+
+_bad_states: weakref.WeakKeyDictionary[torch.nn.Module, dict[OnBreak, _Found]]
+_bad_states = weakref.WeakKeyDictionary()
+"""The parameters and buffers of modules that were reported as bad, in each way.
+
+They outlast the rules that are set: who sets rules again is not told again. Who wants
+errors in place of reports has not had any.
+"""
 
 _broken: dict[tuple[Rule, int], weakref.ref[torch.Tensor]] = {}
 _forget = _broken.pop

@@ -12,6 +12,7 @@ from torch import nn
 
 import fxls
 from fxls import engine
+from fxls.rules import BrokenRule
 from fxls.store import Store
 from tests.runtime import broken_nets as nets
 
@@ -233,6 +234,40 @@ def test_what_is_bad_already_is_named_once_by_its_path(
 
 
 @pytest.mark.parametrize("trace", TRACERS)
+def test_what_is_bad_already_is_not_named_again_when_rules_are_set_again(
+    store: Store, capfd: pytest.CaptureFixture[str], trace: Any
+) -> None:
+    net: Any = Blocks().eval()
+    another: Any = Blocks().eval()
+    gm, other = trace(net), trace(another)
+    scale, variance = net.blocks[1].scale, net.blocks[0].norm.running_var
+    with torch.no_grad():
+        scale.fill_(torch.nan)
+    fxls.break_on("nan")
+    gm(torch.ones(2, 4))
+    assert paths(capfd) == ["the parameter blocks.1.scale"]
+    fxls.break_on("nan", "inf")
+    gm(torch.ones(2, 4))
+    assert paths(capfd) == []
+    # What is bad since then, of another module, or in another way, is said.
+    variance.fill_(torch.nan)
+    with torch.no_grad():
+        scale.fill_(torch.inf)
+        another.blocks[1].scale.fill_(torch.nan)
+    fxls.break_on("nan", "inf")
+    gm(torch.ones(2, 4))
+    other(torch.ones(2, 4))
+    assert paths(capfd) == [
+        "the buffer blocks.0.norm.running_var",
+        "the parameter blocks.1.scale",
+        "the parameter blocks.1.scale",
+    ]
+    fxls.break_on("nan", on_break="raise")
+    with pytest.raises(BrokenRule, match=r"the buffer blocks\.0\.norm\.running_var"):
+        gm(torch.ones(2, 4))
+
+
+@pytest.mark.parametrize("trace", TRACERS)
 @pytest.mark.parametrize("lower", [torch.float16, torch.bfloat16])
 def test_the_dtypes_that_autocast_chooses_are_wanted(
     store: Store, capfd: pytest.CaptureFixture[str], trace: Any, lower: torch.dtype
@@ -252,6 +287,11 @@ def test_the_dtypes_that_autocast_chooses_are_wanted(
             "dtype float64, where its inputs are float32 and float64",
         )
     ]
+
+
+def paths(capfd: pytest.CaptureFixture[str]) -> list[str]:
+    """What was reported since the last time as bad already."""
+    return re.findall(r": (the \w+ [\w.]+) is bad already", capfd.readouterr().err)
 
 
 def findings(said: str) -> list[tuple[str, ...]]:
