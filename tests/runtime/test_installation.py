@@ -111,6 +111,11 @@ HOOKS = [
     ),
     ("torch.export._trace", WAY.format("a program"), "_export"),
     (
+        "torch.export.unflatten",
+        "in what `unflatten` of torch.export gives, breakpoints stop nothing",
+        "InterpreterModule.__init__",
+    ),
+    (
         "torch._export.serde.serialize",
         WAY.format("a program of a file"),
         "ExportedProgramDeserializer.deserialize",
