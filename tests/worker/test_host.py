@@ -182,7 +182,7 @@ def test_a_lost_worker_is_started_again_and_asked_again(start: Start) -> None:
 DIES = """\
 #!/bin/sh
 echo >> "$0.starts"
-[ "$(wc -l < "$0.starts")" -gt {times} ] && exec {python} "$@"
+[ "$(wc -l < "$0.starts")" -gt {times} ] && exec '{python}' "$@"
 kill -KILL $$
 """
 
