@@ -60,7 +60,8 @@ class OnImport(importlib.abc.MetaPathFinder):
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
-            del loader.exec_module  # the loader is as it was found
+            # The loader is as it was found. Another who waits for it may have done that.
+            vars(loader).pop("exec_module", None)
             self.stop()
             execute(module)
             self._action()

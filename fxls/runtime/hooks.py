@@ -33,6 +33,8 @@ class Hook:
     """What is so when it cannot be replaced, as a clause."""
     replacements: Mapping[str, Callable[[Any], Any]]
     """By attribute, as ``GraphModule.recompile``, what makes ours of theirs."""
+    once: str = ""
+    """Another module that must have been imported as well, as that of a debugger."""
 
 
 def around(
@@ -63,14 +65,11 @@ class Hooks:
 
     def put_in(self) -> None:
         """Replace in the modules that are there, and in others when they come."""
-        for module in dict.fromkeys(hook.module for hook in self.rows):
-            if not _may_come(module):
-                for hook in self._of(module):
-                    lack(module, hook.without)
-                continue
-            waiting = OnImport(module, lambda module=module: self._replace(module))
-            self._waiting.append(waiting)
-            waiting.start()
+        for place in dict.fromkeys((hook.module, hook.once) for hook in self.rows):
+            if place[1]:
+                self._wait(place[1], lambda place=place: self._put_in(*place))
+            else:
+                self._put_in(*place)
 
     def take_out(self) -> None:
         """Wait for no import any more, and put every attribute back."""
@@ -78,11 +77,25 @@ class Hooks:
             self._waiting.pop().stop()
         self._patches.undo()
 
-    def _of(self, module: str) -> list[Hook]:
-        return [hook for hook in self.rows if hook.module == module]
+    def _put_in(self, module: str, once: str) -> None:
+        if _may_come(module):
+            self._wait(module, lambda: self._replace(module, once))
+            return
+        for hook in self._of(module, once):
+            lack(module, hook.without)
 
-    def _replace(self, module: str) -> None:
-        for hook in self._of(module):
+    def _wait(self, module: str, action: Callable[[], None]) -> None:
+        waiting = OnImport(module, action)
+        self._waiting.append(waiting)
+        waiting.start()
+
+    def _of(self, module: str, once: str) -> list[Hook]:
+        return [
+            hook for hook in self.rows if (hook.module, hook.once) == (module, once)
+        ]
+
+    def _replace(self, module: str, once: str) -> None:
+        for hook in self._of(module, once):
             reasons = _reasons(hook)
             for how, name in reasons:
                 lack(name, hook.without, how)

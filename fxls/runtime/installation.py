@@ -27,6 +27,7 @@ from fxls.runtime.producers.copied_graphs import CopiedGraphs
 from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.fxls_engine import FxlsEngine
+from fxls.runtime.producers.interpreted import InterpretedGraphs
 from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
@@ -105,6 +106,7 @@ def built(store: Store) -> Installation:
             *tracing.hooks(),
             *CopiedGraphs(tracing).hooks(),
             *PickledModules(torch_fx.root, torch_fx.stage).hooks(),
+            *InterpretedGraphs(breakpoints).hooks(),
             *dynamo.hooks(),
             *ExportedPrograms(
                 torch_fx.root, lambda: bool(watching) or pydevd.is_loaded()

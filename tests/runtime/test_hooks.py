@@ -235,3 +235,26 @@ def test_a_function_that_takes_other_arguments_is_left_as_it_is(
             )
         ]
     )
+
+
+def test_hooks_wait_for_another_module_as_well(tmp_path: Path) -> None:
+    other = f"{NAME}_once"
+    (tmp_path / f"{other}.py").touch()
+    late = (
+        Hook(NAME, "nobody greets loudly", {"Greeter.greet": loud}, once=other),
+        Hook("fnmatch", "nobody filters loudly", {"filter": loud}, once=other),
+    )
+    module, matching = map(importlib.import_module, (NAME, "fnmatch"))
+    own = matching.filter
+    hooks = Hooks((*late, Hook(NAME, "nobody leaves loudly", {"leave": loud})))
+    hooks.put_in()
+    try:
+        assert said(module) == ("hello", "BYE")
+        importlib.import_module(other)
+        assert said(module) == ("HELLO", "BYE")
+        assert matching.filter is not own
+    finally:
+        sys.modules.pop(other, None)
+        hooks.take_out()
+    assert said(module) == ("hello", "bye")
+    assert matching.filter is own

@@ -106,6 +106,21 @@ class Breakpoints:
         if debugger is not None:
             self._refuse(debugger)
 
+    def interpreted(self, path: Path, by: str) -> None:
+        """Say, once, of a listing that has a breakpoint that its graph runs without it."""
+        debugger = self.attend() if self._store.owns(path) else None
+        if debugger is None:
+            return
+        with pydevd.logging_unknown("breakpoints in interpreted graphs stop nothing"):
+            for one in debugger.received():
+                if _is_same(Path(one.path), path) and self._told.is_first(path):
+                    debugger.say(
+                        f"line {one.line} of {path.name} stops nothing in this call:"
+                        f" {by} runs the graph node by node, without this code; to stop"
+                        " here, call the module itself"
+                    )
+                    return
+
     def changed(self) -> None:
         """Do the same for all listings that run, since the client changed its mind."""
         debugger = pydevd.connected()

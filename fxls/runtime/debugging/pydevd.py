@@ -30,6 +30,7 @@ from fxls.said_once import SaidOnce
 from fxls.tensor_view import TensorView
 
 __all__ = [
+    "DEBUGGER",
     "Breakpoint",
     "Debugger",
     "Judge",
@@ -39,6 +40,9 @@ __all__ = [
     "logging_unknown",
     "put_back",
 ]
+
+DEBUGGER = "pydevd"
+"""The module that a process has that has a debugger."""
 
 _log = logging.getLogger("fxls")
 
@@ -387,7 +391,7 @@ def put_back() -> None:
 
 def is_loaded() -> bool:
     """Whether the process has a debugger, be a client connected or not."""
-    return "pydevd" in sys.modules
+    return DEBUGGER in sys.modules
 
 
 def connected() -> Debugger | None:
