@@ -53,6 +53,7 @@ class Breakpoints:
             view = FrameView(self._read, self._restoring.look)
             debugger.adapt(
                 conditions.judge(self._store.owns, debugger.say, view),
+                conditions.log(self._store.owns, view),
                 self.changed,
                 view,
             )

@@ -6,15 +6,16 @@ say whether it is true, and takes a name that does not exist for a no without a 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.debugging.frame_view import FrameView, Freed, FreedValue
-from fxls.runtime.debugging.pydevd import Judge
+from fxls.runtime.debugging.pydevd import Judge, Log
 
-__all__ = ["judge"]
+__all__ = ["judge", "log"]
 
 
 def judge(
@@ -29,7 +30,7 @@ def judge(
     """
     said: set[tuple[str, int, str]] = set()
 
-    def holds(condition: str, frame: FrameType) -> bool:
+    def holds(condition: str, frame: FrameType, as_written: str = "") -> bool:
         path, line = frame.f_code.co_filename, frame.f_lineno
         value = attempt(lambda: eval(condition, frame.f_globals, frame.f_locals))
         if (value is None or isinstance(value, Raised)) and owns(Path(path)):
@@ -41,13 +42,45 @@ def judge(
             return result
         if isinstance(result.error, NameError) and not owns(Path(path)):
             return False
-        if (path, line, condition) in said:
+        as_written = as_written or condition
+        if (path, line, as_written) in said:
             return False
-        said.add((path, line, condition))
-        say(_message(condition, result.error, frame))
+        said.add((path, line, as_written))
+        say(_message(as_written, result.error, frame))
         return True
 
     return holds
+
+
+def log(owns: Callable[[Path], bool], view: FrameView) -> Log:
+    """What log points say in listings: each value is what `view` answers."""
+
+    def said(expression: str, frame: FrameType) -> str | None:
+        if not owns(Path(frame.f_code.co_filename)):
+            return None
+        return _filled_in(view, expression, frame)
+
+    return said
+
+
+def _filled_in(view: FrameView, expression: str, frame: FrameType) -> str | None:
+    """None where it is not as debugpy writes it: a text, ``%`` and a tuple."""
+    tree = attempt(lambda: ast.parse(expression.strip(), mode="eval").body)
+    match tree:
+        case ast.BinOp(ast.Constant(str(text)), ast.Mod(), ast.Tuple(parts)):
+            pass
+        case _:
+            return None
+    values: list[object] = []
+    for part in map(ast.unparse, parts):
+        value = attempt(lambda part=part: eval(part, frame.f_globals, frame.f_locals))
+        if value is None or isinstance(value, Raised):
+            value = view.instead(frame, part, value)
+        if isinstance(value, Raised):
+            return str(value.error)
+        values.append(repr(value) if isinstance(value, Freed) else value)
+    said = attempt(lambda: text % tuple(values))
+    return str(said.error) if isinstance(said, Raised) else said
 
 
 def _message(condition: str, error: Exception, frame: FrameType) -> str:

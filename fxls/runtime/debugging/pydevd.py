@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import fxls
 from fxls.runtime.debugging.pydevd_stepping import step_on
@@ -34,6 +34,7 @@ __all__ = [
     "Breakpoint",
     "Debugger",
     "Judge",
+    "Log",
     "connected",
     "is_loaded",
     "let_run",
@@ -46,8 +47,17 @@ DEBUGGER = "pydevd"
 
 _log = logging.getLogger("fxls")
 
-Judge = Callable[[str, FrameType], bool]
-"""Whether an expression holds in a frame; never raises."""
+
+class Judge(Protocol):
+    """Whether an expression holds in a frame; never raises."""
+
+    def __call__(
+        self, condition: str, frame: FrameType, as_written: str = "", /
+    ) -> bool: ...
+
+
+Log = Callable[[str, FrameType], str | None]
+"""What a log point says in a frame; None for what debugpy says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +87,13 @@ class Debugger:
         """Whether `adapt` was not called yet since this client is connected."""
         return getattr(self._pydb, _CLIENT, None) is not self._pydb.writer
 
-    def adapt(self, judge: Judge, on_request: Callable[[], None], view: View) -> None:
+    def adapt(
+        self, judge: Judge, log: Log, on_request: Callable[[], None], view: View
+    ) -> None:
         """Make it quick, and let it step over fxls; once for each client.
 
-        From then on `judge` says whether a condition holds in a frame, and `on_request`
-        is called, in a thread of its own, after the client changed its breakpoints and
+        From then on `judge` says whether a condition holds in a frame, `log` what a log
+        point says there, and `on_request` is called, in a thread of its own, after the client changed its breakpoints and
         before its next request is taken. `view` says more of the variables of frames.
         """
         is_first = not hasattr(self._pydb, _CLIENT)
@@ -107,6 +119,8 @@ class Debugger:
             step_on(self._pydb, _patches)
         with logging_unknown("conditions are judged by debugpy"):
             self._judge_conditions(judge)
+        with logging_unknown("log points say of freed values what debugpy says"):
+            self._fill_in(log)
         with logging_unknown(
             "breakpoints that are set during the session stay on their lines"
         ):
@@ -324,13 +338,34 @@ class Debugger:
         own = self._pydb.handle_breakpoint_condition
 
         def handle(info: Any, breakpoint_: Any, frame: FrameType) -> object:
-            if not breakpoint_.condition:
+            hits = breakpoint_.hit_condition or ""
+            if not breakpoint_.condition and not hits:
                 return own(info, breakpoint_, frame)
             if breakpoint_.handle_hit_condition(frame):
                 return True
-            return judge(breakpoint_.condition, frame)
+            # debugpy takes one that cannot be judged for a no; with numbers alone, it can.
+            if any(map(str.isalpha, hits.replace(_HIT, ""))):
+                count = str(breakpoint_._hit_count)
+                written = hits.replace(_HIT, "").strip()
+                if judge(hits.replace(_HIT, count), frame, written):
+                    return True
+            condition = breakpoint_.condition
+            return bool(condition) and judge(condition, frame)
 
         _patches.put(self._pydb, "handle_breakpoint_condition", handle)
+
+    def _fill_in(self, log: Log) -> None:
+        own: Callable[[Any, Any, FrameType], object]
+        own = self._pydb.handle_breakpoint_expression
+
+        def handle(breakpoint_: Any, info: Any, frame: FrameType) -> object:
+            said = log(breakpoint_.expression, frame)
+            if said is None:
+                return own(breakpoint_, info, frame)
+            info.pydev_message = said
+            return None
+
+        _patches.put(self._pydb, "handle_breakpoint_expression", handle)
 
     def _listen(self, on_request: Callable[[], None]) -> None:
         api: Any = sys.modules["_pydevd_bundle.pydevd_api"].PyDevdAPI
@@ -428,6 +463,8 @@ def logging_unknown(what_happens: str) -> Generator[None]:
 _CLIENT = "_fxls_client"
 """Names the connection that was made quick, on the debugger itself."""
 _PATIENCE = 2.0
+_HIT = "@HIT@"
+"""Stands for how often a breakpoint was hit."""
 _patches = Patches()
 """What is replaced in the debugger."""
 _undo: list[Callable[[], object]] = []
