@@ -15,7 +15,7 @@ import torch
 
 from fxls.installed_torch import always, is_at_least, private, require
 
-__all__ = [
+__all__: list[str] = [
     "COMPILERS",
     "FORWARD_AD",
     "INPUTS_FIRST",
