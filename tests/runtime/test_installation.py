@@ -58,6 +58,14 @@ HOOKS = [
         "GraphModule.__reduce__",
         "GraphModule.__reduce_package__",
     ),
+    *(
+        (
+            f"{package}.interpreter",
+            "nobody is told that Interpreter.run stops at no breakpoint of a listing",
+            "Interpreter.run",
+        )
+        for package in ("torch.fx", "fxls.engine")
+    ),
     (
         "torch._dynamo.trace_rules",
         "torch.compile may look into fxls and pdb",

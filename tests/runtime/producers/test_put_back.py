@@ -39,6 +39,7 @@ PUT = {
     "torch.export.exported_program.ExportedProgram.__init__",
     "torch.export.exported_program.ExportedProgram.module",
     "torch.export.exported_program.ExportedProgram.run_decompositions",
+    "torch.export.unflatten.InterpreterModule.__init__",
     "torch.export.unflatten.UnflattenedModule.__init__",
     "torch.export._trace._export",
     "torch._export.serde.serialize.ExportedProgramDeserializer.deserialize",
