@@ -109,8 +109,13 @@ def lowered() -> list[float]:
     """What inductor makes on its way."""
     any_torch.compiler.reset()
     # What an earlier run left in the cache would not be made again.
-    settings: Any = importlib.import_module("torch._inductor.config")
-    with torch.no_grad(), settings.patch(force_disable_caches=True):
+    inductor: Any = importlib.import_module("torch._inductor.config")
+    autograd: Any = importlib.import_module("torch._functorch.config")
+    with (
+        torch.no_grad(),
+        inductor.patch(fx_graph_cache=False),
+        autograd.patch(enable_autograd_cache=False),
+    ):
         run = any_torch.compile(net(), backend="inductor")
         return [number(run(torch.ones(1, 3)))]
 
