@@ -39,11 +39,16 @@ REASON = "symbolically traced variables cannot be used as inputs to control flow
 
 
 @pytest.fixture
-def project() -> Generator[Path]:
+def around() -> Generator[Path]:
     # Not in `tmp_path`: in a folder with a blank, Emacs 28 was seen to compute for minutes
     # at the end of a session of pdb, and to be done at once in another such folder.
     with TemporaryDirectory(prefix="fxls-") as folder:
-        yield write_project(Path(folder) / "project")
+        yield Path(folder)
+
+
+@pytest.fixture
+def project(around: Path) -> Path:
+    return write_project(around / "project")
 
 
 @pytest.fixture
@@ -62,12 +67,12 @@ def editor(tmp_path: Path, project: Path) -> Generator[Emacs]:
 
 @pytest.mark.parametrize("answer", ["yes", "no"])
 def test_nothing_of_a_folder_runs_before_it_is_trusted(
-    tmp_path: Path, answer: str
+    around: Path, answer: str
 ) -> None:
-    home = tmp_path / "home"
+    home = around / "home"
     home.mkdir()
     said = "t" if answer == "yes" else "nil"
-    ran = write_hostile_project(tmp_path / "project")
+    ran = write_hostile_project(around / "project")
     programs = Path(sys.executable).parent
     (home / ".emacs").write_text(
         f'{PATIENT}(push "{programs}" exec-path)\n'
@@ -77,14 +82,14 @@ def test_nothing_of_a_folder_runs_before_it_is_trusted(
         f"  (push question asked) {said})\n"
         f'(load "{ROOT}/docs/editors/fxls.el")\n'
     )
-    with emacs(home, tmp_path / "project") as editor:
+    with emacs(home, around / "project") as editor:
         editor.type("C-x C-f net.py RET")
         done = CONNECTED if answer == "no" else f'(file-exists-p "{ran}")'
         editor.until(done)
         asked = editor.lisp("(vconcat asked)")
 
     what = "(its .venv, the models that you open)"
-    assert asked == [f"Run the code of {(tmp_path / 'project').resolve()}/ {what}? "]
+    assert asked == [f"Run the code of {(around / 'project').resolve()}/ {what}? "]
     assert ran.exists() == (answer == "yes")
 
 
