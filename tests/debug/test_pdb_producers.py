@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import re
 from pathlib import Path
 
@@ -16,6 +18,9 @@ MODEL = """\
     import torch
     from torch import fx, nn
     from fxls import engine
+
+CACHE = Path(tempfile.gettempdir()).resolve() / f"fxls-inductor-{os.getpid()}"
+"""Not in `tmp_path`: inductor builds nothing in a folder with a blank."""
 
 
     class Net(nn.Module):
@@ -116,7 +121,7 @@ def steps(project: Project, calls: list[str]) -> list[str]:
         path, line = project.line(f"program.py: {call}")
         commands += [f"tbreak {path}:{line}", "continue", "step"]
     env = {
-        "TORCHINDUCTOR_CACHE_DIR": str(project.folder / "inductor"),
+        "TORCHINDUCTOR_CACHE_DIR": str(CACHE),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
     given = "\n".join([*commands, "quit", "quit"])
@@ -132,6 +137,6 @@ def place(project: Project, answer: str) -> str:
     path = Path(found[1])
     if project.store.owns(path):
         return f"{found[2]} in {path.name.partition('_')[0]}"
-    if path.is_relative_to(project.folder / "inductor"):
+    if path.is_relative_to(CACHE):
         return f"{found[2]} in the code of inductor"
     return f"{found[2]} in {path.name}"
