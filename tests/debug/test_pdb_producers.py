@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,6 @@ MODEL = """\
     import torch
     from torch import fx, nn
     from fxls import engine
-
-CACHE = Path(tempfile.gettempdir()).resolve() / f"fxls-inductor-{os.getpid()}"
-"""Not in `tmp_path`: inductor builds nothing in a folder with a blank."""
 
 
     class Net(nn.Module):
@@ -121,7 +117,7 @@ def steps(project: Project, calls: list[str]) -> list[str]:
         path, line = project.line(f"program.py: {call}")
         commands += [f"tbreak {path}:{line}", "continue", "step"]
     env = {
-        "TORCHINDUCTOR_CACHE_DIR": str(CACHE),
+        "TORCHINDUCTOR_CACHE_DIR": str(cache_of(project)),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
     given = "\n".join([*commands, "quit", "quit"])
@@ -137,6 +133,11 @@ def place(project: Project, answer: str) -> str:
     path = Path(found[1])
     if project.store.owns(path):
         return f"{found[2]} in {path.name.partition('_')[0]}"
-    if path.is_relative_to(CACHE):
+    if path.is_relative_to(cache_of(project)):
         return f"{found[2]} in the code of inductor"
     return f"{found[2]} in {path.name}"
+
+
+def cache_of(project: Project) -> Path:
+    """Not in its folder: inductor builds nothing in a folder with a blank."""
+    return Path(tempfile.gettempdir()).resolve() / f"fxls-{id(project)}"
