@@ -53,6 +53,7 @@ def _debugger() -> Iterator[Part]:
 
 
 _AREAS = {
+    "engine": "fxls.engine",
     "dynamo": "torch.compile",
     "inductor": "torch.compile",
     "export": "torch.export",

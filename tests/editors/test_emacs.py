@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -73,6 +74,8 @@ def test_nothing_of_a_folder_runs_before_it_is_trusted(
     home.mkdir()
     said = "t" if answer == "yes" else "nil"
     ran = write_hostile_project(around / "project")
+    # Else it is part of whatever repository is around it, which is asked about as well.
+    subprocess.run(["git", "init", "--quiet", around / "project"], check=True)
     programs = Path(sys.executable).parent
     (home / ".emacs").write_text(
         f'{PATIENT}(push "{programs}" exec-path)\n'
