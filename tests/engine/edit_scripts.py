@@ -181,6 +181,16 @@ def _insert_module_call(script: _Script) -> None:
         graph.create_node("call_module", "act", (script.value(graph),))
 
 
+def first_input(graph: Any, node: Any) -> Any:
+    """The input that is the first in the graph.
+
+    Behind `insert_arg`, torch.fx has the inputs of a node in another order than its
+    arguments, which is not what its documentation says.
+    """
+    inputs = node.all_input_nodes
+    return next(n for n in graph.nodes if n in inputs)
+
+
 @_action
 def _erase(script: _Script) -> None:
     graph = script.graph
@@ -198,7 +208,7 @@ def _erase_an_unused_one(script: _Script) -> None:
 def _bypass_and_erase(script: _Script) -> None:
     graph = script.graph
     node = script.node(graph, calls=True)
-    node.replace_all_uses_with(node.all_input_nodes[0])
+    node.replace_all_uses_with(first_input(graph, node))
     graph.erase_node(node)
 
 
@@ -239,7 +249,7 @@ def _update_kwarg(script: _Script) -> None:
 def _replace_input(script: _Script) -> None:
     graph = script.graph
     node = script.node(graph)
-    node.replace_input_with(node.all_input_nodes[0], script.node(graph, calls=True))
+    node.replace_input_with(first_input(graph, node), script.node(graph, calls=True))
 
 
 @_action

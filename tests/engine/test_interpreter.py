@@ -196,6 +196,17 @@ class TestRun:
             ):
                 interpreter.run(1, 2)
 
+    def test_what_fails_in_front_of_such_a_value_is_what_is_raised(self) -> None:
+        module = fx.symbolic_trace(Sum())
+        x, _, add, _ = module.graph.nodes
+        x.prepend(add)
+        with module.graph.inserting_before(add):
+            module.graph.call_function(len, (1,))
+
+        for interpreter in (fx.Interpreter(module), overriding("run_node")(module)):
+            with pytest.raises(TypeError, match=r"has no len\(\)"):
+                interpreter.run(1, 2)
+
     def test_an_attribute_that_is_not_there_is_named(self) -> None:
         graph = fx.Graph()
         graph.output(graph.get_attr("till.nothing"))

@@ -101,6 +101,7 @@ def graph_of(snapshot: Snapshot) -> Graph:
         codegen.__dict__.clear()
         codegen.__dict__.update(snapshot.rules)
     graph._codegen = codegen
+    graph._has_given_names = snapshot.graph._has_given_names
     made: dict[Node, Node] = {}
     for node, (op, target, _, _, name, kind) in rows:
         made[node] = new = graph._append(op, target, (), EMPTY_KWARGS, name, kind)

@@ -62,6 +62,10 @@ def program_of(graph: Graph) -> Program:
     return known[1]
 
 
+class _NotYetThereError(Exception):
+    """A node uses another one that is not in front of it, which is the argument."""
+
+
 class _Writer:
     """Makes the steps of one graph."""
 
@@ -79,14 +83,11 @@ class _Writer:
         made = self._of[node] = self.register()
         return made
 
-    def reads(self, node: Node, user: Node) -> int:
-        """The register of a node that another one uses."""
+    def reads(self, node: Node) -> int:
+        """The register of a node that another one uses; raises `_NotYetThereError`."""
         at = self._of.get(node)
         if at is None:
-            raise RuntimeError(
-                f"Node {user} referenced nonexistent value {node}: it is not in front of"
-                " it in the graph. Run Graph.lint() to diagnose such issues"
-            )
+            raise _NotYetThereError(node)
         return at
 
     def step(self, node: Node) -> Callable[[Registers], Any]:
@@ -167,7 +168,7 @@ class _Writer:
 
     def _flat(self, arg: Argument, user: Node) -> int:
         if isinstance(arg, Reference):
-            return self.reads(cast("Node", arg), user)
+            return self.reads(cast("Node", arg))
         return self.register(arg)
 
     def _gathered(
@@ -194,7 +195,7 @@ class _Writer:
         """What gives the value of an argument of any kind."""
         if _is_flat_tuple(arg) and len(arg) > 1:
             return itemgetter(*[self._flat(a, user) for a in arg])
-        of = {used: self.reads(used, user) for used in references((arg,), EMPTY_KWARGS)}
+        of = {used: self.reads(used) for used in references((arg,), EMPTY_KWARGS)}
         if _is_flat(arg) or not of:
             return itemgetter(self._flat(arg, user))
         return lambda r: map_references(arg, lambda n: r[of[n]])
@@ -205,12 +206,32 @@ def _program(graph: Graph) -> Program:
     writer = _Writer()
     steps: list[Step] = []
     for node in _up_to_output(graph):
-        run = writer.step(node)
+        try:
+            run = writer.step(node)
+            if node._op in ("placeholder", "get_attr"):
+                # Its step needs none of its arguments, which have to be there all the same.
+                for used in references(node._args, node._kwargs):
+                    writer.reads(used)
+            freed = tuple([writer.reads(used) for used in frees.get(node, ())])
+        except _NotYetThereError as error:
+            # What is in front of it runs first, and may raise something else.
+            refuse = _refusing(node, error.args[0])
+            steps.append(Step(node, refuse, writer.bind(node), ()))
+            return Program(steps, writer.registers, returns=False)
         register = writer.bind(node)
-        freed = tuple([writer.reads(used, node) for used in frees.get(node, ())])
         steps.append(Step(node, run, register, freed))
     returns = bool(steps) and steps[-1].node._op == "output"
     return Program(steps, writer.registers, returns)
+
+
+def _refusing(user: Node, used: Node) -> Callable[[Registers], Any]:
+    def refuse(_registers: Registers) -> Any:
+        raise RuntimeError(
+            f"Node {user} referenced nonexistent value {used}: it is not in front of"
+            " it in the graph. Run Graph.lint() to diagnose such issues"
+        )
+
+    return refuse
 
 
 def _up_to_output(graph: Graph) -> Iterator[Node]:

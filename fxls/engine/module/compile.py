@@ -129,6 +129,8 @@ class ForwardCode(PythonCode):
             and other._state is not None
             and other._state == _state(graph)
             and not graph._has_given_names
+            # A copy ends with the output, and its original may go on.
+            and len(ordered(self.graph)) == len(ordered(graph))
         ):
             self.take(other)
 
