@@ -328,7 +328,10 @@ class PendingForward:
         if module is None:
             raise AttributeError("the module whose forward this was is gone")
         function = forward_of(module, module._code)
-        type(module).forward = function
+        kind: Any = type(module)
+        kind.forward = function
+        if kind.__dict__.get("__call__") is _PENDING_CALL:
+            del kind.__call__  # nobody steps through it for nothing
         return function if instance is None else function.__get__(instance, owner)
 
 

@@ -49,7 +49,13 @@ def around() -> Generator[Path]:
 
 @pytest.fixture
 def project(around: Path) -> Path:
-    return write_project(around / "project")
+    return own_repository(write_project(around / "project"))
+
+
+def own_repository(folder: Path) -> Path:
+    """Make a folder one, or it is part of what is around it, which is asked about too."""
+    subprocess.run(["git", "init", "--quiet", folder], check=True)
+    return folder
 
 
 @pytest.fixture
@@ -74,8 +80,7 @@ def test_nothing_of_a_folder_runs_before_it_is_trusted(
     home.mkdir()
     said = "t" if answer == "yes" else "nil"
     ran = write_hostile_project(around / "project")
-    # Else it is part of whatever repository is around it, which is asked about as well.
-    subprocess.run(["git", "init", "--quiet", around / "project"], check=True)
+    own_repository(around / "project")
     programs = Path(sys.executable).parent
     (home / ".emacs").write_text(
         f'{PATIENT}(push "{programs}" exec-path)\n'
