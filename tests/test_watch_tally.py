@@ -101,7 +101,13 @@ def test_it_counts_what_is_found(tmp_path: Path) -> None:
 def test_it_reaches_a_person_through_the_capture_of_pytest(tmp_path: Path) -> None:
     test = "def test_it():\n    for _ in range(2): gm(torch.tensor([-1.0]))\n"
     (tmp_path / "test_model.py").write_text(dedent(MODEL) + test, "utf-8")
-    ran = run(tmp_path, "nan", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    # The options of the run that this test is part of are not those of the person's.
+    ran = run(
+        tmp_path,
+        "nan",
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider"),
+        env={"PYTEST_ADDOPTS": ""},
+    )
     assert ran.returncode == 0, ran.stdout
     assert ran.stdout.splitlines()[-1].startswith("1 passed")
     assert ran.stderr.splitlines()[-1].startswith(FOUND)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -44,7 +45,7 @@ def with_names(markdown: str) -> str:
 
     def named(link: re.Match[str]) -> str:
         path, line, column = map(str, link.groups())
-        text = Path(path).read_text()
+        text = Path(unquote(path)).read_text("utf-8")
         stage = re.findall(r"^# It is (.*) of Net\.$", text, re.MULTILINE)
         there = text.split("\n")[int(line) - 1][int(column) - 1 :]
         return f"({', '.join(stage)}: {re.split(r'[ ,:]', there)[0]})"
