@@ -30,6 +30,7 @@ __all__ = [
     "MembershipError",
     "MixedTracersError",
     "MutationError",
+    "RefusedValueError",
     "SelfExpansionError",
     "StarredArgumentError",
     "StarredTargetError",
@@ -96,7 +97,7 @@ class ControlFlowError(TraceError):
     >>> def f(x):
     ...     return torch.where(x.sum() > 0, x, -x)
 
-    When the value is an argument that is the same in every call, fix it with
+    An ``assert`` is recorded as ``torch._assert(condition, text)``. When the value is an argument that is the same in every call, fix it with
     ``concrete_args={"x": value}``. A function that must keep the branch is recorded as
     one call with ``wrap``.
     """
@@ -106,6 +107,13 @@ class ControlFlowError(TraceError):
         "Use torch.where for a choice between tensors, concrete_args for an argument"
         " that never changes, or wrap() to record the function as one call."
     )
+
+
+OF_AN_ASSERT = (
+    "Use torch._assert(condition, text), which is recorded, or set trace_asserts = True"
+    " on your tracer."
+)
+"""The advice of a ControlFlowError for a branch that an assert statement is."""
 
 
 class IterationError(TraceError):
@@ -228,23 +236,38 @@ class LengthError(TraceError, RuntimeError):
 
 
 class ValueNeededError(TraceError, TypeError):
-    """Python, or a C function, needs a plain number where the value is a traced one.
+    """Python, or a C function, needs a plain value where the value is a traced one.
 
     >>> def f(x):
     ...     return torch.zeros(int(x.sum()))
 
-    The text of the message is Python's own (``... not Proxy``). Keep the value a
-    tensor, fix it with ``concrete_args``, or ``wrap`` the function that converts it.
+    The text begins with Python's own sentence. Keep the value a tensor, fix it with
+    ``concrete_args``, or ``wrap`` the function that needs the number. Functions such as
+    ``torch.ones`` take sizes that are traced as one tuple: ``torch.ones((n, 2))``. A
+    part of a tensor whose end is traced is ``torch.narrow(tensor, 0, 0, n)``.
     """
 
     advice = (
         "The value is known only when the model runs. Keep it a tensor, fix an argument"
-        " with concrete_args, or wrap() the function that needs the number."
+        " with concrete_args, or wrap() the function that needs the value."
     )
 
-    def __str__(self) -> str:
-        """Python's text alone: programs match its end. The rest is in the notes."""
-        return self.message
+
+class RefusedValueError(TraceError):
+    """A function refused a traced value with an error of another kind.
+
+    >>> def f(x):
+    ...     return torch.vmap(torch.sin)(x)
+
+    The error is of the kind that the function raised too (here a ``ValueError``), and
+    its text begins with that of the function. ``wrap`` a function around the call, so
+    that it is recorded as one node.
+    """
+
+    advice = (
+        "The function needs a value that is known only when the model runs: wrap() a"
+        " function around the call, so that it is recorded as one node."
+    )
 
 
 class DictKeyError(TraceError, RuntimeError):

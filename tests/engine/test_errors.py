@@ -156,12 +156,12 @@ def test_a_value_is_refused(
     assert error.advice
 
 
-def test_an_error_of_c_keeps_its_text_and_has_the_rest_as_a_note() -> None:
+def test_the_text_of_an_error_of_c_comes_first_and_the_advice_last() -> None:
     error = assert_refused_alike(needed_by_c)
 
     assert isinstance(error, errors.ValueNeededError)
-    assert str(error).endswith("not Proxy")
-    assert error.advice in error.__notes__[0]
+    assert str(error).splitlines()[0].endswith("not Proxy")
+    assert str(error).splitlines()[-1] == error.advice
 
 
 def test_values_of_two_traces_do_not_mix() -> None:

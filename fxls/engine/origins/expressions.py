@@ -70,6 +70,10 @@ class Expressions:
         found = _part(_asked(node), part)
         return self._outside_of_strings(found)
 
+    def syntax(self, position: Position) -> ast.AST | None:
+        """The expression, or statement, of an instruction."""
+        return self._node_at(position)
+
     def parameter(
         self, first_line: int, function: str, name: str, body: Sequence[Position]
     ) -> Position | None:

@@ -20,6 +20,7 @@ from fxls.engine.origins.resolve import RETURN, OriginSlots, RawOrigin
 __all__ = [
     "FrameOrigins",
     "innermost",
+    "is_engine",
     "is_source",
     "is_source_file",
     "of_traceback",
@@ -156,6 +157,11 @@ def innermost(frame: FrameType | None) -> RawOrigin | None:
 def is_source(code: CodeType) -> bool:
     """Whether code is of the source, by the file it is in."""
     return is_source_file(code.co_filename)
+
+
+def is_engine(code: CodeType) -> bool:
+    """Whether code is of this package."""
+    return code.co_filename.startswith(_ENGINES[0])
 
 
 def is_source_file(path: str) -> bool:

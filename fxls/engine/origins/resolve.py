@@ -7,6 +7,7 @@ linked to the frame that called it. Reading files, columns and syntax trees wait
 
 from __future__ import annotations
 
+import ast
 import linecache
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ __all__ = [
     "resolve_all",
     "source_line",
     "stack_trace",
+    "syntax_at",
 ]
 
 RawOrigin: TypeAlias = tuple[Any, ...]
@@ -155,6 +157,12 @@ def is_merged(frames: RawOrigin | None) -> bool:
             return True
         frames = frames[2]
     return False
+
+
+def syntax_at(code: CodeType, instruction: int) -> ast.AST | None:
+    """The expression, or statement, of an instruction; None where no file has it."""
+    expressions = _expressions(code.co_filename, linecache.getlines(code.co_filename))
+    return expressions.syntax(_tables(code).positions[instruction // 2])
 
 
 def stack_trace(frames: RawOrigin | None) -> str | None:

@@ -7,7 +7,7 @@ from types import FrameType
 
 from fxls.engine import errors
 
-__all__ = ["is_in_assert", "iteration_error", "unpacked_names"]
+__all__ = ["branch_advice", "is_in_assert", "iteration_error", "unpacked_names"]
 
 
 def unpacked_names(frame: FrameType) -> int | None:
@@ -30,6 +30,11 @@ def iteration_error(frame: FrameType) -> type[errors.IterationError]:
     at = frame.f_lasti
     name = dis.opname[frame.f_code.co_code[at]] if at >= 0 else ""
     return _REASONS.get(name, errors.IterationError)
+
+
+def branch_advice(frame: FrameType | None) -> str:
+    """What helps where a frame asks for the truth of a value; empty when it branches."""
+    return errors.OF_AN_ASSERT if frame is not None and is_in_assert(frame) else ""
 
 
 def is_in_assert(frame: FrameType) -> bool:

@@ -253,7 +253,9 @@ class TracerBase:
 
     def to_bool(self, obj: Proxy) -> bool:
         """Decide a branch on a traced value; refuses."""
-        raise errors.ControlFlowError(frames=self._here(sys._getframe(1)))
+        frame = source_frame(sys._getframe(1))
+        advice = bytecode.branch_advice(frame)
+        raise errors.ControlFlowError(frames=self._here(frame), advice=advice)
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
         """Iterate over a traced value of unknown length; refuses."""

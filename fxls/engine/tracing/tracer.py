@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType, FunctionType, ModuleType
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import torch
 
@@ -21,7 +20,7 @@ from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.node import Node
 from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
-from fxls.engine.origins.from_frames import FrameOrigins, is_source, of_traceback
+from fxls.engine.origins.from_frames import FrameOrigins, is_source
 from fxls.engine.origins.module_scopes import ModuleStack, Scope
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.engine.torch_private import is_opaque_reference_type, pytree
@@ -141,8 +140,14 @@ class Tracer(TracerBase):
             ):
                 session.autowrap(function.__globals__)
                 self._record(function, concrete_args, is_module=self.root is root)
-        except TypeError as error:
-            _explain(error)
+        except Exception as error:
+            # Few traces end here, and what explains an error takes time to import.
+            from fxls.engine.tracing.refusals import explained  # noqa: PLC0415
+
+            told = explained(error)
+            if told is error:
+                raise
+            raise told from error
         finally:
             self.submodule_paths = self._trail = None
             self._has_own_steps = True
@@ -411,19 +416,3 @@ def _constant_name(value: object) -> str:
 
 def _caller() -> FrameType:
     return sys._getframe(2)
-
-
-_OURS = re.compile(r"\b(Proxy|Attribute|ParameterProxy)\b")
-
-
-def _explain(error: TypeError) -> NoReturn:
-    """Raise an error of the program again, with place and advice when a proxy did it.
-
-    Python and C code refuse a value by its class, so the text names the proxy's.
-    """
-    if type(error) is not TypeError or not _OURS.search(str(error)):
-        raise error
-    frames = of_traceback(error.__traceback__)
-    explained = errors.ValueNeededError(*error.args, frames=frames)
-    explained.add_note("\n".join(explained.explanation()))
-    raise explained from error
