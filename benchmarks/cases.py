@@ -278,3 +278,8 @@ def _editing() -> Iterator[Case]:
             operation, "chain 10k", 1, lambda fx, p=prepare: p(fx, 10_000),
             repeats=repeats,
         )  # fmt: skip
+    for count in (1_000, 10_000):
+        yield Case(
+            "replace_all_uses_with, 50 times", f"cat of {count // 1000}k", 1,
+            lambda fx, n=count: nodes.replace_in_one_list(fx, n),
+        )  # fmt: skip

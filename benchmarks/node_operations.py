@@ -24,6 +24,7 @@ __all__ = [
     "map_arg",
     "read",
     "replace_all_uses",
+    "replace_in_one_list",
     "replace_input",
     "replace_many_uses",
     "set_args",
@@ -198,6 +199,24 @@ def replace_many_uses(fx: Fx, count: int) -> Prepare:
         other.replace_all_uses_with(one)
 
     return lambda: run
+
+
+def replace_in_one_list(fx: Fx, count: int) -> Prepare:
+    """The first 50 of the nodes that are one argument of a `cat`."""
+
+    def prepare() -> Callable[[], Any]:
+        graph = fx.Graph()
+        x, by = map(graph.placeholder, "xy")
+        rows = [graph.call_function(torch.relu, (x,)) for _ in range(count)]
+        graph.output(graph.call_function(torch.cat, (rows,)))
+
+        def run() -> None:
+            for row in rows[:50]:
+                row.replace_all_uses_with(by)
+
+        return run
+
+    return prepare
 
 
 def replace_input(fx: Fx, count: int) -> Prepare:

@@ -26,17 +26,15 @@ from fxls.engine.ir.names import Namespace, target_name
 from fxls.engine.ir.node import (
     Node,
     Target,
-    add_uses,
     freeze_kwargs,
     map_arg,
-    remove_uses,
 )
 from fxls.engine.ir.node_index import NodeIndex
 from fxls.engine.ir.node_list import NodeList, Order, ordered
 from fxls.engine.ir.opcodes import check_op_and_target
 from fxls.engine.ir.order import GAP, link_before
 from fxls.engine.ir.snapshot import note_node, note_order
-from fxls.engine.ir.users import has_users
+from fxls.engine.ir.users import add_uses, has_users, remove_uses
 from fxls.engine.late_names import late_names
 
 if TYPE_CHECKING:

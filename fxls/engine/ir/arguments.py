@@ -7,7 +7,7 @@ identity: a map that changes nothing returns the object that it was given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from fxls.engine.immutable_collections import immutable_dict, immutable_list
@@ -22,6 +22,7 @@ __all__ = [
     "freeze",
     "map_aggregate",
     "map_references",
+    "parts",
     "references",
 ]
 
@@ -107,6 +108,15 @@ def freeze(a: Argument) -> Argument:
         if all(type(x) in ATOMS or isinstance(x, Reference) for x in items):
             return immutable_list(items)
     return map_aggregate(a, _same)
+
+
+def parts(a: Argument) -> Iterable[Argument]:
+    """What an argument holds directly; nothing when it is no container."""
+    if isinstance(a, _SEQUENCES):
+        return cast("Sequence[Argument]", a)
+    if isinstance(a, dict):
+        return cast("dict[Any, Argument]", a).values()
+    return (a.start, a.stop, a.step) if type(a) is slice else ()
 
 
 def references(args: Sequence[Argument], kwargs: Mapping[str, Argument]) -> list[Any]:

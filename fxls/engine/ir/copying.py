@@ -13,9 +13,9 @@ from fxls.engine.ir.arguments import (
     map_references,
     references,
 )
-from fxls.engine.ir.node import Node, add_uses
+from fxls.engine.ir.node import Node
 from fxls.engine.ir.order import GAP
-from fxls.engine.ir.users import add_user
+from fxls.engine.ir.users import add_user, add_uses
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph

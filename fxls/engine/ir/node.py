@@ -23,7 +23,16 @@ from fxls.engine.ir.arguments import (
 from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, takes_target
 from fxls.engine.ir.order import link_before, unlink
 from fxls.engine.ir.snapshot import note_node, note_order
-from fxls.engine.ir.users import add_user, forget_last_user, remove_user, users_of
+from fxls.engine.ir.users import (
+    add_user,
+    add_uses,
+    forget_last_user,
+    hand_over,
+    remove_user,
+    remove_uses,
+    replaced,
+    users_of,
+)
 from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
 
@@ -335,11 +344,15 @@ class Node(Reference):
         if delete_user_cb is not None:
             users = [user for user in users if delete_user_cb(user)]
         hooks = _replace_hooks(self.graph)
-        for user in users:
-            if hooks:
+        if hooks or len(users) < 2:
+            for user in users:
                 for hook in hooks:
                     hook(old=self, new=replace_with.name, user=user)
-            _replace_input(user, self, replace_with)
+                _replace_input(user, self, replace_with)
+        else:
+            for user in users:
+                _replace_input(user, self, replace_with, tells_them=False)
+            hand_over(users, self, replace_with)
         return users
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
@@ -457,46 +470,6 @@ def freeze_kwargs(kwargs: Mapping[str, Argument]) -> immutable_dict[str, Argumen
     return immutable_dict([(k, freeze(v)) for k, v in kwargs.items()])
 
 
-def add_uses(user: Node) -> None:
-    """Note with every node in the arguments of `user` that it uses them."""
-    for a in user._args:
-        if type(a) is Node:  # what `add_user` does: half of the time is its call
-            if a._last_user is not None:
-                forget_last_user(a)
-            users = a._users
-            if users is None:
-                a._users = user
-            elif type(users) is dict:
-                users[user] = None
-            elif users is not user:
-                a._users = {cast("Node", users): None, user: None}
-        elif type(a) not in ATOMS:
-            for used in references((a,), EMPTY_KWARGS):
-                add_user(used, user)
-    if user._kwargs:
-        for used in references((), user._kwargs):
-            add_user(used, user)
-
-
-def remove_uses(user: Node) -> None:
-    """Note with every node in the arguments of `user` that it uses them no more."""
-    for a in user._args:
-        if type(a) is Node:
-            if a._last_user is not None:
-                forget_last_user(a)
-            users = a._users
-            if users is user:
-                a._users = None
-            elif type(users) is dict:
-                users.pop(user, None)
-        elif type(a) not in ATOMS:
-            for used in references((a,), EMPTY_KWARGS):
-                remove_user(used, user)
-    if user._kwargs:
-        for used in references((), user._kwargs):
-            remove_user(used, user)
-
-
 def _retarget(node: Node, op: str, target: Target) -> None:
     graph = node.graph
     note_node(node)
@@ -526,43 +499,26 @@ def _set_type(node: Node, value: Any) -> None:
     node.graph._edits += 1
 
 
-def _replace_input(user: Node, old: Node, new: Node) -> None:
-    """Put a node in the place of another one in the arguments of `user`."""
-    if not user._kwargs:
-        args: list[Argument] = []
-        is_used = False
-        for a in user._args:
-            if a is old:
-                args.append(new)
-                is_used = True
-            elif type(a) is Node:
-                args.append(a)
-                users = a._users
-                if type(users) is dict:  # whoever changes becomes the last user
-                    users.pop(user, None)
-                    users[user] = None
-            elif type(a) in ATOMS:
-                args.append(a)
-            else:
-                break
-        else:
-            graph = user.graph
-            if graph._were is not None:
-                note_node(user)
-            user._args = tuple(args)
-            if is_used:
-                remove_user(old, user)
-                add_user(new, user)
-            user._line = None
-            graph._edits += 1
-            return
+def _replace_input(
+    user: Node, old: Node, new: Node, *, tells_them: bool = True
+) -> None:
+    """Put a node in the place of another one in the arguments of `user`.
 
-    def swap(a: Node) -> Argument:
-        return new if a is old else a
-
-    set_arguments(
-        user, map_references(user._args, swap), map_references(user._kwargs, swap)
-    )
+    `tells_them` whether the two are told at once who uses them.
+    """
+    graph = user.graph
+    if graph._were is not None:
+        note_node(user)
+    users = old._users
+    user._args = replaced(user._args, old, new, user)
+    kwargs = user._kwargs
+    if kwargs and not ATOMS.issuperset(map(type, kwargs.values())):
+        user._kwargs = replaced(kwargs, old, new, user)
+    user._line = None
+    graph._edits += 1
+    if tells_them and (users is user or (type(users) is dict and user in users)):
+        remove_user(old, user)
+        add_user(new, user)
 
 
 def _replace_hooks(graph: Graph) -> Sequence[Callable[..., Any]]:

@@ -22,9 +22,10 @@ import torch
 
 from fxls.engine.ir.arguments import EMPTY_KWARGS, Reference, map_aggregate
 from fxls.engine.ir.names import Namespace
-from fxls.engine.ir.node import Node, add_uses, freeze_kwargs
+from fxls.engine.ir.node import Node, freeze_kwargs
 from fxls.engine.ir.pickled_node import being_read
 from fxls.engine.ir.target_names import qualified_name
+from fxls.engine.ir.users import add_uses
 from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
 from fxls.engine.origins.module_scopes import ScopeSnapshot
