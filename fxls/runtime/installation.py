@@ -32,6 +32,7 @@ from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.runtime.producers.torch_tracer import TorchTracer
+from fxls.runtime.record.recorder import Recorder
 from fxls.store import Store, StoreError, prune_seldom
 
 __all__ = ["Installation", "built"]
@@ -51,6 +52,8 @@ class Installation:
     """The facts of graphs of torch's that are not written yet."""
     torch_fx: TorchFx
     dynamo: Dynamo
+    recorder: Recorder
+    """Where every part says what happened, for the record of the run."""
     hooks: Hooks
     """All that is replaced in torch and Python."""
 
@@ -88,6 +91,7 @@ def built(store: Store) -> Installation:
     breakpoints = Breakpoints(store, running=lambda: list(codes))
     store.bound.keep(lambda: (*list(codes), *breakpoints.held()))
     later = DeferredWork()
+    recorder = Recorder()
     watching = CheckSwitch(_instances(store, later))
     engine = FxlsEngine(store, codes, keeping, breakpoints, watching)
     tracing = TorchTracer()
@@ -122,6 +126,7 @@ def built(store: Store) -> Installation:
         later=later,
         torch_fx=torch_fx,
         dynamo=dynamo,
+        recorder=recorder,
         hooks=hooks,
     )
 

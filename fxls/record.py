@@ -1,0 +1,392 @@
+"""The record of a run: what a compiler did, could not do, and why, as plain values.
+
+Beside the listing, the record is what crosses from the user's process to the server. It
+is a row of events, and the first of them says which run it is. Nothing here imports
+torch, the engine or the protocol.
+
+An encoded event is one line of JSON. Who reads one skips fields and kinds that it does
+not know, so that adding one leaves `SCHEMA` as it is.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+import msgspec
+
+from fxls.encodable import encoded
+from fxls.formats import other_format
+from fxls.listing import Identity, Place
+
+__all__ = [
+    "MOST_IN_LINE",
+    "MOST_NAMES",
+    "SCHEMA",
+    "Cause",
+    "Compilation",
+    "Counts",
+    "End",
+    "Entry",
+    "Event",
+    "InBlob",
+    "Names",
+    "Outcome",
+    "Pairs",
+    "Pass",
+    "QuotedPlace",
+    "RecordError",
+    "Remark",
+    "RevisionName",
+    "Run",
+    "Subject",
+    "Truncated",
+    "decode",
+    "decode_run",
+    "encode",
+    "kind_of",
+    "names",
+    "pairs",
+]
+
+SCHEMA = 1
+"""The version of the encoding; a reader refuses a newer one."""
+
+MOST_IN_LINE = 16_000
+"""A line is shorter than that; a longer event lies in a file of its own."""
+
+MOST_NAMES = 64
+"""So many nodes of each kind a pass names; it counts them all."""
+
+_LONGEST_NAME = 200
+
+_Natural = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class QuotedPlace(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A place in a source, and what stood there when the program ran."""
+
+    place: Place
+    line: str = ""
+    """The text of its first line, without its end; empty where nobody has it."""
+    digest: str = ""
+    """That of the file, as `fxls.listing.source_digest` makes it; empty likewise."""
+
+
+class RevisionName(msgspec.Struct, frozen=True):
+    """How the store names one revision of an identity."""
+
+    identity: Identity
+    text: str
+    """The name of the file of its text."""
+    facts: str = ""
+    """The hash of its sidecar; empty where that is not written yet."""
+
+
+class Names(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Names of nodes: the first of them, and how many there are."""
+
+    count: _Natural = 0
+    first: tuple[str, ...] = ()
+
+
+class Pairs(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Nodes that others took the place of: the first of them, and how many there are."""
+
+    count: _Natural = 0
+    first: tuple[tuple[str, str], ...] = ()
+    """Old and new."""
+
+
+class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field="kind"):
+    """One process of a program under fxls: the first event of each record."""
+
+    schema: int
+    id: str
+    launch: str
+    """Equal for all processes that one program started."""
+    pid: int
+    start: float
+    """In seconds since 1970."""
+    program: str | None = None
+    """The file of the program; None where there is none."""
+    arguments: tuple[str, ...] = ()
+    parent: str | None = None
+    """The run that started this one."""
+    rank: int | None = None
+    world_size: int | None = None
+    boot: str = ""
+    """Equal for as long as the machine was not started again; empty where unknown."""
+    host: str = ""
+    versions: dict[str, str] = {}
+    commit: str | None = None
+    """That of the sources in git."""
+    is_dirty: bool | None = None
+    """Whether the sources were changed since the commit."""
+
+
+class Cause(enum.Enum):
+    """Why there was a compilation."""
+
+    FIRST = "first"
+    """The function ran for the first time, under this guise."""
+    CONTINUATION = "continuation"
+    """It is the rest of a function behind a graph break."""
+    RECOMPILATION = "recompilation"
+    """The guards of all that was compiled before failed."""
+    OTHER = "other"
+    """A later fxls wrote it."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Cause:
+        return cls.OTHER
+
+
+class Outcome(enum.Enum):
+    """What came of a compilation."""
+
+    RUNNING = "running"
+    """It has begun; another event says how it ended."""
+    OK = "ok"
+    BREAK = "break"
+    """There is a graph, and it ends before the function does."""
+    SKIPPED = "skipped"
+    """There is no graph; the function runs as it was written."""
+    LIMIT = "limit"
+    """It was compiled too often before; it runs as it was written."""
+    ERROR = "error"
+    OTHER = "other"
+    """A later fxls wrote it."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Outcome:
+        return cls.OTHER
+
+
+class Compilation(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag="compilation", tag_field="kind"
+):
+    """One attempt of torch.compile at a frame; of two with the same id the later holds."""
+
+    id: str
+    """torch's name, as ``1/0``."""
+    function: str
+    outcome: Outcome
+    cause: Cause = Cause.FIRST
+    place: QuotedPlace | None = None
+    """The line of its ``def``."""
+    causes: tuple[str, ...] = ()
+    """For a recompilation, the guards that failed, each as torch says it."""
+    reason: str = ""
+    """Why it did not go on to the end of the function, as torch says it."""
+    attempts: _Natural = 1
+    """How often Dynamo began anew."""
+    seconds: _Seconds | None = None
+    phases: tuple[tuple[str, _Seconds], ...] = ()
+    """The time of each step, by torch's name of the step; steps lie in one another."""
+    cached: tuple[str, ...] = ()
+    """What was taken from a cache, by torch's name of the cache."""
+    nodes: _Natural | None = None
+    guards: _Natural | None = None
+
+
+class Pass(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag="pass", tag_field="kind"
+):
+    """A step, of a compiler or of the user, that was given a graph."""
+
+    name: str
+    ordinal: _Natural = 0
+    """Which of those with its name it is, in its compilation and stage; names repeat."""
+    compilation: str | None = None
+    """torch's name of the compilation; None for a pass outside of any."""
+    producer: str = ""
+    """Who ran it, as producers of listings are called."""
+    stage: str = ""
+    """As of the identity of the graph."""
+    under: tuple[str, ...] = ()
+    """The passes that it is a part of, outermost first."""
+    subgraph: str | None = None
+    """The part of the graph that it was given; None for the whole."""
+    seconds: _Seconds | None = None
+    changed: bool = False
+    raised: str | None = None
+    """What it raised, in a line."""
+    before: RevisionName | None = None
+    after: RevisionName | None = None
+    created: Names = Names()
+    erased: Names = Names()
+    replaced: Pairs = Pairs()
+    altered: Names = Names()
+    """Nodes that stayed, with another target, other arguments, or in another place."""
+    pattern: str | None = None
+    """The pattern whose matches it replaced."""
+    place: QuotedPlace | None = None
+    """Where the pattern, or else the pass, is written."""
+
+
+class Subject(enum.Enum):
+    """What a remark is about."""
+
+    BREAK = "break"
+    RECOMPILATION = "recompilation"
+    LIMIT = "limit"
+    SKIPPED = "skipped"
+    SPECIALIZED = "specialized"
+    GUARD = "guard"
+    ERROR = "error"
+    OTHER = "other"
+    """A later fxls wrote it."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Subject:
+        return cls.OTHER
+
+
+class Remark(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag="remark", tag_field="kind"
+):
+    """What a compiler says of a place in the source."""
+
+    subject: Subject
+    reason: str
+    compilation: str | None = None
+    id: str = ""
+    """torch's own, as ``GB0059``, where it has one."""
+    places: tuple[QuotedPlace, ...] = ()
+    """Innermost first."""
+    hints: tuple[str, ...] = ()
+    """What torch advises."""
+
+
+class InBlob(msgspec.Struct, frozen=True, tag="blob", tag_field="kind"):
+    """An event that is too long for a line: it lies in the file of this name."""
+
+    of: str
+    """The kind of the event."""
+    name: str
+    size: _Natural
+
+
+class Truncated(msgspec.Struct, frozen=True, tag="truncated", tag_field="kind"):
+    """The record became too long: events are counted from now on."""
+
+    bound: _Natural
+    """Bytes."""
+
+
+class Counts(msgspec.Struct, frozen=True, tag="counts", tag_field="kind"):
+    """How many events of each kind there were, also of those that are not written."""
+
+    counts: dict[str, _Natural]
+    lost: _Natural = 0
+    """How many were not written."""
+
+
+class End(msgspec.Struct, frozen=True, omit_defaults=True, tag="end", tag_field="kind"):
+    """The program ended, and could say so."""
+
+    raised: str | None = None
+    """What it ended with, in a line; None where nothing is known to be wrong."""
+
+
+Event = Run | Compilation | Pass | Remark | InBlob | Truncated | Counts | End
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """An event, when it happened and where."""
+
+    number: _Natural
+    """In the order of the record."""
+    thread: int
+    clock: float
+    """Seconds by a clock that nobody sets."""
+    time: float
+    """Seconds since 1970."""
+    event: Event
+
+
+class RecordError(ValueError):
+    """Bytes that are no record of this schema; the message says in what way."""
+
+
+def names(found: list[str]) -> Names:
+    """As many of these as are kept."""
+    return Names(len(found), tuple(one[:_LONGEST_NAME] for one in found[:MOST_NAMES]))
+
+
+def pairs(found: list[tuple[str, str]]) -> Pairs:
+    """As many of these as are kept."""
+    kept = tuple(
+        (old[:_LONGEST_NAME], new[:_LONGEST_NAME]) for old, new in found[:MOST_NAMES]
+    )
+    return Pairs(len(found), kept)
+
+
+def encode(entry: Entry) -> bytes:
+    """The line of an event, without its end; it may be longer than `MOST_IN_LINE`."""
+    return encoded(entry, _encoder.encode)
+
+
+def decode(line: bytes) -> Entry | None:
+    """The event of a line; None for a kind that this fxls does not know.
+
+    Raises `RecordError`.
+    """
+    try:
+        return _decoder.decode(line)
+    except _UNREADABLE as error:
+        try:
+            kind = _kind_decoder.decode(line).event.kind
+        except _UNREADABLE:
+            kind = ""
+        if kind and kind not in _KINDS:
+            return None
+        raise RecordError(f"it is damaged: {error}") from error
+
+
+def decode_run(line: bytes) -> Run:
+    """The run whose record begins with a line; raises `RecordError`."""
+    try:
+        schema = _schema_decoder.decode(line).event.schema
+    except _UNREADABLE as error:
+        raise RecordError(f"it is no record of a run: {error}") from error
+    if schema > SCHEMA:
+        raise RecordError(f"it {other_format(schema, SCHEMA)}")
+    entry = decode(line)
+    if entry is None or not isinstance(entry.event, Run):
+        raise RecordError("it is no record of a run")
+    return entry.event
+
+
+def kind_of(event: Event) -> str:
+    """The word that an event has for its kind."""
+    return str(event.__struct_config__.tag)
+
+
+class _Schema(msgspec.Struct):
+    schema: int
+
+
+class _OfRun(msgspec.Struct):
+    event: _Schema
+
+
+class _Kind(msgspec.Struct):
+    kind: str
+
+
+class _OfKind(msgspec.Struct):
+    event: _Kind
+
+
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, MemoryError)
+_KINDS = frozenset(
+    str(one.__struct_config__.tag)
+    for one in (Run, Compilation, Pass, Remark, InBlob, Truncated, Counts, End)
+)
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Entry)
+_schema_decoder = msgspec.json.Decoder(_OfRun)
+_kind_decoder = msgspec.json.Decoder(_OfKind)
