@@ -19,6 +19,7 @@ __all__ = [
     "check_kind",
     "read",
     "read_end",
+    "read_from",
     "read_no_link",
     "why",
 ]
@@ -60,6 +61,14 @@ def read_end(path: Path | str, most: int) -> tuple[int, bytes]:
         before = max(0, os.fstat(file.fileno()).st_size - most)
         file.seek(before)
         return before, file.read(most)
+
+
+def read_from(path: Path | str, start: int, most: int) -> tuple[int, bytes]:
+    """The bytes of a regular file that is no link, from a place on; and its size."""
+    with os.fdopen(_opened(path, follow=False), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(min(start, size))
+        return size, file.read(min(most, max(0, size - start)))
 
 
 def why(error: OSError | ValueError) -> str:

@@ -12,6 +12,7 @@ from fxls.health import Examination, Part, examination
 from fxls.runtime.debugging.pydevd_names import missing
 from fxls.runtime.hooks import unfit
 from fxls.runtime.installation import built
+from fxls.runtime.record.run_head import ThisRun
 from fxls.store import Store
 
 __all__ = ["examined"]
@@ -33,7 +34,7 @@ def _engine() -> Iterator[Part]:
 
 
 def _producers(root: Path) -> Iterator[Part]:
-    for hook in built(Store(root)).hooks.rows:
+    for hook in built(Store(root), ThisRun()).hooks.rows:
         if hook.module == "sys":
             continue
         found = attempt(lambda hook=hook: importlib.import_module(hook.module))

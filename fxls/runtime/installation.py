@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import CodeType
 
 from fxls import tensor_view
+from fxls.attempt import Raised, attempt
 from fxls.listing import Listing
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging import pydevd
@@ -22,6 +24,7 @@ from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.hooks import Hooks
 from fxls.runtime.listings.keeping import KeepValues
 from fxls.runtime.producers import excepthook
+from fxls.runtime.producers.compilations import Compilations
 from fxls.runtime.producers.compile_cache import CompileCache
 from fxls.runtime.producers.copied_graphs import CopiedGraphs
 from fxls.runtime.producers.deferred import DeferredWork
@@ -33,6 +36,8 @@ from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.runtime.producers.torch_tracer import TorchTracer
 from fxls.runtime.record.recorder import Recorder
+from fxls.runtime.record.run_head import ThisRun
+from fxls.runtime.record.writer import RecordWriter
 from fxls.store import Store, StoreError, prune_seldom
 
 __all__ = ["Installation", "built"]
@@ -54,6 +59,7 @@ class Installation:
     dynamo: Dynamo
     recorder: Recorder
     """Where every part says what happened, for the record of the run."""
+    compilations: Compilations
     hooks: Hooks
     """All that is replaced in torch and Python."""
 
@@ -61,12 +67,18 @@ class Installation:
         """Make listings of torch's graphs from now on."""
         atexit.register(self._prune)
         self.hooks.put_in()
+        if self.recorder.is_on:
+            atexit.register(self._end)
+            self.compilations.attach()
 
     def take_out(self) -> None:
         """Make none any more, and write what is not written yet."""
         atexit.unregister(self._prune)
+        atexit.unregister(self._end)
+        self.compilations.detach()
         self.hooks.take_out()
         self.later.finish()
+        self.recorder.finish()
         tensor_view.listeners.discard(self.breakpoints.attend)
         pydevd.put_back()
 
@@ -76,6 +88,16 @@ class Installation:
         # One may come after the last listing, and shows something then.
         tensor_view.listeners.add(self.breakpoints.attend)
 
+    def _end(self) -> None:
+        """Let the record say that the program ended, and with which exception."""
+        error: BaseException | None = getattr(sys, "last_value", None)
+        said = None
+        if error is not None:
+            said = attempt(lambda: f"{type(error).__name__}: {error}".splitlines()[0])
+            said = type(error).__name__ if isinstance(said, Raised) else said[:200]
+        self.later.finish()
+        self.recorder.finish(said)
+
     def _prune(self) -> None:
         """Keep the store small; when the program ends, which then waits for nothing."""
         # What keeps it from being pruned keeps it from being written, and that was said.
@@ -84,14 +106,22 @@ class Installation:
             prune_seldom(self.store.root, self.breakpoints.held())
 
 
-def built(store: Store) -> Installation:
-    """The parts for one store; nothing is replaced yet."""
+def built(
+    store: Store, run: ThisRun | None = None, program: str | None = None
+) -> Installation:
+    """The parts for one store; nothing is replaced yet.
+
+    The record is that of `run`, which `program` made; without a run, there is none.
+    """
     codes: weakref.WeakValueDictionary[Path, CodeType] = weakref.WeakValueDictionary()
     keeping = KeepValues()
     breakpoints = Breakpoints(store, running=lambda: list(codes))
     store.bound.keep(lambda: (*list(codes), *breakpoints.held()))
     later = DeferredWork()
     recorder = Recorder()
+    if run is not None:
+        recorder = Recorder(RecordWriter(store.root, lambda: run.head(program)))
+    compilations = Compilations(recorder.note)
     watching = CheckSwitch(_instances(store, later))
     engine = FxlsEngine(store, codes, keeping, breakpoints, watching)
     tracing = TorchTracer()
@@ -112,6 +142,7 @@ def built(store: Store) -> Installation:
             *PickledModules(torch_fx.root, torch_fx.stage).hooks(),
             *InterpretedGraphs(breakpoints).hooks(),
             *dynamo.hooks(),
+            *(compilations.hooks() if recorder.is_on else ()),
             *ExportedPrograms(
                 torch_fx.root, lambda: bool(watching) or pydevd.is_loaded()
             ).hooks(),
@@ -127,6 +158,7 @@ def built(store: Store) -> Installation:
         torch_fx=torch_fx,
         dynamo=dynamo,
         recorder=recorder,
+        compilations=compilations,
         hooks=hooks,
     )
 

@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 from fxls import first_graph
@@ -21,6 +21,7 @@ from fxls.rules import OnBreak, Rule, on_break_of, rules_of
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.installation import Installation, built
 from fxls.runtime.listings.rank import launched_as
+from fxls.runtime.record.run_head import ThisRun, is_compile_worker
 from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError, is_url, locate
 
@@ -59,7 +60,9 @@ def install(
             if keep_values is not None:
                 before.keeping.set(keep_values)
             return root
-        installation = built(Store(root, report=_report, program=_program()))
+        of = _program()
+        store_of = Store(root, report=_report, program=of)
+        installation = built(store_of, _run(os.environ), of)
         if keep_values is None:
             keep_values = os.environ.get("FXLS_KEEP_VALUES", "") not in ("", "0")
         installation.keeping.set(keep_values)
@@ -151,6 +154,19 @@ def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
         return (), OnBreak.REPORT
 
 
+def _run(environ: MutableMapping[str, str]) -> ThisRun | None:
+    """The run of this process, which is to be recorded; None where ``FXLS_RECORD`` is 0.
+
+    Processes that it starts inherit by the environment what they belong to.
+    """
+    if environ.get("FXLS_RECORD") == "0" or is_compile_worker():
+        return None
+    run = ThisRun(environ.get("FXLS_LAUNCH"), _parent)
+    environ["FXLS_LAUNCH"] = run.launch
+    environ["FXLS_RUN"] = run.id
+    return run
+
+
 def _program() -> str | None:
     """The file of the program that runs, where it has one that is not ours."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
@@ -174,6 +190,9 @@ def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
 
 
 _OURS = Path(__file__).parents[1]
+
+_parent = os.environ.get("FXLS_RUN")
+"""The run that started this process, before this one has one itself."""
 
 _said = SaidOnce()
 """The URLs of which it was said that nothing is written there."""

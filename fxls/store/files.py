@@ -24,6 +24,7 @@ from fxls.store.errors import Unreadable, Unwritable
 from fxls.store.names import FOLDER
 
 __all__ = [
+    "Growing",
     "Signature",
     "append_line",
     "delete",
@@ -34,6 +35,7 @@ __all__ = [
     "names_in",
     "read",
     "read_end",
+    "read_from",
     "sign",
     "signatures_in",
     "touch",
@@ -55,6 +57,7 @@ _CREATING = (
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_BINARY", 0)
 )
+_PRIVATE = 0o600
 _ADDING = os.O_RDWR | os.O_APPEND | getattr(os, "O_NONBLOCK", 0) | _CREATING
 
 
@@ -99,6 +102,20 @@ def read_end(root: Path, path: Path, most: int) -> tuple[int, bytes]:
         raise Unreadable.because(path, error) from error
 
 
+def read_from(root: Path, path: Path, start: int, most: int) -> tuple[int, bytes]:
+    """The bytes of a file from a place on, and how many the file has; raises `Unreadable`.
+
+    Nothing from behind its end, and where there is none.
+    """
+    try:
+        _refuse_links(root, path.parent)
+        return regular_file.read_from(path, start, most)
+    except (FileNotFoundError, NotADirectoryError):
+        return 0, b""
+    except OSError as error:
+        raise Unreadable.because(path, error) from error
+
+
 def signatures_in(root: Path, folder: Path) -> dict[str, Signature]:
     """The signature of each file in a folder by name, in the order of the names."""
     # Strings, because making paths takes longer than asking the system.
@@ -123,17 +140,25 @@ def names_in(root: Path, folder: Path) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def write(root: Path, path: Path, data: bytes, *, modified: int | None = None) -> None:
+def write(
+    root: Path,
+    path: Path,
+    data: bytes,
+    *,
+    modified: int | None = None,
+    is_private: bool = False,
+) -> None:
     """Put a file of the store in place, whole, whatever file stood there.
 
     Writers of the same file never meet: each renames a temporary file of its own. A
-    link of that name is replaced, and not followed.
+    link of that name is replaced, and not followed. Others may not read a private one.
     """
     temporary = root / TEMPORARY / f"{os.getpid()}-{secrets.token_hex(8)}"
 
     def put() -> None:
         try:
-            made = os.open(temporary, os.O_WRONLY | os.O_EXCL | _CREATING, 0o666)
+            mode = _PRIVATE if is_private else 0o666
+            made = os.open(temporary, os.O_WRONLY | os.O_EXCL | _CREATING, mode)
             with os.fdopen(made, "wb") as file:
                 file.write(data)
             if modified is not None:
@@ -145,6 +170,47 @@ def write(root: Path, path: Path, data: bytes, *, modified: int | None = None) -
             raise
 
     _making_folders(root, path, (temporary.parent, path.parent), put)
+
+
+class Growing:
+    """A new file that this process alone writes, line by line; others may not read it.
+
+    Its methods raise `Unwritable`.
+    """
+
+    def __init__(self, root: Path, path: Path) -> None:
+        self._path = path
+        self.size = 0
+        self._file = -1
+        self._is_whole = True
+
+        def make() -> None:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_EXCL | _CREATING
+            self._file = os.open(path, flags, _PRIVATE)
+
+        _making_folders(root, path, (path.parent,), make)
+
+    def add(self, line: bytes) -> None:
+        """Add a line, whole; behind a part of one that did not fit, nothing is added."""
+        try:
+            if not self._is_whole:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+            data = memoryview(line + b"\n")
+            while data:
+                self._is_whole = False
+                written = os.write(self._file, data)
+                self.size += written
+                data = data[written:]
+            self._is_whole = True
+        except OSError as error:
+            raise Unwritable.because(self._path, error) from error
+
+    def close(self) -> None:
+        """Add nothing any more."""
+        if self._file >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self._file)
+            self._file = -1
 
 
 def append_line(root: Path, path: Path, line: bytes) -> None:

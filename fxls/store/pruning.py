@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fxls.listing import Identity
+from fxls.machine import is_alive
 from fxls.store import files
 from fxls.store.log import MOST, revisions_in
 from fxls.store.names import is_file_name, table_path
@@ -168,7 +169,7 @@ class _Needs:
 
     def _is_alive(self, pid: int) -> bool:
         if pid not in self._alive:
-            self._alive[pid] = _is_alive(pid)
+            self._alive[pid] = is_alive(pid)
         return self._alive[pid]
 
 
@@ -228,19 +229,6 @@ def _listings(root: Path) -> list[_Listing]:
             size = text.size + sum(one.size for one in facts)
             found.append(_Listing(name, wanted, size))
     return found
-
-
-def _is_alive(pid: int) -> bool:
-    """Whether there is a process of this number; yes where nobody can tell."""
-    if os.name == "nt" or pid <= 0:  # there, asking would end it
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _delete_empty(root: Path, before: float) -> None:

@@ -45,6 +45,7 @@ MAY_TOUCH_FILES = {
     "fxls/serving/transport/quick_start.py": "compiled code, beside that of Python",
     "fxls/cli/__init__.py": "/dev/null",
     "fxls/worker/channel.py": "/dev/null",
+    "fxls/machine.py": "/proc",
     "fxls/worker/limits.py": "/proc",
     "fxls/worker/processes.py": "/proc",
 }

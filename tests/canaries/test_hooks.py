@@ -9,9 +9,10 @@ import pytest
 
 from fxls.runtime.hooks import Hook, unfit
 from fxls.runtime.installation import built
+from fxls.runtime.record.run_head import ThisRun
 from fxls.store import Store
 
-HOOKS = built(Store(Path("nowhere"))).hooks.rows
+HOOKS = built(Store(Path("nowhere")), ThisRun()).hooks.rows
 
 
 def name_of(hook: Hook) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fxls.runtime.installation import built
+from fxls.runtime.record.run_head import ThisRun
 from fxls.store import Store
 
 TRACED = "nodes of torch.fx have no exact origins"
@@ -101,6 +102,11 @@ HOOKS = [
         "forward and backward graphs of inductor are no listings",
         "_compile_fx_inner",
     ),
+    (
+        "torch._dynamo.symbolic_convert",
+        "graph breaks are recorded without their columns",
+        "InstructionTranslatorBase.log_graph_break",
+    ),
     (PROGRAM, "programs of torch.export are no listings", "ExportedProgram.__init__"),
     (
         PROGRAM,
@@ -134,9 +140,15 @@ HOOKS = [
 def test_its_hooks_are_a_table_of_what_is_replaced_and_what_is_so_without(
     tmp_path: Path,
 ) -> None:
-    rows = built(Store(tmp_path / ".fxls")).hooks.rows
+    rows = built(Store(tmp_path / ".fxls"), ThisRun()).hooks.rows
     wanted = HOOKS if sys.version_info >= (3, 13) else [*PRINTED, *HOOKS]
     assert [(one.module, one.without, *one.replacements) for one in rows] == wanted
+
+
+def test_without_a_run_nothing_is_replaced_for_its_record(tmp_path: Path) -> None:
+    rows = {hook.module for hook in built(Store(tmp_path / ".fxls")).hooks.rows}
+    assert "torch._dynamo.output_graph" in rows
+    assert "torch._dynamo.symbolic_convert" not in rows
 
 
 def test_its_parts_stay_what_they_are(tmp_path: Path) -> None:
@@ -148,6 +160,6 @@ def test_its_parts_stay_what_they_are(tmp_path: Path) -> None:
 
 def test_while_it_is_only_built_nothing_is_replaced_or_written(tmp_path: Path) -> None:
     finders, hook = list(sys.meta_path), sys.excepthook
-    built(Store(tmp_path / ".fxls"))
+    built(Store(tmp_path / ".fxls"), ThisRun())
     assert (list(sys.meta_path), sys.excepthook) == (finders, hook)
     assert list(tmp_path.iterdir()) == []

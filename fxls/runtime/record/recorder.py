@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
-from fxls.record import Event
+from fxls.record import End, Event
 
-__all__ = ["Note", "Recorder", "Stamped"]
+__all__ = ["Note", "Recorder", "Stamped", "Writes", "stamped"]
 
 Note = Callable[[Event], None]
 """Takes note of an event; it never waits, and never raises."""
@@ -17,19 +18,47 @@ Stamped = tuple[Event, int, float, float]
 """An event, its thread, and the two clocks when it came."""
 
 
+class Writes(Protocol):
+    """What writes the events of a process."""
+
+    def put(self, one: Stamped, /) -> None:
+        """Take an event; it never waits, and never raises."""
+
+    def flush(self) -> None:
+        """Write what waits."""
+
+    def finish(self, end: Stamped, /) -> None:
+        """Write what waits, and the end."""
+
+
 class Recorder:
     """Where all parts of an installation say what happened."""
 
-    def __init__(self, put: Callable[[Stamped], None] | None = None) -> None:
-        """`put` takes what was noted, and must neither wait nor raise; None takes none."""
-        self._put = put
+    def __init__(self, writer: Writes | None = None) -> None:
+        """Without a writer, nothing is recorded."""
+        self._writer = writer
 
     @property
     def is_on(self) -> bool:
         """Whether anybody wants to know, so that it is worth finding out."""
-        return self._put is not None
+        return self._writer is not None
 
     def note(self, event: Event) -> None:
         """Take note of an event; it never waits, and never raises."""
-        if self._put is not None:
-            self._put((event, threading.get_ident(), time.monotonic(), time.time()))
+        if self._writer is not None:
+            self._writer.put(stamped(event))
+
+    def flush(self) -> None:
+        """Write what was noted so far."""
+        if self._writer is not None:
+            self._writer.flush()
+
+    def finish(self, raised: str | None = None) -> None:
+        """Take note that the run ends, and of what it raised; then of nothing more."""
+        if self._writer is not None:
+            self._writer.finish(stamped(End(raised)))
+
+
+def stamped(event: Event) -> Stamped:
+    """An event that happens now, in this thread."""
+    return event, threading.get_ident(), time.monotonic(), time.time()

@@ -28,6 +28,7 @@ from fxls import installed_torch
 from fxls.runtime import installing
 from fxls.runtime.hooks import Hook, Hooks
 from fxls.runtime.installation import Installation, built
+from fxls.runtime.record.run_head import ThisRun
 from fxls.store import Store
 
 any_torch: Any = torch
@@ -46,6 +47,7 @@ NAMES = {
     "GraphModule.__reduce_package__": "torch.fx.graph_module",
     "FORCE_SKIP_FILES": "torch._dynamo.trace_rules",
     "OutputGraph.call_user_compiler": "torch._dynamo.output_graph",
+    "InstructionTranslatorBase.log_graph_break": "torch._dynamo.symbolic_convert",
     "boxed_nop": "torch._dynamo.backends.debugging",
     "_recursive_pre_grad_passes": "torch._inductor.compile_fx",
     "_recursive_joint_graph_passes": "torch._inductor.compile_fx",
@@ -167,8 +169,8 @@ class Torch:
             }
             return dataclasses.replace(hook, replacements=others)
 
-        def installed(store: Store) -> Installation:
-            whole = built(store)
+        def installed(store: Store, run: Any, program: Any) -> Installation:
+            whole = built(store, run, program)
             hooks = Hooks(map(renamed, whole.hooks.rows))
             return dataclasses.replace(whole, hooks=hooks)
 
@@ -244,12 +246,12 @@ def said(what: str, hook: Hook) -> str:
 
 
 def hook_of(name: str, tmp_path: Path) -> Hook:
-    rows = built(Store(tmp_path)).hooks.rows
+    rows = built(Store(tmp_path), ThisRun()).hooks.rows
     return next(hook for hook in rows if name in hook.replacements)
 
 
 def test_every_hook_in_torch_is_tried(tmp_path: Path) -> None:
-    rows = built(Store(tmp_path)).hooks.rows
+    rows = built(Store(tmp_path), ThisRun()).hooks.rows
     found = {
         name: hook.module
         for hook in rows
@@ -366,8 +368,8 @@ def test_a_hook_that_raises_harms_nothing(
             hook, replacements={**hook.replacements, name: replacement}
         )
 
-    def installed(store: Store) -> Installation:
-        all_of_it = built(store)
+    def installed(store: Store, run: Any, program: Any) -> Installation:
+        all_of_it = built(store, run, program)
         return dataclasses.replace(
             all_of_it, hooks=Hooks(map(failing, all_of_it.hooks.rows))
         )

@@ -1,0 +1,115 @@
+"""The compilations of torch.compile, with what it could not capture, for the record.
+
+torch tells all that it does to those who listen at the logger of its structured trace.
+Who listens costs the texts that torch makes for them, so that nobody listens where
+nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Generator
+from typing import Any
+
+from fxls.installed_torch import private
+from fxls.record import Event
+from fxls.runtime.faults import logging_faults
+from fxls.runtime.hooks import Hook, around
+from fxls.structured_trace import Columns, Trace
+
+__all__ = ["Compilations"]
+
+_UNHEARD = "what torch.compile does, and could not do, is not recorded"
+_PLACES = "graph breaks are recorded without their columns"
+
+
+class Compilations:
+    """Listens to torch, and notes what its compilations come to."""
+
+    def __init__(self, note: Callable[[Event], None]) -> None:
+        self._note = note
+        self._here = threading.local()
+        self._listener: _Listener | None = None
+        self._level = logging.NOTSET
+
+    def hooks(self) -> tuple[Hook, ...]:
+        """Where torch knows the columns of a graph break, which its trace leaves out."""
+        return (
+            Hook(
+                "torch._dynamo.symbolic_convert",
+                _PLACES,
+                {
+                    "InstructionTranslatorBase.log_graph_break": around(
+                        self._breaking, _PLACES
+                    )
+                },
+            ),
+        )
+
+    def attach(self) -> None:
+        """Listen from now on, beside all others who do."""
+        log: Any = private("torch._logging._internal:trace_log", _UNHEARD, _nobody)
+        if log is None:
+            return
+        texts: Any = private("torch._logging.structured:INTERN_TABLE", "", dict)
+        known = {number: text for text, number in texts.items()}
+        self._listener = _Listener(Trace(self._note, known), self._here)
+        self._level = log.level
+        if not 0 < log.level <= logging.DEBUG:
+            log.setLevel(logging.DEBUG)
+        # First, because torch's own leaves while it is being told, and the next one is
+        # passed over then.
+        log.handlers.insert(0, self._listener)
+
+    def detach(self) -> None:
+        """Listen no more."""
+        log: Any = private("torch._logging._internal:trace_log", "", _nobody)
+        if self._listener is not None and log is not None:
+            log.removeHandler(self._listener)
+            if log.level == logging.DEBUG != self._level:
+                log.setLevel(self._level)
+        self._listener = None
+
+    def _breaking(
+        self, translator: Any, /, code_options: Any, reason: Any, exc: Any
+    ) -> Generator[None, Any, Any]:
+        with logging_faults(_PLACES):
+            self._here.columns = _columns(translator, exc)
+        try:
+            return (yield)
+        finally:
+            self._here.columns = None
+
+
+class _Listener(logging.Handler):
+    """Gives the trace what torch says."""
+
+    def __init__(self, trace: Trace, here: threading.local) -> None:
+        super().__init__(logging.DEBUG)
+        self._trace = trace
+        self._here = here
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one entry; nothing that goes wrong with it is torch's business."""
+        with logging_faults("the record leaves out something of a compilation"):
+            entry: Any = record
+            columns = getattr(self._here, "columns", None)
+            self._trace.take(entry.metadata, entry.payload, columns)
+
+
+def _columns(translator: Any, exc: Any) -> Columns | None:
+    """The span of the instruction at which a graph breaks; None where nobody knows."""
+    stack = getattr(exc, "real_stack", None) or ()
+    at = translator.current_instruction.positions
+    # It may break in a function that this one calls.
+    if at is not None and len(stack) < 2 and None not in at:
+        return Columns(at.lineno, at.col_offset, at.end_lineno, at.end_col_offset)
+    if not stack or stack[-1].colno is None or stack[-1].end_colno is None:
+        return None
+    last = stack[-1]
+    return Columns(last.lineno, last.colno, last.end_lineno, last.end_colno)
+
+
+def _nobody() -> None:
+    return None

@@ -1,0 +1,250 @@
+"""The records of runs in a store: `runs/<id>.jsonl`, and a summary beside each.
+
+- A record is only ever added to, by the process that it is about.
+- A list reads the summaries, and of a record what its summary does not count yet.
+- A record is read in parts: a bookmark says how far somebody came.
+- Half a line at the end is no event yet; a line that cannot be read is left out, and
+  counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from fxls import machine, record, run_summary
+from fxls.record import MOST_IN_LINE, Entry, InBlob, RecordError, Run
+from fxls.run_summary import State, Summary, Tally, state_of
+from fxls.store import files
+from fxls.store.errors import StoreError
+
+__all__ = [
+    "BLOBS",
+    "FOLDER",
+    "MOST",
+    "MOST_IN_BLOB",
+    "RecordBookmark",
+    "RecordPart",
+    "RunInList",
+    "Runs",
+    "blob_name",
+    "record_path",
+    "run_ids",
+    "summary_path",
+]
+
+FOLDER = "runs"
+BLOBS = "blobs"
+
+MOST = 32 << 20
+"""So many bytes a record has at most, and so many are read of it."""
+MOST_IN_BLOB = 4 << 20
+"""So many bytes has an event at most."""
+_MOST_IN_SUMMARY = 1 << 20
+_MOST_RUNS = 1024
+"""So many runs are in a list: the newest."""
+
+_RECORD = ".jsonl"
+_SUMMARY = ".json"
+_ID = re.compile(r"[0-9TZ]{8,20}-[A-Za-z0-9_.]{1,64}-[0-9]{1,20}-[0-9a-f]{8,16}")
+_BLOB = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class RunInList:
+    """A run, as far as a list says it."""
+
+    summary: Summary
+    state: State
+
+    @property
+    def run(self) -> Run:
+        return self.summary.run
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBookmark:
+    """How far somebody came in a record."""
+
+    run: str
+    offset: int = 0
+    schema: int = record.SCHEMA
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPart:
+    """What a record has behind a bookmark."""
+
+    run: Run
+    entries: tuple[Entry, ...]
+    """Without the run itself."""
+    bookmark: RecordBookmark
+    """Where to go on."""
+    begins: bool
+    """Whether it is the record from its beginning, also because it became shorter."""
+    left_out: int = 0
+    """Lines that cannot be read."""
+
+
+class Runs:
+    """The runs of one store."""
+
+    def __init__(self, root: Path, report: Callable[[StoreError], None]) -> None:
+        self._root = root
+        self._report = report
+
+    def newest(self) -> tuple[RunInList, ...]:
+        """The runs that there are, the newest first; what cannot be read is reported."""
+        found = [one for name in run_ids(self._root) if (one := self._listed(name))]
+        return tuple(found)
+
+    def find(self, words: str) -> tuple[str, ...]:
+        """The ids of the runs that a word may mean: an id, or a part of one."""
+        ids = run_ids(self._root)
+        return (words,) if words in ids else tuple(one for one in ids if words in one)
+
+    def one(self, run: str) -> RunInList | None:
+        """One run; None when it cannot be read, which is reported."""
+        return self._listed(run)
+
+    def read(self, run: str, since: RecordBookmark | None = None) -> RecordPart:
+        """What the record of a run has behind a bookmark, or all of it.
+
+        Raises `StoreError`.
+        """
+        path = record_path(self._root, run)
+        head = self._head(path)
+        start = 0
+        if since is not None and since.run == run:
+            start = since.offset
+        size, data = files.read_from(self._root, path, start, MOST)
+        if start > size:
+            start = 0
+            size, data = files.read_from(self._root, path, 0, MOST)
+        whole = data.rfind(b"\n") + 1
+        entries: list[Entry] = []
+        left_out = 0
+        for line in _lines(data[:whole]):
+            entry, is_damaged = self._entry(line)
+            left_out += is_damaged
+            if entry is not None and not isinstance(entry.event, Run):
+                entries.append(entry)
+        return RecordPart(
+            head,
+            tuple(entries),
+            RecordBookmark(run, start + whole),
+            begins=start == 0,
+            left_out=left_out,
+        )
+
+    def _head(self, path: Path) -> Run:
+        _, data = files.read_from(self._root, path, 0, MOST_IN_LINE + 1)
+        line, end, _ = data.partition(b"\n")
+        try:
+            if not end:
+                raise RecordError("it has no whole line")
+            return record.decode_run(line)
+        except RecordError as error:
+            raise _damaged(path, error) from error
+
+    def _entry(self, line: bytes) -> tuple[Entry | None, bool]:
+        """The event of a line, if it has one; and whether it is damaged."""
+        if len(line) > MOST_IN_LINE:
+            return None, True
+        try:
+            entry = record.decode(line)
+            if entry is None or not isinstance(entry.event, InBlob):
+                return entry, False
+            name = entry.event.name
+            if not _BLOB.fullmatch(name):
+                return None, True
+            path = self._root / FOLDER / BLOBS / name
+            size, content = files.read_from(self._root, path, 0, MOST_IN_BLOB)
+            if size > MOST_IN_BLOB or blob_name(content) != name:
+                return None, True
+            found = record.decode(content)
+            if found is None:
+                return None, False
+            return msgspec.structs.replace(entry, event=found.event), False
+        except (RecordError, StoreError):
+            return None, True
+
+    def _listed(self, run: str) -> RunInList | None:
+        try:
+            summary = self._summary(run)
+        except StoreError as error:
+            self._report(error)
+            return None
+        of = summary.run
+        state = state_of(
+            of,
+            summary.end,
+            is_here=of.host == machine.host(),
+            is_booted=not of.boot or of.boot == machine.boot(),
+            is_alive=machine.is_alive(of.pid),
+        )
+        return RunInList(summary, state)
+
+    def _summary(self, run: str) -> Summary:
+        path = record_path(self._root, run)
+        signature = files.sign(path)
+        if signature is None:
+            raise StoreError(path, "is gone", "Run the program again.")
+        beside = summary_path(self._root, run)
+        _, content = files.read_from(self._root, beside, 0, _MOST_IN_SUMMARY)
+        try:
+            found = run_summary.decode(content) if content else None
+        except RecordError as error:
+            raise _damaged(beside, error) from error
+        if found is not None and found.run.id == run and found.size == signature.size:
+            return found
+        # A kill came between the two, or they are being written.
+        part = self.read(run)
+        tally = Tally(part.run)
+        for entry in part.entries:
+            tally.count(entry)
+        counted = tally.summary(part.bookmark.offset)
+        if counted.run.id != run:
+            problem = RecordError(f"it is the record of {counted.run.id!r}")
+            raise _damaged(path, problem)
+        return counted
+
+
+def record_path(root: Path, run: str) -> Path:
+    """The file of a record."""
+    return root / FOLDER / f"{run}{_RECORD}"
+
+
+def summary_path(root: Path, run: str) -> Path:
+    """The file of a summary."""
+    return root / FOLDER / f"{run}{_SUMMARY}"
+
+
+def blob_name(content: bytes) -> str:
+    """The name of the file of an event that is too long for a line."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def run_ids(root: Path) -> tuple[str, ...]:
+    """The ids of the runs that there are, as many as are listed; the newest first.
+
+    Raises `Unreadable`.
+    """
+    names = files.names_in(root, root / FOLDER)
+    ids = [name.removesuffix(_RECORD) for name in names if name.endswith(_RECORD)]
+    return tuple(sorted(filter(_ID.fullmatch, ids), reverse=True)[:_MOST_RUNS])
+
+
+def _lines(data: bytes) -> Iterator[bytes]:
+    return (line for line in data.split(b"\n") if line)
+
+
+def _damaged(path: Path, error: RecordError) -> StoreError:
+    return StoreError(
+        path, f"is not read: {error}", "Delete it, or use the newest fxls."
+    )

@@ -1,0 +1,415 @@
+"""What torch's structured trace says, as events of a record.
+
+torch gives each entry a table and, to some, a text; the tables are equal whether they come
+from the running program or from the files that ``TORCH_TRACE`` makes torch write. They
+are torch's private matter, so nothing here counts on more of one than it needs, and an
+entry that is not as expected says nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from fxls import regular_file
+from fxls.listing import Place, source_digest
+from fxls.record import (
+    Cause,
+    Compilation,
+    Event,
+    Outcome,
+    QuotedPlace,
+    Remark,
+    Subject,
+)
+from fxls.text import Span
+
+__all__ = ["Columns", "Trace", "quoted"]
+
+_MOST_OPEN = 1_000
+"""So many compilations are remembered, of which more may be said."""
+_MOST_PHASES = 64
+_MOST_CAUSES = 16
+_MOST_PLACES = 16
+_LONGEST = 2_000
+"""So many characters of a reason are kept."""
+
+
+class Columns(NamedTuple):
+    """A span as Python's own tables have it: lines from one, columns in bytes."""
+
+    line: int
+    column: int
+    end_line: int | None
+    """None where it is not known on which line the last column is."""
+    end_column: int
+
+
+@dataclass(slots=True)
+class _Compilation:
+    id: str
+    function: str = ""
+    cause: Cause = Cause.FIRST
+    place: QuotedPlace | None = None
+    causes: tuple[str, ...] = ()
+    breaks: list[str] = field(default_factory=list[str])
+    began: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    phases: dict[str, float] = field(default_factory=dict[str, float])
+    ended: Compilation | None = None
+
+
+class Trace:
+    """Makes events of the entries of one trace, in their order."""
+
+    def __init__(
+        self,
+        note: Callable[[Event], None],
+        texts: Mapping[int, str] | None = None,
+    ) -> None:
+        """`texts` are those that entries name by a number, as far as they are known."""
+        self._note = note
+        self._texts = dict(texts or {})
+        self._compilations: dict[str, _Compilation] = {}
+        self._functions: dict[str, tuple[str, QuotedPlace | None]] = {}
+        """By torch's number of the frame."""
+
+    def take(
+        self,
+        table: Mapping[str, Any],
+        text: str | None,
+        columns: Columns | None = None,
+    ) -> None:
+        """Take one entry; `columns` are those of the graph break that it tells of."""
+        if "chromium_event" in table:
+            self._phase(text or "")
+            return
+        if "str" in table:
+            value, number = table["str"]
+            self._texts[number] = value
+            return
+        name = _id_of(table)
+        if name is None:
+            return
+        if "dynamo_start" in table:
+            self._start(name, table)
+        elif "compilation_metrics" in table:
+            self._end(name, table["compilation_metrics"], table)
+        elif "bwd_compilation_metrics" in table:
+            self._end_backward(name)
+        elif "artifact" in table:
+            match table["artifact"].get("name"):
+                case "dynamo_graph_break_reason":
+                    self._break(name, text or "", columns)
+                case "recompile_reasons":
+                    self._recompile(name, text or "")
+                case _:
+                    pass
+
+    def _of(self, name: str) -> _Compilation:
+        found = self._compilations.get(name)
+        if found is None:
+            if len(self._compilations) >= _MOST_OPEN:
+                del self._compilations[next(iter(self._compilations))]
+            found = self._compilations[name] = _Compilation(name)
+            known = self._functions.get(_frame_of(name))
+            if known is not None:
+                found.function, found.place = known
+            if not name.endswith("/0"):
+                found.cause = Cause.RECOMPILATION
+        return found
+
+    def _start(self, name: str, table: Mapping[str, Any]) -> None:
+        if table.get("attempt"):
+            return
+        stack = table["dynamo_start"].get("stack") or ()
+        one = self._of(name)
+        if stack:
+            last = stack[-1]
+            path = self._texts.get(last.get("filename"), "")
+            self._is_of(one, str(last.get("name", "")), path, last.get("line") or 0)
+        self._note(self._compilation(one, Outcome.RUNNING))
+
+    def _is_of(self, one: _Compilation, function: str, path: str, line: int) -> None:
+        resumed = _RESUMED.fullmatch(function)
+        if resumed is not None:
+            function = resumed[1]
+            if one.cause is Cause.FIRST:
+                one.cause = Cause.CONTINUATION
+        one.function = function
+        if path:
+            one.place = quoted(path, line, function)
+        frame = _frame_of(one.id)
+        self._functions.pop(frame, None)
+        self._functions[frame] = function, one.place
+        if len(self._functions) > _MOST_OPEN:
+            del self._functions[next(iter(self._functions))]
+
+    def _end(
+        self, name: str, metrics: Mapping[str, Any], table: Mapping[str, Any]
+    ) -> None:
+        one = self._of(name)
+        function = metrics.get("co_name")
+        if function:
+            path = metrics.get("co_filename") or ""
+            self._is_of(one, function, path, metrics.get("co_firstlineno") or 0)
+        reason = metrics.get("fail_reason") or ""
+        outcome = _outcome(metrics, one)
+        said = _said(reason)
+        one.ended = Compilation(
+            id=name,
+            function=one.function,
+            outcome=outcome,
+            cause=one.cause,
+            place=one.place,
+            causes=one.causes,
+            reason=said.reason or "; ".join(one.breaks)[:_LONGEST],
+            attempts=int(table.get("attempt") or 0) + 1,
+            seconds=_seconds(metrics),
+            phases=tuple(one.phases.items()),
+            cached=tuple(
+                key.removesuffix("_cache_hit_count")
+                for key, value in metrics.items()
+                if key.endswith("_cache_hit_count") and value
+            ),
+            nodes=metrics.get("graph_node_count"),
+            guards=metrics.get("guard_count"),
+        )
+        self._note(one.ended)
+        subject = _SUBJECTS.get(outcome)
+        if subject is not None and not (outcome is Outcome.SKIPPED and one.breaks):
+            path = metrics.get("fail_user_frame_filename")
+            line = metrics.get("fail_user_frame_lineno") or 0
+            place = quoted(path, line, one.function) if path else one.place
+            reason = said.reason or "torch.compile finds nothing to compile"
+            self._note(Remark(subject, reason, name, said.id, _some(place), said.hints))
+
+    def _end_backward(self, name: str) -> None:
+        one = self._compilations.get(name)
+        if one is not None and one.ended is not None:
+            self._note(self._compilation(one, one.ended.outcome))
+
+    def _compilation(self, one: _Compilation, outcome: Outcome) -> Compilation:
+        """What is known of a compilation so far."""
+        phases = tuple(one.phases.items())
+        if one.ended is not None:
+            had = dict(one.ended.phases)
+            both = tuple((had | one.phases).items())
+            return msgspec.structs.replace(one.ended, phases=both)
+        return Compilation(
+            id=one.id,
+            function=one.function,
+            outcome=outcome,
+            cause=one.cause,
+            place=one.place,
+            causes=one.causes,
+            phases=phases,
+        )
+
+    def _break(self, name: str, text: str, columns: Columns | None) -> None:
+        body, _, rest = text.partition("\nUser code traceback:")
+        said = _said(body.partition("Graph Break Reason: ")[2] or body)
+        stack = rest.partition("\nTraceback (most recent call last)")[0]
+        places = [
+            quoted(path, line, function) for path, line, function in _frames(stack)
+        ]
+        places.reverse()
+        at = _BROKEN_AT.match(text)
+        if at is not None:
+            path, line = at[1], int(at[2])
+            function = self._of(name).function
+            if places and (places[0].place.path, _line(places[0])) == (path, line):
+                function = places.pop(0).place.function
+            places.insert(0, quoted(path, line, function, columns))
+        self._of(name).breaks.append(said.reason)
+        kept = tuple(places[:_MOST_PLACES])
+        self._note(Remark(Subject.BREAK, said.reason, name, said.id, kept, said.hints))
+
+    def _recompile(self, name: str, text: str) -> None:
+        one = self._of(name)
+        reasons = _reasons(text)[:_MOST_CAUSES]
+        one.causes = tuple(_guard(reason) for reason in reasons)
+        for reason, guard in zip(reasons, one.causes, strict=True):
+            frames = list(_frames(reason))
+            place = quoted(*frames[-1]) if frames else one.place
+            self._note(Remark(Subject.RECOMPILATION, guard, name, "", _some(place)))
+
+    def _phase(self, text: str) -> None:
+        event = json.loads(text)
+        name, phase = event.get("name", ""), event.get("ph")
+        if phase not in ("B", "E") or name.startswith("pass."):
+            return
+        compilation = event.get("args", {}).get("compile_id")
+        one = self._of(compilation) if _ID.fullmatch(str(compilation)) else None
+        if one is None or name == "dynamo":
+            return  # that is begun before there is an id
+        if phase == "B":
+            one.began.setdefault(name, []).append(event["ts"])
+            return
+        began = one.began.get(name)
+        if began and (name in one.phases or len(one.phases) < _MOST_PHASES):
+            spent = max(0.0, (event["ts"] - began.pop()) / 1e6)
+            one.phases[name] = round(one.phases.get(name, 0.0) + spent, 6)
+
+
+class _Said(NamedTuple):
+    reason: str
+    id: str
+    hints: tuple[str, ...]
+
+
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
+_BROKEN_AT = re.compile(r"Graph break in user code at (.+):(\d+)\n")
+_FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
+_EXPLAINED = re.compile(
+    r"^(\S.*)\n  Explanation: (.*(?:\n(?!  Hint:|  Developer|\s*$).*)*)", re.MULTILINE
+)
+_HINT = re.compile(r"^  Hint: (.+)$", re.MULTILINE)
+_GB = re.compile(r"/gb(\d{1,6})\.html")
+_ID = re.compile(r"(!\d+/?)?(\d+/\d+)?")
+_LIMIT = re.compile(r"recompile limit exceeded|RecompileLimit", re.IGNORECASE)
+
+_SOFT = ("Unsupported", "UserError")
+"""What torch.compile raises to say that it leaves a function as it is."""
+
+_SUBJECTS = {
+    Outcome.SKIPPED: Subject.SKIPPED,
+    Outcome.LIMIT: Subject.LIMIT,
+    Outcome.ERROR: Subject.ERROR,
+}
+
+
+def _outcome(metrics: Mapping[str, Any], one: _Compilation) -> Outcome:
+    kind = metrics.get("fail_type")
+    if not kind:
+        if metrics.get("guard_count") is None:
+            return Outcome.SKIPPED
+        return Outcome.BREAK if one.breaks else Outcome.OK
+    if _LIMIT.search(f"{kind} {metrics.get('fail_reason')}"):
+        return Outcome.LIMIT
+    # Where a break is an error, torch says it by the error alone.
+    if metrics.get("config_suppress_errors") or (kind in _SOFT and one.breaks):
+        return Outcome.SKIPPED
+    return Outcome.ERROR
+
+
+def _seconds(metrics: Mapping[str, Any]) -> float | None:
+    spent = metrics.get("duration_us")
+    if spent is not None:
+        return spent / 1e6
+    return metrics.get("entire_frame_compile_time_s")
+
+
+def _said(text: str) -> _Said:
+    """What torch says in a text of several lines: why, by which number, and hints."""
+    found = _EXPLAINED.search(text)
+    if found is not None:
+        why = " ".join(found[2].split())
+        reason = f"{found[1].strip()}: {why}" if why else found[1].strip()
+        text = text[found.start() :].partition("\n*** While handling")[0]
+    else:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        reason = lines[0] if lines else ""
+    number = _GB.search(text)
+    hints = tuple(hint.strip()[:_LONGEST] for hint in _HINT.findall(text))
+    return _Said(reason[:_LONGEST], f"GB{number[1].zfill(4)}" if number else "", hints)
+
+
+def _reasons(text: str) -> list[str]:
+    """The reasons of a recompilation: torch writes one as it is, and several as JSON."""
+    if text.startswith("["):
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if isinstance(found, list):
+            return [str(one) for one in cast("list[Any]", found)]
+    return [text] if text.strip() else []
+
+
+def _guard(reason: str) -> str:
+    """The guard of a reason: what stands before the code that it is about."""
+    first = reason.strip().partition("\n")[0]
+    return " ".join(re.split(r"\s{2,}# ", first)[0].split())[:_LONGEST]
+
+
+def _frames(text: str) -> Iterator[tuple[str, int, str]]:
+    """The places in a traceback, outermost first."""
+    for path, line, function in _FRAME.findall(text):
+        yield path, int(line), function
+
+
+def _id_of(table: Mapping[str, Any]) -> str | None:
+    """The name that torch has for the compilation of an entry."""
+    autograd, frame = table.get("compiled_autograd_id"), table.get("frame_id")
+    count = table.get("frame_compile_id")
+    if frame is None:
+        return None if autograd is None else f"!{autograd}"
+    name = f"{frame}/{count}"
+    return name if autograd is None else f"!{autograd}/{name}"
+
+
+def _frame_of(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _some(place: QuotedPlace | None) -> tuple[QuotedPlace, ...]:
+    return () if place is None else (place,)
+
+
+def _line(place: QuotedPlace) -> int:
+    return place.place.span.start.line + 1
+
+
+def quoted(
+    path: str, line: int, function: str, columns: Columns | None = None
+) -> QuotedPlace:
+    """A line of a file, from one; the whole line where nobody knows the columns."""
+    digest, lines = _read(path)
+    at = max(0, line - 1)
+    text = lines[at] if at < len(lines) else ""
+    span = Span.of(at, len(text) - len(text.lstrip()), at, len(text.rstrip()))
+    if columns is not None and columns.line == line and text:
+        span = _span(columns, lines) or span
+    return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
+
+
+def _span(columns: Columns, lines: tuple[str, ...]) -> Span | None:
+    """The span of columns in a file; None where it is not sure."""
+    at = columns.line - 1
+    end = at if columns.end_line is None else columns.end_line - 1
+    if not at <= end < len(lines):
+        return None
+    start = _points(lines[at], columns.column)
+    stop = _points(lines[end], columns.end_column)
+    if columns.end_line is None:
+        # A part of a line that is an expression is the whole of it.
+        try:
+            ast.parse(lines[at][start:stop], mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+    return Span.of(at, start, end, stop)
+
+
+def _points(line: str, column: int) -> int:
+    """How many code points the first bytes of a line are."""
+    return len(line.encode()[: max(0, column)].decode(errors="ignore"))
+
+
+@lru_cache(64)
+def _read(path: str) -> tuple[str, tuple[str, ...]]:
+    """The digest and the lines of a source, as it was when it was first asked for."""
+    if path.startswith("<"):
+        return "", ()
+    try:
+        content = regular_file.read(path, regular_file.SOURCE_BYTES)
+    except (OSError, ValueError):
+        return "", ()
+    lines = content.decode("utf-8", "replace").split("\n")
+    return source_digest(content), tuple(line.removesuffix("\r") for line in lines)
