@@ -30,6 +30,7 @@ __all__ = [
     "Entry",
     "Event",
     "InBlob",
+    "Made",
     "Names",
     "Outcome",
     "Pairs",
@@ -226,6 +227,12 @@ class Pass(
     """Where the pattern, or else the pass, is written."""
 
 
+class Made(msgspec.Struct, frozen=True, tag="made", tag_field="kind"):
+    """A listing that the run made, or made again."""
+
+    revision: RevisionName
+
+
 class Subject(enum.Enum):
     """What a remark is about."""
 
@@ -291,7 +298,7 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True, tag="end", tag_field=
     """What it ended with, in a line; None where nothing is known to be wrong."""
 
 
-Event = Run | Compilation | Pass | Remark | InBlob | Truncated | Counts | End
+Event = Run | Compilation | Pass | Made | Remark | InBlob | Truncated | Counts | End
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -384,7 +391,7 @@ class _OfKind(msgspec.Struct):
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, MemoryError)
 _KINDS = frozenset(
     str(one.__struct_config__.tag)
-    for one in (Run, Compilation, Pass, Remark, InBlob, Truncated, Counts, End)
+    for one in (Run, Compilation, Pass, Made, Remark, InBlob, Truncated, Counts, End)
 )
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Entry)

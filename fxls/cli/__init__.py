@@ -19,6 +19,7 @@ from fxls.cli import (
     list_command,
     prune_command,
     run_command,
+    runs_command,
     serve_command,
     trace_command,
 )
@@ -38,6 +39,7 @@ examples:
   fxls debug net.py --node relu                       stop in the generated code
   fxls attach 4711                                    debug a program that runs
   fxls list                                           what the store holds
+  fxls runs                                           what ran, and what was compiled
   fxls doctor                                         what works in this Python
   fxls serve                                          the server that editors start
   fxls completion bash                                what your shell completes fxls by
@@ -114,6 +116,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     debug_command.add(commands)
     attach_command.add(commands)
     list_command.add(commands)
+    runs_command.add(commands)
     prune_command.add(commands)
     doctor_command.add(commands)
     serve_command.add(commands)

@@ -23,7 +23,7 @@ from fxls.cli.command import (
 
 if TYPE_CHECKING:
     from fxls.cli.list_table import Newest
-    from fxls.store import StoreError
+    from fxls.store import Store, StoreError
 
 __all__ = ["add", "list_"]
 
@@ -32,6 +32,7 @@ examples:
   fxls list
   fxls list gpt backward        of these alone
   fxls list recompilation       what was compiled again, and why
+  fxls list --run=-1            what the newest run of `fxls runs` made
   fxls list --json | jq -r '.listings[].path'
 
 Graphs stand under their program and class, each before what a compiler made of it. One
@@ -56,6 +57,13 @@ def add(commands: Commands) -> None:
     )
     completed(words, "word")
     add_store_to_read(parser)
+    run = parser.add_argument(
+        "--run",
+        metavar="RUN",
+        help="show those alone that one run made: an id of `fxls runs` or a part of it, or"
+        " --run=-1 for the newest",
+    )
+    completed(run, "word")
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
@@ -84,6 +92,11 @@ def list_(options: argparse.Namespace) -> int:
             complain(error)
             count = None
         found.append(Newest(revision, count))
+    try:
+        found = found if options.run is None else _of_run(store, options.run, found)
+    except StoreError as error:
+        say(f"fxls: error: {error}")
+        return ExitCode.SYSTEM
     shown = matching(in_order(found), options.words)
     if options.json:
         listings = [revision_as_json(one.revision, one.nodes) for one in shown]
@@ -104,6 +117,32 @@ def list_(options: argparse.Namespace) -> int:
             "names another folder."
         )
     return code
+
+
+def _of_run(store: Store, words: str, found: list[Newest]) -> list[Newest]:
+    """The listings that one run made, each as it made it last; raises `StoreError`."""
+    from fxls.cli.list_table import Newest
+    from fxls.cli.runs_command import found_run
+    from fxls.record import Made
+    from fxls.store.runs import Runs
+
+    runs = Runs(store.root, warn)
+    entries = runs.read(found_run(runs, words)).entries
+    made = [one.event.revision for one in entries if isinstance(one.event, Made)]
+    last = {one.identity: one for one in made}
+    chosen: list[Newest] = []
+    for one in found:
+        named = last.get(one.revision.identity)
+        if named is None:
+            continue
+        if (one.revision.path.name, one.revision.facts) == (named.text, named.facts):
+            chosen.append(one)
+            continue
+        for revision in store.revisions(one.revision.identity):
+            if revision.path.name == named.text:
+                chosen.append(Newest(revision, revision.nodes))
+                break
+    return chosen
 
 
 def _bold(line: str) -> str:

@@ -55,6 +55,13 @@ def add(commands: Commands) -> None:
         help="write listings that keep every value until the forward returns",
     )
     parser.add_argument(
+        "--record",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="keep what torch.compile does, and could not do, for `fxls runs`, or do not"
+        " (default: FXLS_RECORD, else do)",
+    )
+    parser.add_argument(
         "--quiet",
         action="store_true",
         help="do not say at the end how many listings there are, as fxls does on a"
@@ -88,6 +95,8 @@ def run(options: argparse.Namespace) -> int:
     if options.break_on:
         more["FXLS_BREAK_ON"] = ",".join(options.break_on)
         more["FXLS_ON_BREAK"] = options.on_break
+    if options.record is not None:
+        more["FXLS_RECORD"] = "1" if options.record else "0"
     if options.keep_values:
         more["FXLS_KEEP_VALUES"] = "1"
     become(

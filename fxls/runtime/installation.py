@@ -18,6 +18,7 @@ from types import CodeType
 from fxls import tensor_view
 from fxls.attempt import Raised, attempt
 from fxls.listing import Listing
+from fxls.record import Made, RevisionName, Run
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
@@ -35,10 +36,10 @@ from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.runtime.producers.torch_tracer import TorchTracer
-from fxls.runtime.record.recorder import Recorder
+from fxls.runtime.record.recorder import Note, Recorder
 from fxls.runtime.record.run_head import ThisRun
 from fxls.runtime.record.writer import RecordWriter
-from fxls.store import Store, StoreError, prune_seldom
+from fxls.store import Revision, Store, StoreError, prune_seldom
 
 __all__ = ["Installation", "built"]
 
@@ -120,7 +121,8 @@ def built(
     later = DeferredWork()
     recorder = Recorder()
     if run is not None:
-        recorder = Recorder(RecordWriter(store.root, lambda: run.head(program)))
+        recorder = Recorder(RecordWriter(store.root, _head(store, run, program)))
+        store.tell(_noting(recorder.note))
     compilations = Compilations(recorder.note)
     watching = CheckSwitch(_instances(store, later))
     engine = FxlsEngine(store, codes, keeping, breakpoints, watching)
@@ -161,6 +163,30 @@ def built(
         compilations=compilations,
         hooks=hooks,
     )
+
+
+def _head(store: Store, run: ThisRun, program: str | None) -> Callable[[], Run]:
+    """What the record begins with, in a store that git does not see."""
+
+    def head() -> Run:
+        store.ignore()
+        return run.head(program)
+
+    return head
+
+
+def _noting(note: Note) -> Callable[[Revision], None]:
+    """What takes note of each listing, once."""
+    noted: set[tuple[str, str]] = set()
+
+    def made(revision: Revision) -> None:
+        key = (revision.path.name, revision.facts)
+        if key not in noted:
+            noted.add(key)
+            name = revision.path.name
+            note(Made(RevisionName(revision.identity, name, revision.facts)))
+
+    return made
 
 
 def _instances(

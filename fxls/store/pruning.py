@@ -18,6 +18,7 @@ from fxls.machine import is_alive
 from fxls.store import files
 from fxls.store.log import MOST, revisions_in
 from fxls.store.names import is_file_name, table_path
+from fxls.store.run_pruning import prune_runs
 
 __all__ = [
     "MEGABYTES",
@@ -50,12 +51,17 @@ class Pruned:
     """Bytes of them and their facts."""
     left: int
     """Bytes of the listings that stay."""
+    runs: tuple[str, ...] = ()
+    """The runs whose records were deleted."""
 
     def said(self, *, would: bool = False) -> str:
         """In words; `would` be, after a rehearsal."""
         freed, left = self.freed / 1e6, self.left / 1e6
         deleted = "would be deleted" if would else "deleted"
-        return f"{len(self.deleted)} {deleted}, {freed:.1f} MB; {left:.1f} MB stay"
+        runs = f" and {len(self.runs)} runs" if self.runs else ""
+        return (
+            f"{len(self.deleted)}{runs} {deleted}, {freed:.1f} MB; {left:.1f} MB stay"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ def prune(
 
     - What this process has `in_use` stays, and what a process that runs wrote last.
     - With `is_all` nothing else stays; in a rehearsal all does.
+    - Records of runs go by the same age.
     - A program that writes one of them at that moment writes all of it again.
 
     Raises `Unreadable` or `Unwritable`.
@@ -102,8 +109,11 @@ def prune(
         # A kill left them.
         files.delete_torn(root, now - _DAY)
         _delete_empty(root, now if is_all else now - days * _DAY)
+    runs = prune_runs(
+        root, days=days, now=now, is_all=is_all, is_rehearsal=is_rehearsal
+    )
     freed = sum(one.size for one in going)
-    return Pruned(tuple(one.name for one in going), freed, total - freed)
+    return Pruned(tuple(one.name for one in going), freed, total - freed, runs)
 
 
 def _beyond(

@@ -104,8 +104,13 @@ class Runs:
         return tuple(found)
 
     def find(self, words: str) -> tuple[str, ...]:
-        """The ids of the runs that a word may mean: an id, or a part of one."""
+        """The ids of the runs that a word may mean: an id, a part of one, or -1 for the
+        newest.
+        """
         ids = run_ids(self._root)
+        if re.fullmatch(r"-[1-9]\d{0,4}", words):
+            place = int(words[1:]) - 1
+            return ids[place : place + 1]
         return (words,) if words in ids else tuple(one for one in ids if words in one)
 
     def one(self, run: str) -> RunInList | None:

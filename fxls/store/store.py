@@ -40,6 +40,7 @@ from fxls.store.names import (
     table_path,
 )
 from fxls.store.pruning import delete_listing, look
+from fxls.store.runs import FOLDER as RUNS
 from fxls.store.show_requests import NAME as SHOWN
 
 __all__ = ["Bookmark", "Changes", "Store"]
@@ -95,8 +96,13 @@ class Store:
         self._instances = Instances(self.root, report, self._report_once, here)
         self._logs = Logs(self.root, self._report_once, here)
         self._spellings: dict[str, str] = {}
+        self._made: Callable[[Revision], None] | None = None
         self.bound = Bound(self.root)
         """Keeps the folder from growing beyond measure."""
+
+    def tell(self, made: Callable[[Revision], None]) -> None:
+        """Let somebody know of each listing that is materialized, also again."""
+        self._made = made
 
     def path_of(self, class_name: str, text: str) -> Path:
         """Where a text belongs; whether it is there does not matter."""
@@ -124,24 +130,25 @@ class Store:
                 f"is not Unicode, {error.object[error.start : error.end]!a}",
                 "Rename the file or folder that has this character.",
             ) from error
-        self._ignore()
+        self.ignore()
         is_back = not files.is_there(path)
         written = self._instances.put(path, listing.text.encode(), sidecar)
         add = self._logs.append_always if is_back else self._logs.append
-        add(
-            Revision(
-                identity=listing.identity,
-                path=path,
-                facts=digest_of(sidecar),
-                time=time.time(),
-                pid=os.getpid(),
-                sources=tuple(source.path for source in listing.sources),
-                entry=listing.entry,
-                nodes=len(listing.nodes),
-                program=self._program,
-                remarks=listing.remarks,
-            )
+        revision = Revision(
+            identity=listing.identity,
+            path=path,
+            facts=digest_of(sidecar),
+            time=time.time(),
+            pid=os.getpid(),
+            sources=tuple(source.path for source in listing.sources),
+            entry=listing.entry,
+            nodes=len(listing.nodes),
+            program=self._program,
+            remarks=listing.remarks,
         )
+        add(revision)
+        if self._made is not None:
+            self._made(revision)
         self.bound.wrote(written)
         return path
 
@@ -152,7 +159,7 @@ class Store:
         facts are missing. Raises `Unwritable`.
         """
         path = self.path_of(class_name, text)
-        self._ignore()
+        self.ignore()
         self.bound.wrote(self._instances.put_text(path, text.encode()))
         return path
 
@@ -286,12 +293,12 @@ class Store:
             self._spellings[source] = _real(source)
         return self._spellings[source]
 
-    def _ignore(self) -> None:
+    def ignore(self) -> None:
         """Hide the store from git, unless the folder holds anything else as well."""
         path = self.root / ".gitignore"
         if files.is_there(path):
             return
-        ours = ("facts", "log", "tables", SHOWN, files.TEMPORARY)
+        ours = ("facts", "log", "tables", RUNS, SHOWN, files.TEMPORARY)
         # What keeps this from being written keeps the listing from it too, and that
         # is what the user needs to hear of.
         with contextlib.suppress(StoreError):

@@ -1,6 +1,6 @@
 """Writes the record of this process, by one thread that begins with the first event.
 
-A program that says nothing has no record. What a kill loses is what came in the last
+A program that only makes listings has no record: the store says of them what there is. What a kill loses is what came in the last
 moments before it.
 """
 
@@ -11,7 +11,7 @@ import os
 import queue
 import sys
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from fxls.record import (
     End,
     Entry,
     InBlob,
+    Made,
     Run,
     Truncated,
     kind_of,
@@ -39,6 +40,8 @@ __all__ = ["RecordWriter"]
 
 _MOST_WAITING = 10_000
 """So many events wait to be written; others are lost, and counted."""
+_MOST_EARLY = 1_000
+"""So many listings are remembered until there is a record."""
 _ROOM = 64 << 10
 """So many bytes are kept for what a record ends with."""
 _LONGEST = 5.0
@@ -78,6 +81,8 @@ class RecordWriter:
         self._refused = 0
         self._is_over = False
         self._open = None
+        self._early: deque[Stamped] = deque(maxlen=_MOST_EARLY)
+        """Listings that were made before there was anything to say of them."""
 
     def put(self, stamped: Stamped) -> None:
         """Let an event be written soon; it never waits, and never raises."""
@@ -156,12 +161,17 @@ class RecordWriter:
 
     def _write(self, stamped: Stamped) -> None:
         if self._open is None:
+            if isinstance(stamped[0], Made):
+                self._early.append(stamped)
+                return
             try:
                 self._open = _Open(self._root, self._head(), stamped, self._most)
             except Exception:
                 self._is_over = True  # what keeps it from being written is said once
                 raise
         try:
+            while self._early:
+                self._open.add(self._early.popleft())
             self._open.add(stamped)
         except Exception:
             self._is_over = True

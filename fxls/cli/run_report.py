@@ -1,0 +1,245 @@
+"""What `fxls runs` says: of all runs in a table, of one in lines, and both as JSON.
+
+Values in, text out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from fxls.cli.report import Sources, age, rows
+from fxls.record import Cause, Compilation, Outcome, QuotedPlace, Remark, Subject
+from fxls.run_summary import State, Summary
+from fxls.store.runs import RecordPart, RunInList
+
+__all__ = [
+    "SCHEMA",
+    "compilations_of",
+    "run_as_json",
+    "run_text",
+    "runs_as_json",
+    "runs_table",
+]
+
+SCHEMA = 1
+"""The version of what ``--json`` prints; a new key does not change it."""
+
+_COUNTS = (
+    ("compilations", "compilations"),
+    ("recompilations", "recompilations"),
+    ("breaks", "graph breaks"),
+    ("skipped", "skipped"),
+    ("limits", "limits reached"),
+    ("errors", "errors"),
+    ("passes", "passes"),
+    ("lost", "events not kept"),
+)
+
+_SUBJECTS = {
+    Subject.BREAK: "graph break",
+    Subject.RECOMPILATION: "guard failed",
+    Subject.LIMIT: "limit reached",
+    Subject.SKIPPED: "skipped",
+    Subject.ERROR: "error",
+}
+
+
+def runs_table(found: Sequence[RunInList], sources: Sources, now: float) -> str:
+    """A line for each run."""
+    head = (
+        *("program", "rank", "age", "state", "compilations", "recompilations"),
+        *("breaks", "other", "time", "run"),
+    )
+    return rows(head, [_row(one, sources, now) for one in found])
+
+
+def _row(one: RunInList, sources: Sources, now: float) -> tuple[str, ...]:
+    run, summary = one.run, one.summary
+    return (
+        sources.name(run.program) if run.program else "(none)",
+        "" if run.rank is None else str(run.rank),
+        age(max(0.0, now - run.start)),
+        one.state.value,
+        str(summary.compilations),
+        str(summary.recompilations or ""),
+        str(summary.breaks or ""),
+        ", ".join(_others(summary)),
+        f"{summary.seconds:.1f} s",
+        run.id,
+    )
+
+
+def _others(summary: Summary) -> Iterator[str]:
+    if summary.limits:
+        yield f"{summary.limits} limits"
+    if summary.errors:
+        yield f"{summary.errors} errors"
+    if summary.skipped:
+        yield f"{summary.skipped} skipped"
+    if summary.lost:
+        yield f"{summary.lost} events not kept"
+
+
+def run_text(one: RunInList, part: RecordPart, sources: Sources) -> str:
+    """All that there is to say of a run."""
+    run = one.run
+    program = sources.name(run.program) if run.program else "(none)"
+    lines = [f"{' '.join((program, *run.arguments))}: {_ended(one)}", f"run {run.id}"]
+    if run.rank is not None:
+        of = f" of {run.world_size}" if run.world_size else ""
+        lines.append(f"rank {run.rank}{of}")
+    lines.append(", ".join(f"{name} {what}" for name, what in run.versions.items()))
+    if run.commit:
+        lines.append(f"commit {run.commit}")
+    counted = [
+        f"{count} {what}"
+        for name, what in _COUNTS
+        if (count := getattr(one.summary, name))
+    ]
+    lines.append(", ".join(counted) or "no compilations")
+    if part.left_out:
+        lines.append(f"{part.left_out} lines of the record cannot be read.")
+    remarks = remarks_of(part)
+    for compilation in compilations_of(part):
+        lines += ["", *_compilation(compilation, one.state, sources)]
+        for remark in remarks:
+            if remark.compilation == compilation.id:
+                lines += _remark(remark, sources)
+    return "\n".join(lines)
+
+
+def _ended(one: RunInList) -> str:
+    end = one.summary.end
+    return f"raised {end.raised}" if end and end.raised else one.state.value
+
+
+def _compilation(one: Compilation, state: State, sources: Sources) -> Iterator[str]:
+    how = one.outcome.value
+    if one.outcome is Outcome.RUNNING and state is State.KILLED:
+        how = "killed while it ran"
+    at = f", {_where(one.place, sources)}" if one.place else ""
+    cause = "" if one.cause is Cause.FIRST else f", {one.cause.value}"
+    again = f", attempt {one.attempts}" if one.attempts > 1 else ""
+    spent = "" if one.seconds is None else f", {one.seconds:.2f} s"
+    cached = f", cached: {', '.join(one.cached)}" if one.cached else ""
+    size = "" if one.nodes is None else f", {one.nodes} nodes"
+    yield f"{one.id}  {one.function}{at}: {how}{cause}{again}{size}{spent}{cached}"
+
+
+def _remark(one: Remark, sources: Sources) -> Iterator[str]:
+    what = _SUBJECTS.get(one.subject, one.subject.value)
+    number = f" {one.id}" if one.id else ""
+    yield f"  {what}{number}: {one.reason}"
+    for place in one.places[:1]:
+        yield f"    at {_where(place, sources)}: {place.line.strip()}"
+    for hint in one.hints:
+        yield f"    help: {hint}"
+
+
+def _where(quoted: QuotedPlace, sources: Sources) -> str:
+    start = quoted.place.span.start
+    return f"{sources.name(quoted.place.path)}:{start.line + 1}:{start.column + 1}"
+
+
+def compilations_of(part: RecordPart) -> tuple[Compilation, ...]:
+    """The compilations of a record, in the order in which they began."""
+    found: dict[str, Compilation] = {}
+    for entry in part.entries:
+        if isinstance(entry.event, Compilation):
+            found[entry.event.id] = entry.event
+    return tuple(found.values())
+
+
+def remarks_of(part: RecordPart) -> tuple[Remark, ...]:
+    """The remarks of a record, in their order."""
+    found = (entry.event for entry in part.entries)
+    return tuple(one for one in found if isinstance(one, Remark))
+
+
+def runs_as_json(store: str, found: Iterable[RunInList]) -> dict[str, Any]:
+    """A list of runs for programs."""
+    runs = [_run_as_json(one) for one in found]
+    return {"schema": SCHEMA, "store": store, "runs": runs}
+
+
+def run_as_json(one: RunInList, part: RecordPart) -> dict[str, Any]:
+    """One run for programs."""
+    return {
+        "schema": SCHEMA,
+        "run": _run_as_json(one),
+        "compilations": [_compilation_as_json(each) for each in compilations_of(part)],
+        "remarks": [_remark_as_json(each) for each in remarks_of(part)],
+        "left_out": part.left_out,
+    }
+
+
+def _run_as_json(one: RunInList) -> dict[str, Any]:
+    run, summary = one.run, one.summary
+    return {
+        "id": run.id,
+        "launch": run.launch,
+        "parent": run.parent,
+        "program": run.program,
+        "arguments": list(run.arguments),
+        "pid": run.pid,
+        "rank": run.rank,
+        "world_size": run.world_size,
+        "start": run.start,
+        "last": summary.last,
+        "state": one.state.value,
+        "raised": summary.end.raised if summary.end else None,
+        "versions": dict(run.versions),
+        "commit": run.commit,
+        "seconds": summary.seconds,
+        "running": summary.running,
+        "changes": summary.changes,
+        "remarks": summary.remarks,
+        "truncated": summary.is_truncated,
+        **{name: getattr(summary, name) for name, _ in _COUNTS},
+    }
+
+
+def _compilation_as_json(one: Compilation) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "function": one.function,
+        "place": _place_as_json(one.place),
+        "cause": one.cause.value,
+        "causes": list(one.causes),
+        "outcome": one.outcome.value,
+        "reason": one.reason,
+        "attempts": one.attempts,
+        "seconds": one.seconds,
+        "phases": dict(one.phases),
+        "cached": list(one.cached),
+        "nodes": one.nodes,
+        "guards": one.guards,
+    }
+
+
+def _remark_as_json(one: Remark) -> dict[str, Any]:
+    return {
+        "subject": one.subject.value,
+        "reason": one.reason,
+        "compilation": one.compilation,
+        "id": one.id,
+        "hints": list(one.hints),
+        "places": [_place_as_json(place) for place in one.places],
+    }
+
+
+def _place_as_json(quoted: QuotedPlace | None) -> dict[str, Any] | None:
+    if quoted is None:
+        return None
+    place = quoted.place
+    return {
+        "path": place.path,
+        "function": place.function,
+        "line": place.span.start.line + 1,
+        "column": place.span.start.column + 1,
+        "end_line": place.span.end.line + 1,
+        "end_column": place.span.end.column + 1,
+        "text": quoted.line,
+        "digest": quoted.digest,
+    }

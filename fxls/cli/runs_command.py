@@ -1,0 +1,127 @@
+"""`fxls runs`: the runs that a store has the records of, and one of them in detail."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from fxls.cli.command import (
+    Commands,
+    ExitCode,
+    add_command,
+    add_store_to_read,
+    chosen_or_located,
+    completed,
+    is_colored,
+    say,
+    sources_here,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from fxls.store import StoreError
+    from fxls.store.runs import Runs
+
+__all__ = ["add", "found_run", "runs"]
+
+_EPILOG = """\
+examples:
+  fxls runs                 the runs that there are, the newest first
+  fxls runs -1              the newest one: its compilations, and what went wrong in them
+  fxls runs 4711            the one whose id has these characters, as its process's number
+  fxls runs -1 --json | jq '.compilations[] | select(.outcome == "limit")'  fxls list --run=-1        the listings that the newest one made
+
+`fxls run` and `fxls.install()` record a run from its first compilation on.
+docs/compiler.md says what each word means, and what --json prints.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand and its options."""
+    parser = add_command(
+        commands, "runs", "say what ran, and what torch.compile did in it", _EPILOG
+    )
+    parser.set_defaults(command=runs)
+    run = parser.add_argument(
+        "run",
+        metavar="RUN",
+        nargs="?",
+        help="one run: its id or a part of it, or -1 for the newest, -2 for the one before",
+    )
+    completed(run, "word")
+    add_store_to_read(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def runs(options: argparse.Namespace) -> int:
+    """`fxls runs`: all runs of a store, or one."""
+    from fxls.cli import run_report
+    from fxls.store import StoreError
+    from fxls.store.runs import Runs
+
+    code = ExitCode.OK
+
+    def complain(error: StoreError) -> None:
+        nonlocal code
+        code = ExitCode.SYSTEM
+        warn(error)
+
+    root = chosen_or_located(options.store)
+    of_store = Runs(root, complain)
+    try:
+        if options.run is None:
+            found = of_store.newest()
+            if options.json:
+                print(json.dumps(run_report.runs_as_json(str(root), found)))
+            elif found:
+                _print(run_report.runs_table(found, sources_here(), time.time()))
+            elif code is ExitCode.OK:
+                say(f"fxls: no runs in {root}\nhelp: {_HOW}")
+            return code
+        one = of_store.one(found_run(of_store, options.run))
+        if one is None:
+            return code
+        part = of_store.read(one.run.id)
+    except StoreError as error:
+        say(f"fxls: error: {error}")
+        return ExitCode.SYSTEM
+    if options.json:
+        print(json.dumps(run_report.run_as_json(one, part)))
+    else:
+        _print(run_report.run_text(one, part, sources_here()))
+    return code
+
+
+def found_run(of_store: Runs, words: str) -> str:
+    """The id of the run that is meant; ends, and says so, where none is or several are.
+
+    Raises `StoreError`.
+    """
+    found = of_store.find(words)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        problem, advice = f"there is no run {words!r}", "`fxls runs` shows them all."
+    else:
+        problem = f"{words!r} may be each of {len(found)} runs"
+        advice = "Say more of its id: " + ", ".join(found[:3])
+        advice += " ..." if len(found) > 3 else "."
+    say(f"fxls: error: {problem}\nhelp: {advice}")
+    raise SystemExit(ExitCode.USAGE)
+
+
+def _print(text: str) -> None:
+    # A record that a folder brought may say anything.
+    text = "".join(
+        one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text
+    )
+    if is_colored(sys.stdout):
+        first, newline, rest = text.partition("\n")
+        text = f"\x1b[1m{first}\x1b[0m{newline}{rest}"
+    print(text)
+
+
+_HOW = "`fxls run FILE` records a program that compiles; --store or FXLS_STORE names another folder."

@@ -1,0 +1,262 @@
+"""`fxls runs` and `fxls list --run`: what ran, and what torch.compile did in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from fxls import machine, record
+from fxls.listing import Facts, Identity, Listing, Place
+from fxls.record import (
+    Cause,
+    Compilation,
+    End,
+    Entry,
+    Event,
+    Made,
+    Outcome,
+    QuotedPlace,
+    Remark,
+    RevisionName,
+    Run,
+    Subject,
+)
+from fxls.store import Store
+from fxls.store.runs import record_path
+from fxls.text import Span
+from tests.cli.command import Command, Ended
+
+FIRST = "20260102T030405Z-host-7-0123abcd"
+SECOND = "20260103T030405Z-host-8-0123abcd"
+
+
+def written(root: Path, name: str, *events: Event, start: float = 1.0) -> None:
+    head = Run(
+        1,
+        name,
+        name,
+        2**22 + 1,
+        start,
+        program=str(root.parent / "train.py"),
+        arguments=("--fast",),
+        boot=machine.boot(),
+        host=machine.host(),
+        versions={"torch": "2.13.0"},
+    )
+    path = record_path(root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    entries = (Entry(at, 1, 1.0, 2.0, one) for at, one in enumerate((head, *events)))
+    path.write_bytes(b"".join(record.encode(one) + b"\n" for one in entries))
+
+
+def events(folder: Path) -> tuple[Event, ...]:
+    place = Place(str(folder / "net.py"), "forward", Span.of(3, 4, 3, 14))
+    at = QuotedPlace(place, '    print("x")', "ab")
+    return (
+        Compilation("0/0", "forward", Outcome.RUNNING),
+        Remark(Subject.BREAK, "print", "0/0", "GB0059", (at,), ("leave it out",)),
+        Compilation(
+            *("0/0", "forward", Outcome.BREAK, Cause.FIRST, at, (), "print", 2),
+            *(1.5, (("backend_compile", 1.0),), (), 3, 4),
+        ),
+        Compilation("0/1", "forward", Outcome.LIMIT, Cause.RECOMPILATION, seconds=0.5),
+        Compilation("1/0", "step", Outcome.RUNNING),
+    )
+
+
+def test_runs_are_listed_the_newest_first(fxls: Command) -> None:
+    root = fxls.folder / ".fxls"
+    written(root, FIRST, *events(fxls.folder))
+    written(root, SECOND, Compilation("0/0", "f", Outcome.OK, seconds=0.25), End())
+    ended = fxls.run("runs")
+    age = re.search(r"train.py +(\S+ \S+|\S+) +ended", ended.out)
+    assert age is not None
+    assert [line.split() for line in ended.out.splitlines()] == [
+        [
+            "program",
+            "age",
+            "state",
+            "compilations",
+            "recompilations",
+            "breaks",
+            "other",
+            "time",
+            "run",
+        ],
+        ["train.py", *age[1].split(), "ended", "1", "0.2", "s", SECOND],
+        [
+            "train.py",
+            *age[1].split(),
+            "killed",
+            "3",
+            "1",
+            "1",
+            "1",
+            "limits",
+            "2.0",
+            "s",
+            FIRST,
+        ],
+    ]
+    assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize("words", [FIRST, "host-7", "-2"])
+def test_one_run_says_each_compilation_and_what_went_wrong_in_it(
+    words: str, fxls: Command
+) -> None:
+    root = fxls.folder / ".fxls"
+    written(root, FIRST, *events(fxls.folder))
+    written(root, SECOND, End())
+    assert fxls.run("runs", words) == Ended(
+        0,
+        f"""\
+train.py --fast: killed
+run {FIRST}
+torch 2.13.0
+3 compilations, 1 recompilations, 1 graph breaks, 1 limits reached
+
+0/0  forward, net.py:4:5: break, attempt 2, 3 nodes, 1.50 s
+  graph break GB0059: print
+    at net.py:4:5: print("x")
+    help: leave it out
+
+0/1  forward: limit, recompilation, 0.50 s
+
+1/0  step: killed while it ran
+""",
+        "",
+    )
+
+
+def test_programs_get_json_with_the_version_of_its_schema(fxls: Command) -> None:
+    written(fxls.folder / ".fxls", FIRST, *events(fxls.folder))
+    every = json.loads(fxls.run("runs", "--json").out)
+    one = json.loads(fxls.run("runs", "-1", "--json").out)
+
+    assert every["schema"] == one["schema"] == 1
+    assert every["runs"] == [one["run"]]
+    assert one["run"]["state"] == "killed"
+    assert [each["id"] for each in one["compilations"]] == ["0/0", "0/1", "1/0"]
+    assert one["remarks"] == [
+        {
+            "subject": "break",
+            "reason": "print",
+            "compilation": "0/0",
+            "id": "GB0059",
+            "hints": ["leave it out"],
+            "places": [
+                {
+                    "path": "FOLDER/net.py",
+                    "function": "forward",
+                    "line": 4,
+                    "column": 5,
+                    "end_line": 4,
+                    "end_column": 15,
+                    "text": '    print("x")',
+                    "digest": "ab",
+                }
+            ],
+        }
+    ]
+
+
+def test_a_run_that_is_not_there_or_not_clear_is_said(fxls: Command) -> None:
+    root = fxls.folder / ".fxls"
+    assert fxls.run("runs") == Ended(
+        0,
+        "",
+        "fxls: no runs in FOLDER/.fxls\n"
+        "help: `fxls run FILE` records a program that compiles; --store or FXLS_STORE"
+        " names another folder.\n",
+    )
+    written(root, FIRST)
+    written(root, SECOND)
+    assert fxls.run("runs", "nope") == Ended(
+        2,
+        "",
+        "fxls: error: there is no run 'nope'\nhelp: `fxls runs` shows them all.\n",
+    )
+    assert fxls.run("runs", "host") == Ended(
+        2,
+        "",
+        "fxls: error: 'host' may be each of 2 runs\n"
+        f"help: Say more of its id: {SECOND}, {FIRST}.\n",
+    )
+
+
+def test_what_a_record_says_does_nothing_to_a_terminal(fxls: Command) -> None:
+    evil = Remark(Subject.BREAK, "\x1b]0;title\x07\r", "0/0")
+    one = Compilation("0/0", "\x1b[2J", Outcome.BREAK)
+    written(fxls.folder / ".fxls", FIRST, one, evil)
+    out = fxls.run("runs", "-1").out
+    assert "0/0  \\x1b[2J: break\n  graph break: \\x1b]0;title\\x07\\r\n" in out
+
+
+def test_a_damaged_record_is_said_and_the_others_are_listed(fxls: Command) -> None:
+    root = fxls.folder / ".fxls"
+    written(root, FIRST, End())
+    record_path(root, SECOND).write_bytes(b"\x00" * 100)
+    ended = fxls.run("runs")
+    assert (ended.code, len(ended.out.splitlines())) == (3, 2)
+    assert ended.err == (
+        f"fxls: warning: FOLDER/.fxls/runs/{SECOND}.jsonl: is not read: it has no whole"
+        " line\nhelp: Delete it, or use the newest fxls.\n"
+    )
+
+
+def test_list_shows_what_one_run_made(fxls: Command) -> None:
+    root = fxls.folder / ".fxls"
+    store = Store(root)
+    nodes = (Facts("output", "output", "output", 0),)
+    one, two = Identity("net", "One"), Identity("net", "Two")
+    first = store.materialize(Listing(one, "first\n", 0, (), nodes))
+    store.materialize(Listing(two, "two\n", 0, (), nodes))
+    store.materialize(Listing(one, "second\n", 0, (), nodes))
+    written(root, FIRST, Made(RevisionName(one, first.name, "0" * 12)))
+    ended = fxls.run("list", "--run=-1", "--json")
+
+    listings = json.loads(ended.out)["listings"]
+    assert [each["identity"]["qualname"] for each in listings] == ["One"]
+    assert listings[0]["path"] == f"FOLDER/.fxls/{first.name}".replace(
+        first.name, "One_<hash>.py"
+    )
+    text = fxls.run("list", "--run", "host-7").out
+    assert ("net.One" in text, "net.Two" in text) == (True, False)
+
+
+PROGRAM = """\
+    import torch
+
+    @torch.compile(backend="eager")
+    def f(x):
+        print("in between")
+        return x + 1
+
+    f(torch.ones(2))
+    """
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--record", "--no-record"])
+def test_run_records_a_program_that_compiles_or_does_not(
+    option: str, fxls: Command
+) -> None:
+    fxls.file(PROGRAM, "program.py")
+    env = {"FXLS_RECORD": "0" if option == "--record" else "1"}
+    assert fxls.run("run", option, "program.py", env=env).code == 0
+    found = json.loads(fxls.run("runs", "--json").out)["runs"]
+    if option == "--no-record":
+        assert found == []
+        return
+    (one,) = found
+    assert (one["program"], one["state"]) == ("FOLDER/program.py", "ended")
+    assert (one["compilations"], one["breaks"]) == (2, 1)
+    made = json.loads(fxls.run("list", "--run=-1", "--json").out)["listings"]
+    stages = [each["identity"]["stage"] for each in made]
+    assert stages == ["graph 0"]
+    assert "FXLS_RUN" not in os.environ

@@ -1,0 +1,100 @@
+"""Which records `prune` deletes, and which blobs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fxls.record import End, InBlob
+from fxls.store import prune
+from fxls.store.run_pruning import MOST_BYTES
+from fxls.store.runs import record_path, run_ids, summary_path
+from tests.store.test_runs import GONE, lines, run, write
+
+DAY = 86400.0
+NOW = 1_000 * DAY
+
+
+def made(root: Path, day: int, *, pid: int = GONE, blob: str = "") -> str:
+    """A run of some days ago."""
+    name = f"2026{1000 - day:04}T000000Z-host-7-0123abcd"
+    events = [InBlob("remark", blob, 9)] if blob else []
+    path = write(root, lines(run(name, pid), *events, End()), name)
+    summary_path(root, name).write_text("{}")
+    at = NOW - day * DAY
+    os.utime(path, (at, at))
+    return name
+
+
+def blob(root: Path, letter: str, day: int) -> str:
+    path = root / "runs" / "blobs" / (letter * 32)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{}")
+    os.utime(path, (NOW - day * DAY, NOW - day * DAY))
+    return path.name
+
+
+def test_old_runs_go_with_their_summaries_and_those_that_live_stay(
+    tmp_path: Path,
+) -> None:
+    old, new = made(tmp_path, 40), made(tmp_path, 20)
+    living = made(tmp_path, 50, pid=os.getpid())
+
+    pruned = prune(tmp_path, now=NOW)
+
+    assert pruned.runs == (old,)
+    assert set(run_ids(tmp_path)) == {new, living}
+    assert not summary_path(tmp_path, old).exists()
+    assert summary_path(tmp_path, new).exists()
+    assert pruned.said() == "0 and 1 runs deleted, 0.0 MB; 0.0 MB stay"
+
+
+def test_all_go_when_all_are_to_go_and_none_in_a_rehearsal(tmp_path: Path) -> None:
+    names = {made(tmp_path, day) for day in (0, 5)}
+    living = made(tmp_path, 1, pid=os.getpid())
+
+    assert set(prune(tmp_path, now=NOW, is_all=True, is_rehearsal=True).runs) == names
+    assert len(run_ids(tmp_path)) == 3
+    assert set(prune(tmp_path, now=NOW, is_all=True).runs) == names
+    assert run_ids(tmp_path) == (living,)
+
+
+def test_of_too_much_the_oldest_go_but_none_of_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MOST_BYTES > 1 << 20
+    monkeypatch.setattr("fxls.store.run_pruning.MOST_BYTES", 500)
+    oldest, older = made(tmp_path, 4), made(tmp_path, 3)
+    newer, today = made(tmp_path, 2), made(tmp_path, 0)
+    size = record_path(tmp_path, today).stat().st_size
+    monkeypatch.setattr("fxls.store.run_pruning.MOST_BYTES", 2 * size)
+
+    assert prune(tmp_path, now=NOW).runs == (oldest, older)
+    assert set(run_ids(tmp_path)) == {newer, today}
+
+
+def test_blobs_go_that_no_record_names_a_day_later(tmp_path: Path) -> None:
+    named = blob(tmp_path, "a", 5)
+    made(tmp_path, 5, blob=named)
+    gone, new = blob(tmp_path, "b", 5), blob(tmp_path, "c", 0)
+
+    prune(tmp_path, now=NOW)
+
+    left = {path.name for path in (tmp_path / "runs" / "blobs").iterdir()}
+    assert (left, gone in left) == ({named, new}, False)
+
+
+def test_what_is_no_record_goes_by_its_age_and_no_link_is_followed(
+    tmp_path: Path,
+) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("mine")
+    path = record_path(tmp_path / ".fxls", "x")
+    path.parent.mkdir(parents=True)
+    path.symlink_to(kept)
+
+    prune(tmp_path / ".fxls", is_all=True)
+
+    assert kept.read_text() == "mine"
