@@ -1,0 +1,147 @@
+"""What a pass did to a graph: the difference between two states of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from fxls.runtime.passes.graph_state import GraphState, Row, is_same, nodes_in
+
+__all__ = ["Change", "change"]
+
+_MOST = 16
+"""So many earlier nodes are named that one node stands for."""
+
+_Pairs = Sequence[tuple[Row, Row]]
+"""The nodes that are in both states, in the order of the later one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is different; nodes by their names, in the order of their graph."""
+
+    created: tuple[str, ...]
+    erased: tuple[str, ...]
+    replaced: tuple[tuple[str, str], ...]
+    """An erased node, and what those that used it use where it stood."""
+    altered: tuple[str, ...]
+    """Nodes that stayed, with another name (the later one), target or argument."""
+    moved: tuple[str, ...]
+    """As few nodes as need be moved to make the one order of the other."""
+    made_from: Mapping[str, tuple[str, ...]]
+    """For each created node the earlier nodes that it, or what it leads to, stands for."""
+
+    def __bool__(self) -> bool:
+        return bool(self.created or self.erased or self.altered or self.moved)
+
+
+def change(before: GraphState, after: GraphState) -> Change:
+    """What became of a graph; the later one may be another graph, as that of a copy."""
+    pairs = _pairs(before.rows, after.rows)
+    left = {id(old) for old, _ in pairs}
+    stayed = {id(new) for _, new in pairs}
+    erased = [row for row in before.rows if id(row) not in left]
+    created = [row for row in after.rows if id(row) not in stayed]
+    new_of = _new_of(pairs)
+    return Change(
+        created=tuple(row.name for row in created),
+        erased=tuple(row.name for row in erased),
+        replaced=tuple(
+            (row.name, new) for row in erased for new in new_of.get(row.name, ())
+        ),
+        altered=tuple(new.name for old, new in pairs if not is_same(old, new)),
+        moved=tuple(_moved(before.rows, pairs)),
+        made_from=_made_from(created, erased, new_of),
+    )
+
+
+def _pairs(before: Sequence[Row], after: Sequence[Row]) -> _Pairs:
+    """A node is the same object, or else has the same name."""
+    by_node = {id(row.node): row for row in before}
+    found = {id(row): by_node.get(id(row.node)) for row in after}
+    taken = {id(old) for old in found.values()}
+    by_name = {row.name: row for row in before if id(row) not in taken}
+    pairs = ((found[id(row)] or by_name.get(row.name), row) for row in after)
+    return [(old, new) for old, new in pairs if old is not None]
+
+
+def _new_of(pairs: _Pairs) -> dict[str, tuple[str, ...]]:
+    """What stands in arguments where another node stood, by the name of that."""
+    before: dict[int, str] = {id(old.node): old.name for old, _ in pairs}
+    found: dict[str, dict[str, None]] = {}
+    for old, new in pairs:
+        if old.args is new.args and old.kwargs is new.kwargs:
+            continue
+        had = dict(nodes_in((old.args, old.kwargs)))
+        for place, node in nodes_in((new.args, new.kwargs)):
+            earlier = had.get(place, node)
+            if earlier is not node:
+                key: str = before.get(id(earlier)) or earlier.name
+                if key != node.name:
+                    found.setdefault(key, {})[node.name] = None
+    return {old: tuple(new) for old, new in found.items()}
+
+
+def _made_from(
+    created: Sequence[Row],
+    erased: Sequence[Row],
+    new_of: Mapping[str, tuple[str, ...]],
+) -> dict[str, tuple[str, ...]]:
+    ways = {
+        row.name: [node.name for node in _inputs(row)] for row in (*erased, *created)
+    }
+    gone = {row.name for row in erased}
+    made: dict[str, dict[str, None]] = {row.name: {} for row in created}
+    for old, news in new_of.items():
+        for new in news:
+            if new in made:
+                made[new].update(dict.fromkeys(_behind(old, ways, gone)))
+    # What leads to a created node, and takes the place of none itself, is made for it.
+    for row in reversed(created):
+        for name in ways[row.name]:
+            if name in made and len(made[name]) < _MOST:
+                made[name].update(made[row.name])
+    return {name: tuple(found)[:_MOST] for name, found in made.items() if found}
+
+
+def _behind(
+    name: str, ways: Mapping[str, Sequence[str]], gone: set[str]
+) -> Iterator[str]:
+    """A node, and the erased ones that it was computed of: they went together."""
+    waiting, seen = [name], {name}
+    while waiting and len(seen) <= _MOST:
+        one = waiting.pop(0)
+        yield one
+        if one in gone:
+            more = [n for n in ways[one] if n in gone and n not in seen]
+            seen.update(more)
+            waiting += dict.fromkeys(more)
+
+
+def _inputs(row: Row) -> Iterable[Any]:
+    return [node for _, node in nodes_in((row.args, row.kwargs))]
+
+
+def _moved(before: Sequence[Row], pairs: _Pairs) -> list[str]:
+    """Those that are not in the longest row of nodes whose order stayed."""
+    at = {id(row): place for place, row in enumerate(before)}
+    places = [at[id(old)] for old, _ in pairs]
+    if all(a < b for a, b in pairwise(places)):
+        return []
+    ends: list[int] = []
+    """The least place in which an ascending row of each length ends."""
+    longest: list[int] = []
+    """For each place, the length of the longest ascending row that ends there."""
+    for place in places:
+        length = bisect_left(ends, place)
+        ends[length : length + 1] = [place]
+        longest.append(length)
+    stay, length, below = set[int](), len(ends) - 1, len(before)
+    for index in range(len(places) - 1, -1, -1):
+        if longest[index] == length and places[index] < below:
+            stay.add(index)
+            length, below = length - 1, places[index]
+    return [new.name for i, (_, new) in enumerate(pairs) if i not in stay]

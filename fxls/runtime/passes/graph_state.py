@@ -1,0 +1,199 @@
+"""What a graph is at one moment, to be compared with what it is later.
+
+It is for graphs of `torch.fx` and of the engine. The hooks that both have for nodes do
+not see other arguments, other targets and another order, so the graphs are compared.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from fxls.runtime.listings.quiet_reading import attribute_at
+from fxls.runtime.listings.short_repr import written
+
+__all__ = ["GraphState", "Row", "is_same"]
+
+_LONGEST = 1 << 16
+"""So much is compared of how an object writes itself that is none of Python's own."""
+
+
+class Row(NamedTuple):
+    """What a node is."""
+
+    node: Any
+    name: str
+    opcode: str
+    target: Any
+    args: Any
+    kwargs: Any
+    type: Any
+    scope: Any
+    """Its module stack: long listings have the path in it above each section."""
+    held: Callable[[], Any]
+    """What the module has at the target, while it lives."""
+
+
+class GraphState:
+    """The nodes of a graph module, in order, as they are when this is made.
+
+    Arguments are immutable, so a row costs a tuple. What a node notes of its value is no
+    part of it: a text does not say that.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self.rows: tuple[Row, ...] = tuple(map(self._row, module.graph.nodes))
+
+    def still_holds(self, module: Any) -> bool:
+        """Whether a module has a graph that is the same."""
+        count, rows = 0, self.rows
+        for node in module.graph.nodes:
+            if count == len(rows) or not self._is_still(rows[count], node, module):
+                return False
+            count += 1
+        return count == len(rows)
+
+    def _row(self, node: Any) -> Row:
+        held = _held(self._module, node)
+        return Row(
+            node,
+            node.name,
+            node.op,
+            node.target,
+            node.args,
+            node.kwargs,
+            node.type,
+            node.meta.get("nn_module_stack"),
+            held,
+        )
+
+    def _is_still(self, row: Row, node: Any, module: Any) -> bool:
+        if row.name != node.name or row.opcode != node.op:
+            return False
+        if row.node is not node:
+            return is_same(row, GraphState._row_of(node, module))
+        return (
+            (row.args is node.args or is_same_argument(row.args, node.args))
+            and (row.target is node.target or _is_same_target(row.target, node.target))
+            and (row.kwargs is node.kwargs or is_same_argument(row.kwargs, node.kwargs))
+            and (row.type is node.type or is_same_argument(row.type, node.type))
+            and is_same_scope(row.scope, node.meta.get("nn_module_stack"))
+            and (row.held is _nothing or row.held() is _held(module, node)())
+        )
+
+    @staticmethod
+    def _row_of(node: Any, module: Any) -> Row:
+        state: Any = object.__new__(GraphState)
+        state._module = module
+        return state._row(node)
+
+
+def is_same(one: Row, other: Row) -> bool:
+    """Whether two nodes are the same, wherever each stands."""
+    return (
+        one.name == other.name
+        and one.opcode == other.opcode
+        and (one.target is other.target or _is_same_target(one.target, other.target))
+        and is_same_argument(one.args, other.args)
+        and is_same_argument(one.kwargs, other.kwargs)
+        and is_same_argument(one.type, other.type)
+        and is_same_scope(one.scope, other.scope)
+        and one.held() is other.held()
+    )
+
+
+def is_same_argument(one: Any, other: Any) -> bool:
+    """Whether two arguments are written alike.
+
+    No equality of theirs is asked for: that of a symbolic size adds a guard, and that of
+    a tensor is a tensor.
+    """
+    if one is other:
+        return True
+    parts = _parts(one)
+    if parts is not None:
+        others = _parts(other)
+        # Tuples and dicts of the user's become those of FX, which are written alike.
+        return (
+            others is not None
+            and (parts.kind, parts.keys) == (others.kind, others.keys)
+            and all(map(is_same_argument, parts.items, others.items))
+        )
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, bool | int | str | bytes):
+        return bool(one == other)
+    if is_node(one):
+        return bool(one.name == other.name)
+    return written(one, _LONGEST) == written(other, _LONGEST)
+
+
+def is_same_scope(one: Any, other: Any) -> bool:
+    """Whether two module stacks end in the same module."""
+    return one is other or _path(one) == _path(other)
+
+
+def nodes_in(argument: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every node in an argument, each with its place there."""
+    if is_node(argument):
+        yield (), argument
+    elif (parts := _parts(argument)) is not None:
+        for key, one in zip(parts.keys, parts.items, strict=True):
+            for place, node in nodes_in(one):
+                yield (key, *place), node
+
+
+class _Parts(NamedTuple):
+    kind: type
+    keys: tuple[str, ...]
+    items: tuple[Any, ...]
+
+
+def _parts(argument: Any) -> _Parts | None:
+    """What an argument is made of, if it is one that holds others."""
+    held: Any = argument
+    if isinstance(argument, tuple | list):
+        items = tuple(held)
+        kind: Any = tuple if isinstance(argument, tuple) else list
+        # A named tuple is written with its name.
+        kind = type(held) if hasattr(held, "_fields") else kind
+        return _Parts(kind, tuple(map(str, range(len(items)))), items)
+    if isinstance(argument, Mapping):
+        return _Parts(dict, tuple(map(repr, held)), tuple(held.values()))
+    if isinstance(argument, slice):
+        items = (held.start, held.stop, held.step)
+        return _Parts(slice, ("start", "stop", "step"), items)
+    return None
+
+
+def is_node(value: Any) -> bool:
+    """Whether an argument is a node, of whichever system."""
+    return hasattr(value, "all_input_nodes")
+
+
+def _is_same_target(one: Any, other: Any) -> bool:
+    return isinstance(one, str) and isinstance(other, str) and one == other
+
+
+def _path(stack: Any) -> object:
+    if not isinstance(stack, Mapping) or not stack:
+        return None
+    last: Any = list(cast("Any", stack).values())[-1]
+    return str(cast("Any", last)[0]) if isinstance(last, tuple) and last else None
+
+
+def _held(module: Any, node: Any) -> Callable[[], Any]:
+    """What a module has at the target of a node, as a reference that keeps it not alive."""
+    if node.op not in ("call_module", "get_attr"):
+        return _nothing
+    found = attribute_at(module, str(node.target))
+    try:
+        return weakref.ref(found)
+    except TypeError:  # a number, or a string
+        return lambda: found
+
+
+def _nothing() -> None:
+    return None  # as a reference to what is gone does
