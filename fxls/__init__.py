@@ -11,15 +11,18 @@ TYPE_CHECKING = False  # that of `typing`, whose import takes longer than all of
 
 if TYPE_CHECKING:
     import os
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from fxls.listing import Listing
+    from fxls.record import Pass
 
 __all__ = [
     "__version__",
     "break_on",
     "install",
     "listing_of",
+    "passes",
     "set_trace",
     "show",
     "uninstall",
@@ -77,6 +80,19 @@ def show(module: object) -> Path:
     from fxls.runtime import show as show_listing  # noqa: PLC0415 - imports torch
 
     return show_listing(module)
+
+
+def passes(module: object) -> AbstractContextManager[list[Pass]]:
+    """A block in which functions transform a graph module of torch.fx or fxls.engine.
+
+    Each ends where the module is recompiled, and is called after the function that did
+    that; where it changed the graph, the graph that it left is a revision of the listing.
+    The block gives the list of those (`fxls.record.Pass`). Installs the runtime when it
+    is not.
+    """
+    from fxls.runtime import passes_of  # noqa: PLC0415 - as above
+
+    return passes_of(module)
 
 
 def set_trace() -> None:

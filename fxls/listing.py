@@ -210,6 +210,8 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The rows of its other origins, for a node that was made from several nodes."""
     width: int | None = None
     """For call_module: how many features a Linear, or channels a convolution, gives."""
+    made_from: tuple[str, ...] = ()
+    """The nodes that the last of its passes made it from, as they were called then."""
 
 
 class Identity(msgspec.Struct, frozen=True):

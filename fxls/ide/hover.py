@@ -127,7 +127,8 @@ def _node_card(
     if facts.detail is not None:
         card.append(Field("is", (Code(clipped(facts.detail)),)))
     if facts.passes:
-        card.append(Field("made by", (", after ".join(facts.passes),)))
+        of = f", from {', '.join(facts.made_from)}" if facts.made_from else ""
+        card.append(Field("made by", (", after ".join(facts.passes) + of,)))
     elif parent is not None and is_made_since(document, node, parent):
         name = PurePath(parent.path).name
         link = Link(name, parent.path, parent.start.focus.start)

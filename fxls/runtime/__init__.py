@@ -2,7 +2,7 @@
 
 from fxls.runtime.installing import break_on, finish, install, installed, uninstall
 from fxls.runtime.listings.listing_text import listing_of
-from fxls.runtime.showing import listing_of_module, show
+from fxls.runtime.showing import listing_of_module, passes_of, show
 
 __all__ = [
     "break_on",
@@ -11,6 +11,7 @@ __all__ = [
     "installed",
     "listing_of",
     "listing_of_module",
+    "passes_of",
     "show",
     "uninstall",
 ]

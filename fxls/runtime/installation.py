@@ -24,6 +24,7 @@ from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.hooks import Hooks
 from fxls.runtime.listings.keeping import KeepValues
+from fxls.runtime.passes.observed_passes import ObservedPasses
 from fxls.runtime.producers import excepthook
 from fxls.runtime.producers.compilations import Compilations
 from fxls.runtime.producers.compile_cache import CompileCache
@@ -61,6 +62,7 @@ class Installation:
     recorder: Recorder
     """Where every part says what happened, for the record of the run."""
     compilations: Compilations
+    passes: ObservedPasses
     hooks: Hooks
     """All that is replaced in torch and Python."""
 
@@ -128,12 +130,14 @@ def built(
     engine = FxlsEngine(store, codes, keeping, breakpoints, watching)
     tracing = TorchTracer()
     torch_fx = TorchFx(store, codes, keeping, breakpoints, watching, later, tracing)
+    passes = ObservedPasses(torch_fx, engine, recorder)
     dynamo = Dynamo(
         publish=torch_fx.publish,
         watches=lambda: bool(watching),
         cached=CompileCache(store),
         root_of=torch_fx.root,
         breakpoints=breakpoints,
+        in_step=passes.in_step,
     )
     hooks = Hooks(
         (
@@ -145,6 +149,7 @@ def built(
             *InterpretedGraphs(breakpoints).hooks(),
             *dynamo.hooks(),
             *(compilations.hooks() if recorder.is_on else ()),
+            *passes.hooks(),
             *ExportedPrograms(
                 torch_fx.root, lambda: bool(watching) or pydevd.is_loaded()
             ).hooks(),
@@ -161,6 +166,7 @@ def built(
         dynamo=dynamo,
         recorder=recorder,
         compilations=compilations,
+        passes=passes,
         hooks=hooks,
     )
 

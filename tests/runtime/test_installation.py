@@ -107,6 +107,26 @@ HOOKS = [
         "graph breaks are recorded without their columns",
         "InstructionTranslatorBase.log_graph_break",
     ),
+    *(
+        (
+            f"{package}.passes.graph_transform_observer",
+            f"passes of {whose} are no revisions",
+            "GraphTransformObserver.__enter__",
+            "GraphTransformObserver.__exit__",
+        )
+        for package, whose in (
+            ("torch.fx", "torch.fx and inductor"),
+            ("fxls.engine", "the engine"),
+        )
+    ),
+    *(
+        (
+            f"{package}.passes.infra.pass_manager",
+            f"passes of a PassManager of {package} are no revisions",
+            "PassManager.__call__",
+        )
+        for package in ("torch.fx", "fxls.engine")
+    ),
     (PROGRAM, "programs of torch.export are no listings", "ExportedProgram.__init__"),
     (
         PROGRAM,

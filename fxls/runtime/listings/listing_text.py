@@ -12,7 +12,7 @@ from fxls.engine.node import Node
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.listing import Listing, Parent, Remark, ToClass
 from fxls.runtime.listings.facts import FactsOfNodes
-from fxls.runtime.listings.head import Leading, head_of
+from fxls.runtime.listings.head import Leading, Words, head_of
 from fxls.runtime.listings.identity import identity_of
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.module_names import importable_name
@@ -44,9 +44,17 @@ class ListingText:
     """What the producer says of how many numbers the parameters hold."""
 
     def __init__(
-        self, module: torch.nn.Module, graph: Graph, *, keeps_values: bool = False
+        self,
+        module: torch.nn.Module,
+        graph: Graph,
+        header: tuple[Words, ...] = (),
+        *,
+        keeps_values: bool = False,
     ) -> None:
-        """With `keeps_values` no value is let go before the forward returns."""
+        """With `keeps_values` no value is let go before the forward returns.
+
+        `header` is what else the head says.
+        """
         self.identity = identity_of(module, graph)
         self.code: MarkedCode = marked_code(graph, "self", importable_name("__main__"))
         self._module = module
@@ -54,7 +62,7 @@ class ListingText:
         name = Leading(self.identity.class_name, ToClass())
         self.layout = Layout(
             self.code.code.src,
-            head_of([("The code of ", name, _WRITTEN)]),
+            head_of([("The code of ", name, _WRITTEN), *header]),
             self.code.code.globals,
             self._paths,
             keeps_values=keeps_values,

@@ -7,13 +7,13 @@ not see other arguments, other targets and another order, so the graphs are comp
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from fxls.runtime.listings.quiet_reading import attribute_at
 from fxls.runtime.listings.short_repr import written
 
-__all__ = ["GraphState", "Row", "is_same"]
+__all__ = ["GraphState", "Row", "inputs_of", "is_same", "nodes_in"]
 
 _LONGEST = 1 << 16
 """So much is compared of how an object writes itself that is none of Python's own."""
@@ -45,6 +45,7 @@ class GraphState:
     def __init__(self, module: Any) -> None:
         self._module = module
         self.rows: tuple[Row, ...] = tuple(map(self._row, module.graph.nodes))
+        self.inputs = [row.name for row in self.rows if row.opcode == "placeholder"]
 
     def still_holds(self, module: Any) -> bool:
         """Whether a module has a graph that is the same."""
@@ -88,6 +89,11 @@ class GraphState:
         state: Any = object.__new__(GraphState)
         state._module = module
         return state._row(node)
+
+
+def inputs_of(module: Any) -> list[str]:
+    """The names of what the graph of a module is given."""
+    return [node.name for node in module.graph.nodes if node.op == "placeholder"]
 
 
 def is_same(one: Row, other: Row) -> bool:
@@ -156,9 +162,9 @@ def _parts(argument: Any) -> _Parts | None:
     held: Any = argument
     if isinstance(argument, tuple | list):
         items = tuple(held)
-        kind: Any = tuple if isinstance(argument, tuple) else list
-        # A named tuple is written with its name.
-        kind = type(held) if hasattr(held, "_fields") else kind
+        kind = cast("type[Any]", type(held))
+        if not hasattr(held, "_fields"):  # a named tuple is written with its name
+            kind = tuple if isinstance(argument, tuple) else list
         return _Parts(kind, tuple(map(str, range(len(items)))), items)
     if isinstance(argument, Mapping):
         return _Parts(dict, tuple(map(repr, held)), tuple(held.values()))

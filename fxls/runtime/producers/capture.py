@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Generator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,6 +18,7 @@ from fxls.runtime.torch_private import fx, is_compiling
 __all__ = [
     "PLAIN",
     "Capture",
+    "Revised",
     "capture_of",
     "capturing",
     "hushed",
@@ -52,6 +53,13 @@ class Capture:
         """Its `parents`, or the graph that calls it and the parents of that."""
         outer = None if self.called_by is None else self.called_by()
         return self.parents if outer is None else parents_by(outer._graph, How.CALLED)
+
+
+class Revised(NamedTuple):
+    """A listing that is in the store, though its facts may follow."""
+
+    identity: Identity
+    file: str
 
 
 def note_capture(module: Any, capture: Capture) -> None:

@@ -45,6 +45,7 @@ from fxls.runtime.producers.node_by_node import (
     not_run_either,
 )
 from fxls.runtime.producers.stack_traces import resumed
+from fxls.runtime.producers.steps import InStep, Step, in_any_step
 from fxls.runtime.producers.torch_errors import note_error
 from fxls.runtime.torch_private import compile_id
 
@@ -83,10 +84,13 @@ class Dynamo:
         cached: CompileCache | None = None,
         root_of: Callable[[Any], tuple[str, str] | None] = lambda _: None,
         breakpoints: Breakpoints | None = None,
+        in_step: InStep = in_any_step,
     ) -> None:
         """`watches` tells whether the values of nodes are wanted, so that they are to be
-        run one by one; `root_of` what a graph module was made of.
+        run one by one; `root_of` what a graph module was made of; `in_step` sees the
+        passes of a step.
         """
+        self._in_step = in_step
         self._publish = publish
         self._watches = watches
         self._cached = cached
@@ -243,8 +247,13 @@ class Dynamo:
         outermost = not _inside.get()
         token = _inside.set(True)
         try:
-            with hushed():
+            with contextlib.ExitStack() as seen, hushed():
+                with logging_faults(_OF_PASSES):
+                    step = self._step(gm, stage) if outermost else None
+                    ended = seen.enter_context(self._in_step(gm, step))
                 result = yield
+                with logging_faults(_OF_PASSES):
+                    ended(gm if result is None else result)
         finally:
             _inside.reset(token)
         if outermost:
@@ -252,6 +261,14 @@ class Dynamo:
             which = (_direction(changed), stage) if result is None else (stage,)
             self._not_run(self._derived(changed, which)())
         return result
+
+    def _step(self, gm: Any, stage: str) -> Step | None:
+        """The step of inductor that begins with a graph."""
+        parent = self._captured.get(compile_id())
+        if parent is None:
+            return None
+        within = (_direction(gm), stage) if stage == _CHANGED_IN_PLACE else (stage,)
+        return Step(compile_id(), _stage_of(parent, within))
 
     def _inner(self, gm: Any, *_: Any, **__: Any) -> Generator[None, Any, Any]:
         with logging_faults(_INNER):
@@ -271,21 +288,7 @@ class Dynamo:
             parent = self._captured.get(compile_id())
             if parent is None:
                 return _nothing  # compiled by somebody who does not use Dynamo
-            whole = ", ".join((parent.capture.stage, *stage))
-            root = parent.capture.root or ("", "")
-            header: list[Words] = [(f"It is {whole} of {root[1]}.",)]
-            if parent.path is not None:
-                name = parent.path.name
-                header.append(("It was made from ", Leading(name, ToParent(name)), "."))
-            capture = replace(
-                parent.capture,
-                stage=whole,
-                header=tuple(header),
-                parents=parent.parents(stage),
-                computes_gradients="backward" in stage,
-                remarks=(),
-            )
-            note_capture(gm, capture)
+            note_capture(gm, _stage_of(parent, stage))
 
             def publish() -> Path | None:
                 path = self._publish(gm)
@@ -296,8 +299,27 @@ class Dynamo:
         return _nothing
 
 
+def _stage_of(parent: _Captured, stage: _Stage) -> Capture:
+    """What is said of the graph that a step made of a captured one."""
+    whole = ", ".join((parent.capture.stage, *stage))
+    root = parent.capture.root or ("", "")
+    header: list[Words] = [(f"It is {whole} of {root[1]}.",)]
+    if parent.path is not None:
+        name = parent.path.name
+        header.append(("It was made from ", Leading(name, ToParent(name)), "."))
+    return replace(
+        parent.capture,
+        stage=whole,
+        header=tuple(header),
+        parents=parent.parents(stage),
+        computes_gradients="backward" in stage,
+        remarks=(),
+    )
+
+
 _CAPTURED = "graphs that torch.compile captures are no listings"
 _LOWERED = "graphs of aot_eager are no listings"
+_OF_PASSES = "passes of inductor are no revisions"
 _INNER = "forward and backward graphs of inductor are no listings"
 
 _CALLING = torch_errors.__file__
@@ -308,6 +330,9 @@ _PASSES = (
     ("_recursive_joint_graph_passes", "joint"),
     ("_recursive_post_grad_passes", "post-grad"),
 )
+
+_CHANGED_IN_PLACE = "post-grad"
+"""The step that returns no module."""
 
 _BEFORE = {
     "joint": ("pre-grad",),

@@ -5,10 +5,12 @@ What cannot be written is logged once, and runs from memory, as without fxls.
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -16,12 +18,15 @@ from fxls import regular_file
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.module import compile as engine_compile
 from fxls.engine.module.compile import ForwardCode, compile_in_memory
+from fxls.engine.origins.resolve import merge
 from fxls.listing import Listing
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.listings.keeping import KeepValues
 from fxls.runtime.listings.listing_text import ListingText
 from fxls.runtime.listings.tables import source_digest
+from fxls.runtime.producers.capture import Capture, Revised
+from fxls.runtime.producers.recompiled import on_recompile
 from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError
 
@@ -76,7 +81,31 @@ class FxlsEngine:
             compiled, names, engine_compile.function_name(code.graph)
         )
         self._watching.made(function, path)
+        if (told := on_recompile.get()) is not None:
+            told(module)
         return function
+
+    def kept(self, module: GraphModule) -> Callable[[Capture], Revised]:
+        """What writes the listing of a graph as it is at this moment, when it is called.
+
+        A graph that the module runs has a listing already.
+        """
+        graph = copy.deepcopy(module.graph)
+
+        def write(capture: Capture) -> Revised:
+            text = ListingText(module, graph, capture.header)
+            if text.code.code.src == module.code:
+                running = Path(cast("Any", type(module).forward).__code__.co_filename)
+                if running.parent == self._store.root:
+                    return Revised(text.identity, running.name)
+            return Revised(text.identity, self._store.materialize(text.listing()).name)
+
+        return write
+
+    def note_made(self, node: Any, name: str, olds: Sequence[Any]) -> None:
+        """Let a pass have made a node in place of others, whose origins it then has."""
+        if node._frames is None:
+            node._frames = merge(old._frames for old in olds)
 
     def _materialize(
         self, path: Path, text: ListingText, freeing: Callable[[], ListingText]

@@ -28,19 +28,30 @@ class Snapshot:
 
     - Taking one costs a tuple for each node: arguments are immutable, and what a node
       notes in its `meta` is added to, and not taken away, while the graph is made.
+    - With `copies_notes` it is also right when passes go on to change the graph.
     """
 
     def __init__(
-        self, graph: Any, origin_of_node: Callable[[Any], RawOrigin | None]
+        self,
+        graph: Any,
+        origin_of_node: Callable[[Any], RawOrigin | None],
+        *,
+        copies_notes: bool = False,
     ) -> None:
-        self._rows = [
+        self._rows: list[tuple[Any, ...]] = [
             (n, n.name, n.op, n.target, n.args, n.kwargs, n.type, n.meta)
             for n in graph.nodes
         ]
+        if copies_notes:
+            self._rows = [(*row[:7], {**row[7]}) for row in self._rows]
         self._origins = [origin_of_node(row[0]) for row in self._rows]
         self._codegen = graph._codegen
         names = graph._graph_namespace
         self._names = (set(names._used_names), dict(names._base_count))
+
+    def nodes(self) -> list[Any]:
+        """The nodes, in order."""
+        return [row[0] for row in self._rows]
 
     def is_of(self, path: str) -> bool:
         """Whether the nodes came from code of this file."""

@@ -7,13 +7,16 @@ take longer, are written a moment later.
 
 from __future__ import annotations
 
-from collections.abc import Generator, MutableMapping
+from collections.abc import Callable, Generator, MutableMapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from msgspec import structs
+
+from fxls.engine.code.codegen import marked_code
 from fxls.engine.written_class import written_class
 from fxls.listing import Identity, Listing, Parent, ToClass
 from fxls.runtime.checks.switch import CheckSwitch
@@ -30,14 +33,18 @@ from fxls.runtime.listings.tables import source_digest
 from fxls.runtime.producers.capture import (
     PLAIN,
     Capture,
+    Revised,
     capture_of,
     note_file,
+    parents_by,
     published_as,
 )
 from fxls.runtime.producers.deferred import DeferredWork
+from fxls.runtime.producers.recompiled import on_recompile
 from fxls.runtime.producers.snapshot import Snapshot, is_symbolic
 from fxls.runtime.producers.torch_errors import explain_errors, explain_errors_in
-from fxls.runtime.producers.torch_tracer import TorchTracer
+from fxls.runtime.producers.torch_tracer import MadeBy, TorchTracer
+from fxls.runtime.torch_private import fx
 from fxls.store import Store, StoreError, digest_of
 from fxls.store.names import file_name
 
@@ -106,6 +113,37 @@ class TorchFx:
             made = self._made(module, capture, code.src, code.globals)
             return self._write(module, made)
         return None
+
+    def kept(self, module: Any) -> Callable[[Capture], Revised]:
+        """What writes the listing of a graph as it is at this moment, when it is called.
+
+        A graph that the module runs has a listing already, unless a compiler made it.
+        """
+        graph = module._graph
+        snapshot = Snapshot(graph, self._tracing.origin, copies_notes=True)
+
+        def write(capture: Capture) -> Revised:
+            copied = snapshot.graph()
+            code = marked_code(copied).code
+            runs = parents_by(graph)
+            if capture.producer == PLAIN.producer and runs and code.src == module._code:
+                return Revised(runs[0].identity, runs[0].file)
+            values = dict(code.globals)
+            if "fx_pytree" in values:
+                values["fx_pytree"] = fx._pytree
+            made = self._made(module, capture, code.src, values, snapshot)
+            path = self._store.write_text(made.identity.class_name, made.layout.text)
+            if is_symbolic(copied):
+                made.listing()
+            key = (path, made.identity)
+            self._later.add(key, lambda: self._write_facts(path, made))
+            return Revised(made.identity, path.name)
+
+        return write
+
+    def note_made(self, node: Any, name: str, olds: Sequence[Any]) -> None:
+        """Let a pass have made a node in place of others."""
+        self._tracing.note_made(node, name, olds)
 
     def _compile(
         self,
@@ -209,10 +247,15 @@ class TorchFx:
         return fresh and had_values and known.identity == listing.identity
 
     def _made(
-        self, module: Any, capture: Capture, source: str, values: dict[str, Any]
+        self,
+        module: Any,
+        capture: Capture,
+        source: str,
+        values: dict[str, Any],
+        snapshot: Snapshot | None = None,
     ) -> _Made:
         graph = module._graph
-        snapshot = Snapshot(graph, self._tracing.origin)
+        snapshot = snapshot or Snapshot(graph, self._tracing.origin)
         root = capture.root or self._tracing.root(graph) or snapshot.root()
         if root is None:
             kind = written_class(type(module))  # pyright: ignore[reportUnknownArgumentType]  # any module
@@ -228,7 +271,8 @@ class TorchFx:
         layout = Layout(source, head, values, snapshot.paths, keeps_values=keeps)
         if capture is PLAIN:
             capture = replace(PLAIN, parents=self._tracing.parents(graph))
-        return _Made(module, snapshot, identity, source, layout, capture)
+        passes = tuple(map(self._tracing.made_by, snapshot.nodes()))
+        return _Made(module, snapshot, identity, source, layout, capture, passes)
 
 
 def _knows_inputs(listing: Listing) -> bool:
@@ -244,6 +288,8 @@ def _recompile(module: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:
     finally:
         _compiled.reset(token)
     explain_errors(type(module))
+    if (told := on_recompile.get()) is not None:
+        told(module)
     return code
 
 
@@ -267,8 +313,10 @@ class _Made:
         source: str,
         layout: Layout,
         capture: Capture,
+        passes: tuple[MadeBy | None, ...],
     ) -> None:
         self.identity = identity
+        self._passes = passes
         self.layout = layout
         self._capture = capture
         self._module = module
@@ -295,7 +343,7 @@ class _Made:
                 remarks=self._capture.remarks,
                 parameters=self._capture.parameters,
             )
-            self._listing = given.listing()
+            self._listing = _with_passes(given.listing(), self._passes)
         return self._listing
 
     def lineage(self) -> tuple[Parent, ...]:
@@ -310,6 +358,22 @@ class _Made:
         text = self.layout.text.encode()
         own = file_name(self.identity.class_name, digest_of(text))
         return tuple(parent for parent in parents if parent.file != own)
+
+
+def _with_passes(listing: Listing, passes: tuple[MadeBy | None, ...]) -> Listing:
+    """A listing with the passes that are known to have made its nodes."""
+    if not any(passes):
+        return listing
+    rows = zip(listing.nodes, passes, strict=True)
+    nodes = tuple(
+        facts
+        if by is None
+        else structs.replace(
+            facts, passes=facts.passes or by.passes, made_from=by.nodes
+        )
+        for facts, by in rows
+    )
+    return structs.replace(listing, nodes=nodes)
 
 
 _WITHOUT = "graph modules of torch.fx run from memory"

@@ -11,23 +11,36 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from types import CodeType, FunctionType
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import torch
 
 from fxls.engine.origins.from_frames import FrameOrigins, is_source
-from fxls.engine.origins.resolve import RawOrigin
+from fxls.engine.origins.resolve import RawOrigin, merge
 from fxls.engine.written_class import written_class
 from fxls.installed_torch import private
 from fxls.listing import Parent
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.capture import is_hushed, parents_by
 from fxls.runtime.producers.program_inputs import input_origin
+from fxls.runtime.producers.stack_traces import origin_of
 from fxls.runtime.torch_private import fx, is_compiling
 
-__all__ = ["PICKLED_NAME", "NodeMaker", "TorchTracer"]
+__all__ = ["PICKLED_NAME", "MadeBy", "NodeMaker", "TorchTracer"]
+
+_PASSES = 8
+"""So many passes behind one another are kept of a node."""
+
+
+class MadeBy(NamedTuple):
+    """How a node came to be that nobody captured."""
+
+    passes: tuple[str, ...]
+    """The last one first."""
+    nodes: tuple[str, ...]
+    """What the last one made it from."""
 
 
 class TorchTracer:
@@ -48,6 +61,7 @@ class TorchTracer:
             weakref.WeakKeyDictionary()
         )
         """The origin of the output of a graph that has none yet."""
+        self._made: weakref.WeakKeyDictionary[Any, MadeBy] = weakref.WeakKeyDictionary()
         self._trails = _Trails()
 
     def origin(self, node: Any) -> RawOrigin | None:
@@ -98,6 +112,25 @@ class TorchTracer:
         origin = self.origin(old)
         if origin is not None:
             self._origins.setdefault(new, origin)
+
+    def made_by(self, node: Any) -> MadeBy | None:
+        """Which passes made a node; None for one that was captured."""
+        return self._made.get(node)
+
+    def note_made(self, node: Any, name: str, olds: Sequence[Any]) -> None:
+        """Let a pass have made a node in place of others, whose origins it then has."""
+        known = [one for old in olds if (one := self._made.get(old)) is not None]
+        earlier = known[0].passes if known else ()
+        passes = (name, *earlier[: _PASSES - 1])
+        self._made[node] = MadeBy(passes, tuple(old.name for old in olds))
+        if node not in self._origins and not node.meta.get("stack_trace"):
+            merged = merge(map(self._origin_of_any, olds))
+            if merged is not None:
+                self._origins[node] = merged
+
+    def _origin_of_any(self, node: Any) -> RawOrigin | None:
+        trace = node.meta.get("stack_trace")
+        return self.origin(node) or (origin_of(trace) if trace else None)
 
     def following(self, tracer: Any, followed: NodeMaker) -> Callable[[], object]:
         """Ask `followed` for the origins of what a tracer makes in this thread.
@@ -184,6 +217,8 @@ class TorchTracer:
         origin = self._origins.get(node) or input_origin(node)
         if origin is not None:
             self._origins[made] = origin
+        if (known := self._made.get(node)) is not None:
+            self._made[made] = known
         return made
 
     def _deepcopy(self, graph: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:

@@ -15,6 +15,8 @@ import fxls
 FOLLOWED = (
     "torch.fx",
     "torch.fx.passes.split_module",
+    "torch.fx.passes.graph_transform_observer",
+    "torch.fx.passes.infra.pass_manager",
     "torch.export.exported_program",
     "torch.export.unflatten",
     "torch.export._trace",
@@ -36,6 +38,9 @@ PUT = {
     "torch.fx._symbolic_trace.Tracer.trace",
     "torch.fx.interpreter.Transformer.transform",
     "torch.fx.passes.split_module._make_graph_module",
+    "torch.fx.passes.graph_transform_observer.GraphTransformObserver.__enter__",
+    "torch.fx.passes.graph_transform_observer.GraphTransformObserver.__exit__",
+    "torch.fx.passes.infra.pass_manager.PassManager.__call__",
     "torch.fx.proxy.TracerBase.create_node",
     "torch.export.exported_program.ExportedProgram.__init__",
     "torch.export.exported_program.ExportedProgram.module",

@@ -1,0 +1,355 @@
+"""Sees every pass that runs, and makes a revision of what those make that change a graph.
+
+A pass is what runs in an observer of `torch.fx` or of the engine, which is what inductor
+has around each of its own and of the user's; what a `PassManager` calls; and what runs
+between two recompilations of a module in a block of `fxls.passes`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections import Counter
+from collections.abc import Generator
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fxls.engine.graph_module import GraphModule
+from fxls.record import Pass, names, pairs
+from fxls.runtime.faults import logging_faults
+from fxls.runtime.hooks import Hook, around
+from fxls.runtime.passes.change import Change, change
+from fxls.runtime.passes.graph_state import GraphState, inputs_of
+from fxls.runtime.passes.pass_names import pass_here, pass_that_raised
+from fxls.runtime.passes.revisions import Lister, Point, head_after, head_before
+from fxls.runtime.producers.capture import Capture, capture_of
+from fxls.runtime.producers.recompiled import on_recompile
+from fxls.runtime.producers.steps import Step
+from fxls.runtime.record.recorder import Recorder
+
+__all__ = ["OUTSIDE", "ObservedPasses"]
+
+OUTSIDE = "(outside of any pass)"
+"""Stands for the name where a graph changed between two passes of one step."""
+
+_LONGEST = 200
+"""Characters of what a pass raised."""
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    """A pass that runs."""
+
+    name: str
+    module: Any
+    path: str
+    before: Point
+    began: float
+    observer: object = None
+
+
+@dataclass(slots=True, eq=False)
+class _Scope:
+    """Where passes run one after the other, on one graph and its parts."""
+
+    step: Step | None
+    modules: list[Any]
+    """The module, and the part of it that is the turn of."""
+    points: dict[str, Point] = field(default_factory=dict[str, Point])
+    """The graph of each part as it was last seen."""
+    counts: Counter[str] = field(default_factory=Counter[str])
+    running: list[_Running] = field(default_factory=list[_Running])
+    is_asked_for: bool = False
+    """Whether a block of the program wants to see what changed the graph."""
+    seen: list[Pass] = field(default_factory=list[Pass])
+
+    paths: dict[int, tuple[Any, str]] = field(
+        default_factory=dict[int, "tuple[Any, str]"]
+    )
+    """By identity of a module, which lives as long: where it is."""
+
+    def path(self, module: Any) -> str:
+        """Which part of the graph a module is; the whole has an empty path."""
+        if id(module) not in self.paths:
+            self.paths[id(module)] = module, self._found(module)
+        return self.paths[id(module)][1]
+
+    def _found(self, module: Any) -> str:
+        for path, part in self.modules[0].named_modules():
+            if part is module:
+                return path
+        # A pass may return another module, which takes the place of the one it was given.
+        turn = self.modules[-1]
+        path = "" if turn is self.modules[0] else self.path(turn)
+        if path in self.points and self.points[path].state.inputs == inputs_of(module):
+            self.modules[self.modules.index(turn)] = module
+            return path
+        return f"another graph, {len(self.paths)}"
+
+    def capture(self, module: Any, path: str) -> Capture | None:
+        """What is said of the graph of a module."""
+        if self.step is None or path.startswith("another graph"):
+            return _ENGINE if isinstance(module, GraphModule) else capture_of(module)
+        whole = self.step.capture
+        if not path:
+            return whole
+        stage = f"{whole.stage}, {path}" if whole.stage else path
+        return replace(whole, stage=stage, parents=())
+
+
+_scope: ContextVar[_Scope | None] = ContextVar("fxls_passes", default=None)
+
+
+class ObservedPasses:
+    """What sees passes, by its hooks and for whoever runs some in a step."""
+
+    def __init__(self, torch_fx: Lister, engine: Lister, recorder: Recorder) -> None:
+        self._torch_fx = torch_fx
+        self._engine = engine
+        self._recorder = recorder
+
+    def hooks(self) -> tuple[Hook, ...]:
+        """The observers that passes run in, and what runs several passes."""
+        observers = (
+            Hook(
+                f"{package}.passes.graph_transform_observer",
+                without := f"passes of {whose} are no revisions",
+                {
+                    "GraphTransformObserver.__enter__": around(self._enter, without),
+                    "GraphTransformObserver.__exit__": around(self._exit, without),
+                },
+            )
+            for package, whose in _PACKAGES
+        )
+        managers = (
+            Hook(
+                f"{package}.passes.infra.pass_manager",
+                without := f"passes of a PassManager of {package} are no revisions",
+                {"PassManager.__call__": around(self._managed, without)},
+            )
+            for package, _ in _PACKAGES
+        )
+        return (*observers, *managers)
+
+    @contextlib.contextmanager
+    def block(self, module: Any) -> Generator[list[Pass]]:
+        """What stands in the block are passes: each ends where it recompiles the module.
+
+        Gives the list to which each that changed the graph is added.
+        """
+        scope = _Scope(None, [module], is_asked_for=True)
+        self._look(scope, module)
+        entered = _scope.set(scope)
+        telling = on_recompile.set(self._recompiled)
+        try:
+            yield scope.seen
+            self._look(scope, scope.modules[0])
+        except BaseException as error:
+            self._failed(scope, scope.modules[0], error)
+            raise
+        finally:
+            on_recompile.reset(telling)
+            _scope.reset(entered)
+
+    @contextlib.contextmanager
+    def in_step(self, module: Any, step: Step | None) -> Generator[Any]:
+        """As `InStep` says."""
+        scope = _scope.get()
+        if not self._recorder.is_on or (step is None and scope is None):
+            yield _nothing
+        elif step is None:
+            assert scope is not None, "asked above"
+            scope.modules.append(module)
+            try:
+                yield _nothing
+            finally:
+                scope.modules.pop()
+        else:
+            scope = _Scope(step, [module])
+            self._look(scope, module)
+            token = _scope.set(scope)
+            try:
+                yield functools.partial(self._look, scope)
+            finally:
+                _scope.reset(token)
+
+    # -- observers ---------------------------------------------------------------
+
+    def _enter(self, observer: Any, /) -> Generator[None, Any, Any]:
+        if self._recorder.is_on:
+            self._begin(observer.gm, observer.passname, observer)
+        return (yield)
+
+    def _exit(
+        self, observer: Any, kind: object, error: Any, _traceback: object, /
+    ) -> Generator[None, Any, Any]:
+        scope = _scope.get()
+        if scope is not None and any(r.observer is observer for r in scope.running):
+            # What an observer inside of it did not end has ended.
+            while scope.running and scope.running[-1].observer is not observer:
+                scope.running.pop()
+            self._end(scope, error)
+        return (yield)
+
+    def _managed(self, _manager: Any, module: Any, /) -> Generator[None, Any, Any]:
+        if not self._recorder.is_on or not hasattr(module, "graph"):
+            return (yield)
+        with self.block(module):
+            return (yield)
+
+    def _recompiled(self, module: Any) -> None:
+        """What changed the graph since it was recompiled last is a pass that ended."""
+        scope = _scope.get()
+        if scope is None or scope.running:
+            return
+        with logging_faults("what is between two recompilations is no revision"):
+            known = scope.points.get(path := scope.path(module))
+            if known is not None and not known.state.still_holds(module):
+                self._between(scope, module, path, pass_here(), None)
+
+    def _failed(self, scope: _Scope, module: Any, error: BaseException) -> None:
+        if isinstance(error, GeneratorExit) and error.__context__ is not None:
+            error = error.__context__  # of a function that is watched
+        with logging_faults("a pass that raised is no revision"):
+            path = scope.path(module)
+            self._between(scope, module, path, pass_that_raised(error), error)
+
+    def _between(
+        self,
+        scope: _Scope,
+        module: Any,
+        path: str,
+        name: str,
+        error: BaseException | None,
+    ) -> None:
+        """Note a pass that ran since the graph was last seen."""
+        scope.counts[name] += 1
+        running = _Running(name, module, path, scope.points[path], 0.0)
+        self._told(scope, running, None, error)
+
+    def _lister(self, module: Any) -> Lister:
+        return self._engine if isinstance(module, GraphModule) else self._torch_fx
+
+    def _begin(self, module: Any, name: str, observer: object) -> None:
+        scope = _scope.get()
+        if scope is None:
+            scope = _Scope(None, [module])
+            _scope.set(scope)
+        point = self._look(scope, module)
+        path = scope.path(module)
+        scope.counts[name] += 1
+        scope.running.append(
+            _Running(name, module, path, point, time.perf_counter(), observer)
+        )
+
+    def _end(self, scope: _Scope, error: BaseException | None) -> None:
+        running = scope.running.pop()
+        if scope.step is None and not scope.running:
+            _scope.set(None)
+        took = time.perf_counter() - running.began
+        self._told(scope, running, took, error)
+
+    def _told(
+        self,
+        scope: _Scope,
+        running: _Running,
+        took: float | None,
+        error: BaseException | None,
+    ) -> None:
+        """Make a revision of what a pass changed, and note that it ran."""
+        module, before = running.module, running.before
+        known = scope.points.get(running.path, before)
+        now, found = known, _NOTHING
+        if known is not before or not before.state.still_holds(module):
+            now, found = self._changed(scope, running, known)
+        capture = scope.capture(module, running.path)
+        raised = None if error is None else _line(error)
+        first = last = None
+        if capture is not None and (found or raised):
+            title = (
+                running.name if running.name == OUTSIDE else f"the pass {running.name}"
+            )
+            first = before.revision(capture, head_before(capture, title))
+            head = head_after(capture, title, found, first, raised)
+            if raised is not None:
+                now = Point(module, self._lister(module))
+                scope.points[running.path] = now
+            last = now.revision(capture, head)
+        event = Pass(
+            name=running.name,
+            ordinal=scope.counts[running.name],
+            compilation=None if scope.step is None else scope.step.compilation,
+            producer="" if capture is None else capture.producer,
+            stage="" if capture is None else capture.stage,
+            under=tuple(one.name for one in scope.running),
+            subgraph=running.path or None,
+            seconds=took,
+            changed=bool(found),
+            raised=raised,
+            before=first,
+            after=last,
+            created=names([*found.created]),
+            erased=names([*found.erased]),
+            replaced=pairs([*found.replaced]),
+            altered=names([*found.altered, *found.moved]),
+        )
+        if scope.is_asked_for and (found or raised):
+            scope.seen.append(event)
+        self._recorder.note(event)
+
+    def _changed(
+        self, scope: _Scope, running: _Running, known: Point
+    ) -> tuple[Point, Change]:
+        """The graph as a pass left it, and what is different."""
+        module = running.module
+        if not known.state.still_holds(module):
+            known = scope.points[running.path] = self._point(
+                known, module, running.name
+            )
+        return known, change(running.before.state, known.state)
+
+    def _point(self, before: Point, module: Any, name: str) -> Point:
+        """The graph as it is, whose new nodes this pass made."""
+        state = GraphState(module)
+        found = change(before.state, state)
+        olds = {row.name: row.node for row in before.state.rows}
+        news = {row.name: row.node for row in state.rows}
+        for made in found.created:
+            made_from = [olds[one] for one in found.made_from.get(made, ())]
+            self._lister(module).note_made(news[made], name, made_from)
+        return Point(module, self._lister(module), state)
+
+    def _look(self, scope: _Scope, module: Any) -> Point:
+        """The graph as it is; what changed it since it was last seen is said."""
+        path = scope.path(module)
+        known = scope.points.get(path)
+        if known is None:
+            known = scope.points[path] = Point(module, self._lister(module))
+        elif not known.state.still_holds(module):
+            # What changed it is the pass that this one is a part of, where it is in one.
+            name = scope.running[-1].name if scope.running else OUTSIDE
+            if scope.running:
+                known = scope.points[path] = self._point(known, module, name)
+            else:
+                scope.counts[OUTSIDE] += 1
+                self._told(
+                    scope, _Running(OUTSIDE, module, path, known, 0.0), None, None
+                )
+                known = scope.points[path]
+        return known
+
+
+def _nothing(_module: Any) -> None:
+    """Nobody wants to know how a step left a module."""
+
+
+def _line(error: BaseException) -> str:
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}"[:_LONGEST]
+
+
+_ENGINE = Capture("engine")
+_NOTHING = Change((), (), (), (), (), {})
+_PACKAGES = (("torch.fx", "torch.fx and inductor"), ("fxls.engine", "the engine"))

@@ -1,0 +1,109 @@
+"""Writes the graph that a pass left, or was given, as a revision of its listing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from fxls.listing import ToParent
+from fxls.record import RevisionName
+from fxls.runtime.faults import logging_faults
+from fxls.runtime.listings.head import Leading, Words
+from fxls.runtime.passes.change import Change
+from fxls.runtime.passes.graph_state import GraphState
+from fxls.runtime.producers.capture import Capture, Revised
+
+__all__ = ["MOST", "Lister", "Point", "head_after", "head_before"]
+
+
+class Lister(Protocol):
+    """What makes listings of the graphs of one system."""
+
+    def kept(self, module: Any, /) -> Callable[[Capture], Revised]:
+        """Keep a graph as it is; what is returned writes it as a listing."""
+        ...
+
+    def note_made(self, node: Any, name: str, olds: Sequence[Any], /) -> None:
+        """Let a pass have made a node in place of others."""
+        ...
+
+
+MOST = 5_000
+"""So many graphs at most one process writes for its passes."""
+
+_NAMES = 8
+"""So many nodes of each kind a head names."""
+
+
+class Point:
+    """A graph at one moment, which is written when somebody needs that."""
+
+    written = 0
+    """How many were, in this process."""
+
+    def __init__(
+        self, module: Any, lister: Lister, state: GraphState | None = None
+    ) -> None:
+        self.state = state or GraphState(module)
+        self._kept = lister.kept(module)
+        self._revision: RevisionName | None = None
+
+    def revision(
+        self, capture: Capture | None, header: tuple[Words, ...]
+    ) -> RevisionName | None:
+        """How the store names it; it is written with this head if it was not before."""
+        if self._revision is None and capture is not None and Point.written < MOST:
+            with logging_faults("what a pass made of a graph is no revision"):
+                Point.written += 1
+                revised = self._kept(replace(capture, header=header))
+                self._revision = RevisionName(revised.identity, revised.file)
+        return self._revision
+
+
+def head_before(capture: Capture, name: str) -> tuple[Words, ...]:
+    """What is above the code of the graph that a pass was given."""
+    return ((f"{_subject(capture)}, before {name}.",),)
+
+
+def head_after(
+    capture: Capture,
+    name: str,
+    found: Change,
+    before: RevisionName | None,
+    raised: str | None,
+) -> tuple[Words, ...]:
+    """What is above the code of the graph that a pass left."""
+    rows: list[Words] = [(f"{_subject(capture)}, after {name}.",)]
+    if before is not None:
+        link = Leading(before.text, ToParent(before.text))
+        rows.append(("It was made from ", link, "."))
+    if raised is not None:
+        rows.append((f"The pass raised {raised}",))
+    became: dict[str, str] = {}
+    for old, new in found.replaced:
+        became[old] = f"{became[old]} and {new}" if old in became else f"{old} by {new}"
+    gone = [name for name in found.erased if name not in became]
+    rows += [
+        (f"{verb} {_listed(names)}.",)
+        for verb, names in (
+            ("Created", found.created),
+            ("Erased", gone),
+            ("Replaced", [*became.values()]),
+            ("Altered", found.altered),
+            ("Moved", found.moved),
+        )
+        if names
+    ]
+    return tuple(rows)
+
+
+def _subject(capture: Capture) -> str:
+    name = f" of {capture.root[1]}" if capture.root else ""
+    return f"It is {capture.stage}{name}" if capture.stage else f"It is the graph{name}"
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(names[:_NAMES])
+    more = len(names) - _NAMES
+    return f"{shown} and {more:,} more" if more > 0 else shown
