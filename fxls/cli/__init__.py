@@ -17,6 +17,7 @@ from fxls.cli import (
     debug_command,
     doctor_command,
     list_command,
+    passes_command,
     prune_command,
     run_command,
     runs_command,
@@ -40,6 +41,7 @@ examples:
   fxls attach 4711                                    debug a program that runs
   fxls list                                           what the store holds
   fxls runs                                           what ran, and what was compiled
+  fxls passes --first-gone add_37                     which pass removed a node
   fxls doctor                                         what works in this Python
   fxls serve                                          the server that editors start
   fxls completion bash                                what your shell completes fxls by
@@ -117,6 +119,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     attach_command.add(commands)
     list_command.add(commands)
     runs_command.add(commands)
+    passes_command.add(commands)
     prune_command.add(commands)
     doctor_command.add(commands)
     serve_command.add(commands)

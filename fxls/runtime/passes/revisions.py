@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ from fxls.runtime.listings.head import Leading, Words
 from fxls.runtime.passes.change import Change
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers.capture import Capture, Revised
+from fxls.said_once import SaidOnce
 
 __all__ = ["MOST", "Lister", "Point", "head_after", "head_before"]
 
@@ -31,6 +33,9 @@ class Lister(Protocol):
 
 MOST = 5_000
 """So many graphs at most one process writes for its passes."""
+
+_log = logging.getLogger("fxls")
+_said = SaidOnce()
 
 _NAMES = 8
 """So many nodes of each kind a head names."""
@@ -53,12 +58,23 @@ class Point:
         self, capture: Capture | None, header: tuple[Words, ...]
     ) -> RevisionName | None:
         """How the store names it; it is written with this head if it was not before."""
-        if self._revision is None and capture is not None and Point.written < MOST:
+        if self._revision is None and capture is not None and _may_write():
             with logging_faults("what a pass made of a graph is no revision"):
                 Point.written += 1
                 revised = self._kept(replace(capture, header=header))
                 self._revision = RevisionName(revised.identity, revised.file)
         return self._revision
+
+
+def _may_write() -> bool:
+    """Whether this process may write one more graph; that it may not is said once."""
+    if Point.written == MOST and _said.is_first():
+        _log.warning(
+            "fxls wrote %d graphs for the passes of this program: it records further "
+            "passes without their graphs",
+            MOST,
+        )
+    return Point.written < MOST
 
 
 def head_before(capture: Capture, name: str) -> tuple[Words, ...]:

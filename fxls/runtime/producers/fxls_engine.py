@@ -97,6 +97,10 @@ class FxlsEngine:
             if text.code.code.src == module.code:
                 running = Path(cast("Any", type(module).forward).__code__.co_filename)
                 if running.parent == self._store.root:
+                    known = self._known(running)
+                    if known is None or all(one.value is None for one in known.nodes):
+                        # It was written before its nodes had origins.
+                        self._store.materialize(ListingText(module, graph).listing())
                     return Revised(text.identity, running.name)
             return Revised(text.identity, self._store.materialize(text.listing()).name)
 

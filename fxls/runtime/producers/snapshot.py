@@ -96,17 +96,17 @@ class Snapshot:
         graph: Any = Graph()
         graph._codegen = foreign_codegen.from_torch(self._codegen, fx.graph)
         made: dict[Any, Node] = {}
+        late: list[tuple[Any, Any, Any]] = []
         scopes = _Scopes()
         for row, origin in zip(self._rows, self._origins, strict=True):
             node, name, op, target, args, kwargs, kind, meta = row
-            new: Any = graph.create_node(
-                op,
-                target,
-                fx.node.map_arg(args, made.__getitem__),
-                fx.node.map_arg(kwargs, made.__getitem__),
-                name,
-                kind,
-            )
+            if all(used in made for used in node_inputs(args, kwargs)):
+                args = fx.node.map_arg(args, made.__getitem__)
+                kwargs = fx.node.map_arg(kwargs, made.__getitem__)
+                new: Any = graph.create_node(op, target, args, kwargs, name, kind)
+            else:  # a pass may have put it in front of what it uses
+                new = graph.create_node(op, target, (), {}, name, kind)
+                late.append((new, args, kwargs))
             if new.name != name:  # somebody set a name that no namespace gives
                 new.name = name
             new.meta = meta
@@ -114,9 +114,19 @@ class Snapshot:
             new._frames = origin or (origin_of(trace) if trace else None)
             new._scope = scopes.of(meta.get("nn_module_stack"))
             made[node] = new
+        for new, args, kwargs in late:
+            new.args = fx.node.map_arg(args, made.__getitem__)
+            new.kwargs = fx.node.map_arg(kwargs, made.__getitem__)
         graph._graph_namespace._used |= self._names[0]
         graph._graph_namespace._last.update(self._names[1])
         return cast("Graph", graph)
+
+
+def node_inputs(args: Any, kwargs: Any) -> list[Any]:
+    """The nodes in the arguments of a node."""
+    found: list[Any] = []
+    fx.node.map_arg((args, kwargs), found.append)
+    return found
 
 
 def is_symbolic(graph: Any) -> bool:

@@ -125,12 +125,19 @@ class TorchFx:
         def write(capture: Capture) -> Revised:
             copied = snapshot.graph()
             code = marked_code(copied).code
-            runs = parents_by(graph)
-            if capture.producer == PLAIN.producer and runs and code.src == module._code:
-                return Revised(runs[0].identity, runs[0].file)
             values = dict(code.globals)
             if "fx_pytree" in values:
                 values["fx_pytree"] = fx._pytree
+            runs = parents_by(graph)
+            is_run = bool(runs) and code.src == module._code
+            if capture.producer == PLAIN.producer and is_run:
+                made = self._made(module, PLAIN, code.src, values, snapshot)
+                # It was written before anybody knew which pass made its nodes.
+                path = self._store.path_of(made.identity.class_name, made.layout.text)
+                if path.name == runs[0].file and made.is_by_passes:
+                    key = (path, made.identity)
+                    self._later.add(key, lambda: self._write_facts(path, made))
+                return Revised(runs[0].identity, runs[0].file)
             made = self._made(module, capture, code.src, values, snapshot)
             path = self._store.write_text(made.identity.class_name, made.layout.text)
             if is_symbolic(copied):
@@ -323,6 +330,11 @@ class _Made:
         self._snapshot = snapshot
         self._source = source
         self._listing: Listing | None = None
+
+    @property
+    def is_by_passes(self) -> bool:
+        """Whether passes made any of its nodes."""
+        return any(self._passes)
 
     def is_of(self, path: Path) -> bool:
         """Whether it was traced from the text at a path."""

@@ -17,9 +17,10 @@ import fxls
 from fxls.first_pass import Asked, Found, Question, first_passes
 from fxls.listing import Listing
 from fxls.record import Pass, RevisionName
-from fxls.runtime import finish, installing
+from fxls.runtime import finish
 from fxls.runtime.passes.observed_passes import OUTSIDE
 from fxls.store import Store
+from tests.runtime.passes.conftest import heard
 from tests.support.programs import needs_inductor
 
 any_torch: Any = torch
@@ -261,14 +262,13 @@ def test_of_a_training_step_each_changing_pass_is_a_revision_and_no_other(
     watching = Watching(monkeypatch)
     texts: dict[str, dict[str, str]] = {}
     losses: list[float] = []
-    noted: list[Pass] = []
+    passes: list[Pass] = []
     for recorded in ("", "recorded"):
         watching.changed.clear()
+        monkeypatch.setenv("FXLS_RECORD", "1" if recorded else "0")
         fxls.install(tmp_path / f"store{recorded}")
-        installation = installing.current()
-        assert installation is not None
-        note = (lambda stamped: noted.append(stamped[0])) if recorded else None
-        monkeypatch.setattr(installation.recorder, "_put", note)
+        if recorded:
+            passes = heard(monkeypatch).passes
         with fresh()():
             losses.append(trained_once(backend))
         fxls.uninstall()
@@ -276,7 +276,6 @@ def test_of_a_training_step_each_changing_pass_is_a_revision_and_no_other(
         texts[recorded] = {file.name: file.read_text("utf-8") for file in files}
     assert losses[0] == losses[1]
     store = Store(tmp_path / "storerecorded")
-    passes = [one for one in noted if isinstance(one, Pass)]
     changed = [one for one in passes if one.changed and one.name != OUTSIDE]
     assert [one.name for one in changed] == [name for name, _ in watching.changed]
     assert len(changed) > 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from fxls.engine.passes.infra.pass_manager import PassManager
 from fxls.listing import Listing
 from fxls.record import Pass
 from fxls.runtime import finish
+from fxls.runtime.passes import revisions
 from fxls.runtime.passes.observed_passes import OUTSIDE
 from fxls.store import Store
 from tests.runtime.producers.looking import header, listing_in, path_of
@@ -230,8 +232,15 @@ def test_what_changes_between_passes_is_in_no_pass(
 
 
 @each
+@pytest.mark.parametrize("recompiles", [False, True])
 def test_a_node_knows_the_pass_that_made_it_and_where_it_came_from(
-    store: Store, noted: list[Pass], system: Any, observer: Any, manager: Any
+    store: Store,
+    noted: list[Pass],
+    system: Any,
+    observer: Any,
+    manager: Any,
+    *,
+    recompiles: bool,
 ) -> None:
     def double(module: Any) -> None:
         mul = node_of(module, "mul")
@@ -241,6 +250,8 @@ def test_a_node_knows_the_pass_that_made_it_and_where_it_came_from(
         module.graph.erase_node(mul)
         # No pass of a user's copies these.
         twice.meta.pop("stack_trace", None)
+        if recompiles:
+            module.recompile()
 
     module = system.symbolic_trace(Net())
     observer(module, "double").apply_gm_pass(double)
@@ -252,22 +263,41 @@ def test_a_node_knows_the_pass_that_made_it_and_where_it_came_from(
         assert (made.passes, made.made_from) == (("double",), ("mul",))
 
 
-def test_without_a_record_observers_cost_nothing_and_blocks_still_answer(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+def test_without_a_record_observers_make_nothing_and_blocks_still_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fxls.runtime import installing  # noqa: PLC0415
-
-    installation = installing.current()
-    assert installation is not None
-    monkeypatch.setattr(installation.recorder, "_put", None)
-    module: Any = any_torch.fx.symbolic_trace(Net())
-    files = {*store.root.glob("*.py")}
-    with TorchObserver(module, "unseen"):
-        node_of(module, "add").args = node_of(module, "add").args[::-1]
-    assert {*store.root.glob("*.py")} == files
-    with fxls.passes(module) as seen:
-        drop_mul(module)
+    monkeypatch.setenv("FXLS_RECORD", "0")
+    root = fxls.install(tmp_path / "store")
+    try:
+        module: Any = any_torch.fx.symbolic_trace(Net())
+        files = {*root.glob("*.py")}
+        with TorchObserver(module, "unseen"):
+            node_of(module, "add").args = node_of(module, "add").args[::-1]
+        assert {*root.glob("*.py")} == files
+        with fxls.passes(module) as seen:
+            drop_mul(module)
+    finally:
+        fxls.uninstall()
     assert [one.name for one in seen] == ["drop_mul"]
+
+
+def test_so_many_graphs_are_written_and_no_more(
+    noted: list[Pass], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(revisions, "MOST", revisions.Point.written + 4)
+    module: Any = any_torch.fx.symbolic_trace(Net())
+    for _ in range(5):
+        with TorchObserver(module, "turned round"):
+            node_of(module, "add").args = node_of(module, "add").args[::-1]
+    assert [(one.changed, one.after is None) for one in noted] == [
+        *((True, False), (True, False), (True, True), (True, True), (True, True))
+    ]
+    said = [r.getMessage() for r in caplog.records if r.name == "fxls"]
+    said_at_the_bound = (
+        f"fxls wrote {revisions.MOST} graphs for the passes of this program: it records"
+        " further passes without their graphs"
+    )
+    assert said == [said_at_the_bound]
 
 
 def test_what_is_no_graph_module_is_refused(store: Store) -> None:

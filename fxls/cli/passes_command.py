@@ -1,0 +1,313 @@
+"""`fxls passes`: what the passes of a run did, and which was the first to do something."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fxls.cli.command import (
+    Commands,
+    ExitCode,
+    add_command,
+    add_store_to_read,
+    chosen_or_located,
+    completed,
+    say,
+    sources_here,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from fxls.first_pass import Answer, Found, Question
+    from fxls.listing import Listing, Place
+    from fxls.record import Pass, RevisionName
+    from fxls.store import Store, StoreError
+    from fxls.store.runs import Runs
+
+__all__ = ["add", "passes"]
+
+_EPILOG = """\
+examples:
+  fxls passes                           the passes of the newest run that changed a graph
+  fxls passes post-grad --all           of these, also those that changed nothing
+  fxls passes --first-gone add_37       the first pass behind which there is no add_37
+  fxls passes --first-with convert_element_type.default
+  fxls passes --first-shape 8x1024
+  fxls passes --first-broken --json | jq -r '.found[].after'
+
+A pass is a step of a compiler, or of your own, that was given a graph. +, -, ~ count the
+nodes that it created, erased, and altered or moved. A pass in another one stands below it.
+"""
+
+_ASKED = (
+    ("gone", "NODE", "the node is not there any more"),
+    ("made", "NODE", "the node is there"),
+    ("altered", "NODE", "the node has another target, or other arguments"),
+    ("moved", "NODE", "the node stands before or behind another one, as it did not"),
+    ("with", "TARGET", "a node calls this; the end of a name is enough"),
+    ("without", "TARGET", "no node calls this any more"),
+    ("shape", "SHAPE", "a value has this shape, as 8x1024"),
+)
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand and its options."""
+    parser = add_command(
+        commands,
+        "passes",
+        "say what the passes of a run did to its graphs, and which was the first",
+        _EPILOG,
+    )
+    parser.set_defaults(command=passes)
+    words = parser.add_argument(
+        "words",
+        metavar="WORD",
+        nargs="*",
+        help="of those alone whose name, graph or compilation says all of these words",
+    )
+    completed(words, "word")
+    run = parser.add_argument(
+        "--run", metavar="RUN", help="the run, or a part of its name (default: newest)"
+    )
+    completed(run, "word")
+    parser.add_argument(
+        "--all", action="store_true", help="also passes that changed nothing"
+    )
+    first = parser.add_mutually_exclusive_group()
+    for asked, kind, help_ in _ASKED:
+        one = first.add_argument(
+            f"--first-{asked}", metavar=kind, help=f"the first behind which {help_}"
+        )
+        completed(one, "word")
+    first.add_argument(
+        "--first-broken",
+        action="store_true",
+        help="the first behind which a node uses one that is made later",
+    )
+    add_store_to_read(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def passes(options: argparse.Namespace) -> int:
+    """`fxls passes`: the passes of a run, or the first that did something."""
+    from fxls.record import Pass
+    from fxls.store import Store, StoreError
+    from fxls.store.runs import Runs
+
+    code = ExitCode.OK
+
+    def complain(error: StoreError) -> None:
+        nonlocal code
+        code = ExitCode.SYSTEM
+        warn(error)
+
+    store = Store(chosen_or_located(options.store), report=complain)
+    runs = Runs(store.root, complain)
+    run = _chosen(runs, options.run)
+    if run is None:
+        return code or (ExitCode.USAGE if options.run else ExitCode.OK)
+    try:
+        entries = runs.read(run).entries
+    except StoreError as error:
+        complain(error)
+        return code
+    ran = [entry.event for entry in entries if isinstance(entry.event, Pass)]
+    ran = [one for one in ran if _says(one, options.words)]
+    question = _question(options)
+    if question is None:
+        _show(ran, store, run, options)
+    else:
+        _answer(ran, store, run, question, options)
+    return code
+
+
+def _chosen(runs: Runs, wanted: str | None) -> str | None:
+    """The run that is meant; None where there is none, which is said."""
+    if wanted is None:
+        found = next((one.run.id for one in runs.newest() if one.summary.passes), None)
+        if found is None:
+            say(
+                "fxls: no run in this store has passes\n"
+                "help: `fxls run FILE` records the passes of a program; --store or "
+                "FXLS_STORE names another folder."
+            )
+        return found
+    ids = runs.find(wanted)
+    if len(ids) != 1:
+        said = f"{len(ids)} runs are meant by" if ids else "no run is called"
+        say(f"fxls: error: {said} {wanted!r}\nhelp: `fxls runs` shows their names.")
+        return None
+    return ids[0]
+
+
+def _question(options: argparse.Namespace) -> Question | None:
+    from fxls.first_pass import Asked, Question
+
+    for asked, _, _ in _ASKED:
+        what = getattr(options, f"first_{asked}")
+        if what is not None:
+            return Question(Asked(asked), what)
+    return Question(Asked.BROKEN) if options.first_broken else None
+
+
+def _says(one: Pass, words: Iterable[str]) -> bool:
+    said = " ".join(
+        (one.name, one.stage, one.compilation or "", one.producer, one.subgraph or "")
+    ).lower()
+    return all(word.lower() in said for word in words)
+
+
+# -- the list ----------------------------------------------------------------------
+
+
+def _show(ran: list[Pass], store: Store, run: str, options: argparse.Namespace) -> None:
+    shown = [one for one in ran if options.all or one.changed or one.raised]
+    if options.json:
+        found = [_as_json(one, store.root) for one in _in_order(shown)]
+        print(json.dumps({"schema": 1, "run": run, "passes": found}))
+    elif shown:
+        print(_table(shown, store.root))
+    else:
+        more = "--all shows them." if ran else "WORD may say less."
+        say(f"fxls: none of {len(ran)} passes of {run} changed a graph\nhelp: {more}")
+
+
+def _in_order(ran: Iterable[Pass]) -> list[Pass]:
+    """As they began: a pass before those that are parts of it, which end first."""
+    found: list[Pass] = []
+    for one in ran:
+        at = len(found)
+        while at and len(found[at - 1].under) > len(one.under):
+            at -= 1
+        found.insert(at, one)
+    return found
+
+
+def _table(ran: list[Pass], root: Path) -> str:
+    from fxls.cli.report import rows
+
+    sources = sources_here()
+    body: list[tuple[str, ...]] = []
+    of: tuple[str | None, str] | None = None
+    for one in _in_order(ran):
+        if of != (of := (one.compilation, one.stage)):
+            title = " ".join(filter(None, (one.compilation, one.stage or one.producer)))
+            body.append((title, "", "", ""))
+        name = one.name if one.ordinal < 2 else f"{one.name} ({one.ordinal})"
+        counts = (("+", one.created), ("-", one.erased), ("~", one.altered))
+        change = " ".join(f"{sign}{n.count}" for sign, n in counts if n.count)
+        after = "" if one.after is None else sources.name(str(root / one.after.text))
+        took = "" if one.seconds is None else f"{one.seconds * 1000:.1f} ms"
+        indent = "  " * (1 + len(one.under))
+        body.append((indent + name, one.raised or change, took, after))
+    return rows(("pass", "change", "time", "revision"), body)
+
+
+def _as_json(one: Pass, root: Path) -> dict[str, Any]:
+    def path(name: RevisionName | None) -> str | None:
+        return None if name is None else str(root / name.text)
+
+    return {
+        "name": one.name,
+        "ordinal": one.ordinal,
+        "compilation": one.compilation,
+        "producer": one.producer,
+        "stage": one.stage,
+        "under": one.under,
+        "subgraph": one.subgraph,
+        "seconds": one.seconds,
+        "changed": one.changed,
+        "raised": one.raised,
+        "before": path(one.before),
+        "after": path(one.after),
+        "created": {"count": one.created.count, "first": one.created.first},
+        "erased": {"count": one.erased.count, "first": one.erased.first},
+        "replaced": {"count": one.replaced.count, "first": one.replaced.first},
+        "altered": {"count": one.altered.count, "first": one.altered.first},
+    }
+
+
+# -- the first pass ----------------------------------------------------------------
+
+
+def _answer(
+    ran: list[Pass],
+    store: Store,
+    run: str,
+    question: Question,
+    options: argparse.Namespace,
+) -> None:
+    from fxls.first_pass import first_passes
+
+    answer = first_passes(ran, question, _reading(store))
+    if options.json:
+        found = [
+            {"pass": _as_json(one.ran, store.root), "node": one.node}
+            | {"reason": one.reason, "place": _place_as_json(one.place)}
+            for one in answer.found
+        ]
+        said = {"schema": 1, "run": run, "found": found, "unread": answer.unread}
+        print(json.dumps(said | {"is_known": answer.is_known}))
+    else:
+        for one in answer.found:
+            print(_found(one, store.root))
+        if not answer.found:
+            _say_none(answer, question, len([one for one in ran if one.changed]))
+    if answer.unread:
+        say(
+            f"fxls: warning: {answer.unread} passes changed a graph that is not in the "
+            "store any more"
+        )
+
+
+def _reading(store: Store) -> Callable[[RevisionName], Listing | None]:
+    from functools import lru_cache
+
+    from fxls.store import StoreError
+
+    @lru_cache(maxsize=2)  # what one pass left is what the next one was given
+    def read(text: str) -> Listing | None:
+        try:
+            return store.read(store.root / text)
+        except StoreError:
+            return None
+
+    return lambda name: read(name.text)
+
+
+def _found(one: Found, root: Path) -> str:
+    sources = sources_here()
+    ran = one.ran
+    where = ", ".join(filter(None, (ran.stage or ran.producer, ran.compilation)))
+    lines = [f"{ran.name} ({ran.ordinal}), in {where}: {one.node} {one.reason}"]
+    if ran.under:
+        lines.append(f"  within  {', '.join(ran.under)}")
+    if one.place is not None:
+        start = one.place.span.start
+        text = sources.lines(one.place.path).line(start.line).strip()
+        name = sources.name(one.place.path)
+        lines.append(f"  from    {name}:{start.line + 1}:{start.column + 1}: {text}")
+    for side, name in (("before", ran.before), ("after", ran.after)):
+        assert name is not None, "both were read"
+        lines.append(f"  {side:<7} {sources.name(str(root / name.text))}")
+    return "\n".join(lines)
+
+
+def _place_as_json(place: Place | None) -> dict[str, Any] | None:
+    if place is None:
+        return None
+    start = place.span.start
+    return {"path": place.path, "line": start.line + 1, "column": start.column + 1}
+
+
+def _say_none(answer: Answer, question: Question, changed: int) -> None:
+    if answer.is_known or not changed:
+        told = f"none of {changed} passes that changed a graph did that"
+        advice = "`fxls passes` shows them."
+    else:
+        told = f"no graph of this run has {question.what!r}"
+        advice = "`fxls passes` shows the revisions, whose nodes have the names."
+    say(f"fxls: {told}\nhelp: {advice}")

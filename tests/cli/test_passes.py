@@ -1,0 +1,141 @@
+"""`fxls passes`: what passes did, and which of them was the first to do something."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.command import Command, Ended
+
+PROGRAM = """\
+import torch
+import fxls
+
+
+class Net(torch.nn.Module):
+    def forward(self, x, y):
+        return (x.sin() + 1.5 - y.cos()).relu()
+
+
+def removes(gm):
+    node = next(node for node in gm.graph.nodes if node.name == "add")
+    node.replace_all_uses_with(node.args[0])
+    gm.graph.erase_node(node)
+    gm.recompile()
+
+
+def swaps(gm):
+    node = next(node for node in gm.graph.nodes if node.name == "sub")
+    node.args = node.args[::-1]
+    gm.recompile()
+
+
+def moves(gm):
+    nodes = {node.name: node for node in gm.graph.nodes}
+    nodes["sin"].prepend(nodes["cos"])
+    gm.recompile()
+
+
+def makes(gm):
+    node = next(node for node in gm.graph.nodes if node.name == "relu")
+    with gm.graph.inserting_after(node):
+        new = gm.graph.call_function(torch.nn.functional.gelu, (node.args[0],))
+    node.replace_all_uses_with(new)
+    gm.graph.erase_node(node)
+    gm.recompile()
+
+
+def breaks(gm):
+    nodes = {node.name: node for node in gm.graph.nodes}
+    nodes["gelu"].append(nodes["sub"])
+    gm.recompile()
+
+
+gm = torch.fx.symbolic_trace(Net())
+with fxls.passes(gm):
+    for one in (removes, swaps, moves, makes, breaks):
+        one(gm)
+"""
+
+
+@pytest.mark.slow
+def test_the_passes_of_a_run_and_the_first_that_did_something(fxls: Command) -> None:
+    fxls.file(PROGRAM, "prog.py")
+    assert fxls.run("run", "prog.py").code == 0
+    assert fxls.run("passes") == Ended(
+        0,
+        "pass       change    revision\n"
+        "torch.fx\n"
+        "  removes  -1 ~1     .fxls/Net_<hash>.py\n"
+        "  swaps    ~1        .fxls/Net_<hash>.py\n"
+        "  moves    ~1        .fxls/Net_<hash>.py\n"
+        "  makes    +1 -1 ~1  .fxls/Net_<hash>.py\n"
+        "  breaks   ~1        .fxls/Net_<hash>.py\n",
+        "",
+    )
+    assert fxls.run("passes", "--first-gone", "add") == Ended(
+        0,
+        "removes (1), in torch.fx: add is replaced by sin\n"
+        "  from    prog.py:7:17: return (x.sin() + 1.5 - y.cos()).relu()\n"
+        "  before  .fxls/Net_<hash>.py\n"
+        "  after   .fxls/Net_<hash>.py\n",
+        "",
+    )
+    first = {
+        ("--first-altered", "sub"): "removes (1), in torch.fx: sub has (sin, cos) and"
+        " not (add, cos)",
+        ("--first-moved", "cos"): "moves (1), in torch.fx: cos stands before sin",
+        ("--first-made", "gelu"): "makes (1), in torch.fx: gelu is made from relu",
+        ("--first-with", "gelu"): "makes (1), in torch.fx: gelu calls it",
+        ("--first-without", "relu"): "makes (1), in torch.fx: relu was the first of"
+        " them",
+        ("--first-broken",): "breaks (1), in torch.fx: gelu uses sub before that is"
+        " made",
+        ("swaps", "--first-altered", "sub"): "swaps (1), in torch.fx: sub has (cos,"
+        " sin) and not (sin, cos)",
+    }
+    found = {asked: fxls.run("passes", *asked).out.split("\n")[0] for asked in first}
+    assert found == first
+
+    said: dict[str, Any] = json.loads(fxls.run("passes", "--json").out)
+    assert [one["name"] for one in said["passes"]] == [
+        *("removes", "swaps", "moves", "makes", "breaks")
+    ]
+    assert said["schema"] == 1
+    answer = json.loads(fxls.run("passes", "--first-gone", "add", "--json").out)
+    (only,) = answer["found"]
+    assert only["pass"] == said["passes"][0]
+    assert only["place"] == {"path": "FOLDER/prog.py", "line": 7, "column": 17}
+
+    assert fxls.run("passes", "--first-gone", "nope") == Ended(
+        0,
+        "",
+        "fxls: no graph of this run has 'nope'\n"
+        "help: `fxls passes` shows the revisions, whose nodes have the names.\n",
+    )
+    assert fxls.run("passes", "--run", "nobody") == Ended(
+        2,
+        "",
+        "fxls: error: no run is called 'nobody'\n"
+        "help: `fxls runs` shows their names.\n",
+    )
+    for text in (fxls.folder / ".fxls").glob("Net_*.py"):
+        text.unlink()
+    assert fxls.run("passes", "--first-gone", "add").err == (
+        "fxls: no graph of this run has 'add'\n"
+        "help: `fxls passes` shows the revisions, whose nodes have the names.\n"
+        "fxls: warning: 5 passes changed a graph that is not in the store any more\n"
+    )
+
+
+def test_without_a_run_it_says_how_to_make_one(fxls: Command) -> None:
+    (fxls.folder / ".fxls").mkdir()
+    assert fxls.run("passes") == Ended(
+        0,
+        "",
+        "fxls: no run in this store has passes\n"
+        "help: `fxls run FILE` records the passes of a program; --store or FXLS_STORE "
+        "names another folder.\n",
+    )
