@@ -129,8 +129,8 @@ class TorchFx:
             if "fx_pytree" in values:
                 values["fx_pytree"] = fx._pytree
             runs = parents_by(graph)
-            is_run = bool(runs) and code.src == module._code
-            if capture.producer == PLAIN.producer and is_run:
+            is_plain = capture.producer == PLAIN.producer and bool(runs)
+            if is_plain and code.src == getattr(module, "_code", None):
                 made = self._made(module, PLAIN, code.src, values, snapshot)
                 # It was written before anybody knew which pass made its nodes.
                 path = self._store.path_of(made.identity.class_name, made.layout.text)
