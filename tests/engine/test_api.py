@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -237,4 +238,7 @@ def test_the_return_is_written_by_the_codegen(system: Any) -> None:
     module.recompile()
 
     assert module.code.rstrip().endswith("return   add")
-    assert Loud().generate_output((1,), repr_fn=str) == "return   (1,)"
+    # Torch 2.11 has one form alone.
+    takes = inspect.signature(system.CodeGen.generate_output).parameters
+    form: dict[str, Any] = {"repr_fn": str} if "repr_fn" in takes else {}
+    assert Loud().generate_output((1,), **form) == "return   (1,)"

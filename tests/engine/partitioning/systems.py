@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,14 @@ class System:
 
 THEIRS = System(torch.fx, "torch.fx")
 OURS = System(engine, "fxls.engine")
+
+
+def known(
+    module: str, name: str, rows: Iterable[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Of some keyword arguments those that a pass of the installed torch.fx takes."""
+    takes = inspect.signature(getattr(THEIRS.passes(module), name)).parameters
+    return [row for row in rows if row.keys() <= takes.keys()]
 
 
 def alike(case: Case) -> Any:

@@ -23,6 +23,18 @@ trace = cast("Callable[[Callable[[Any], Any]], fx.GraphModule]", fx.symbolic_tra
 """Typed for programs of one input."""
 
 
+def notes_numbers() -> bool:
+    def program(x: Any) -> Any:
+        return x.dim()
+
+    module = _fx.symbolic_trace(program)
+    TorchFakeTensorProp(module).propagate(torch.ones(2))
+    return "val" in list(module.graph.nodes)[1].meta
+
+
+NUMBERS = notes_numbers()
+
+
 def described(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         known: Any = value
@@ -34,7 +46,8 @@ def described(value: Any) -> Any:
     if isinstance(value, dict):
         table = cast("dict[Any, Any]", value)
         return {key: described(one) for key, one in table.items()}
-    return value
+    # Torch 2.11 notes no plain number; ours does on every torch.
+    return value if NUMBERS or not isinstance(value, int | float) else None
 
 
 def noted(module: Any) -> dict[str, Any]:

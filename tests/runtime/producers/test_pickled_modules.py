@@ -59,9 +59,10 @@ def test_a_part_that_is_unpickled_is_still_that_part(store: Store) -> None:
     any_fx: Any = importlib.import_module("torch.fx.passes.split_module")
     whole = any_fx.split_module(fx.symbolic_trace(Net()), None, first_part)
     part = copied_by_pickle(whole).submod_0
-    assert listing_in(store, part).identity == Identity(
-        MODULE, "Net", "torch.fx", "submod_0"
-    )
+    said = Identity(MODULE, "Net", "torch.fx", "submod_0")
+    if not hasattr(any_fx, "_make_graph_module"):  # an older torch
+        said = Identity("torch.fx.graph_module", "GraphModule", "torch.fx")
+    assert listing_in(store, part).identity == said
 
 
 def test_a_pickle_may_say_anything_of_what_it_was_made_of(store: Store) -> None:
