@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
 import platform
 from pathlib import Path
+
+from fxls.null_signal import refusal
 
 __all__ = ["boot", "host", "is_alive"]
 
@@ -28,12 +29,7 @@ def boot() -> str:
 
 def is_alive(pid: int) -> bool:
     """Whether there is a process of this number; yes where nobody can tell."""
-    if os.name == "nt" or pid <= 0:  # there, asking would end it
-        return True
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
+        return not isinstance(refusal(pid), ProcessLookupError)
+    except OverflowError:  # more than a process can have
         return True
-    return True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 import time
 
 from fxls.launching.listening import Address, missing, trouble
+from fxls.null_signal import refusal
 
 __all__ = ["put_debugger_into"]
 
@@ -52,12 +52,13 @@ def put_debugger_into(pid: int, where: Address) -> str | None:
 def _out_of_reach(pid: int) -> str | None:
     if pid <= 0:
         return f"{pid} is the number of no process"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return f"there is no process {pid}"
-    except PermissionError:
-        return f"process {pid} belongs to another user"
+    match refusal(pid):
+        case ProcessLookupError():
+            return f"there is no process {pid}"
+        case PermissionError():
+            return f"process {pid} belongs to another user"
+        case _:
+            pass
     if sys.platform == "linux" and shutil.which("gdb") is None:
         return (
             "there is no gdb, with which a debugger gets into a process\nhelp: Install "

@@ -86,8 +86,8 @@ def _is_loopback(host: str) -> bool:
 def _user() -> str:
     try:
         return getpass.getuser()
-    # Python before 3.13 lets the error of the module pwd through.
-    except (KeyError, OSError):
+    # Python before 3.13 lets the error of the module pwd through, and Windows has none.
+    except (ImportError, KeyError, OSError):
         return "this user"
 
 

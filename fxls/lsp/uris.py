@@ -43,25 +43,26 @@ def path_of(uri: str) -> str | None:
 
 
 def posix_uri(path: str) -> str:
-    return "file://" + _quoted(path)
+    # A name of a file may be no Unicode: its bytes are.
+    return "file://" + quote(path.encode("utf-8", "surrogateescape"))
 
 
 def windows_uri(path: str) -> str:
     path = path.replace("\\", "/")
-    if path.startswith("//"):
-        return "file:" + _quoted(path)
-    drive, path = path[:2], path[2:]
-    return f"file:///{drive}{_quoted(path)}"
+    drive, rest = ("", path) if path.startswith("//") else (path[:2], path[2:])
+    # There, a name may have half of a surrogate pair.
+    quoted = quote(rest.encode("utf-8", "surrogatepass"))
+    return f"file:///{drive}{quoted}" if drive else f"file:{quoted}"
 
 
 def posix_path(uri: str) -> str | None:
-    found = _split(uri)
+    found = _split(uri, "surrogateescape")
     return posixpath.normpath(found[1]) if found and found[1] else None
 
 
 def windows_path(uri: str) -> str | None:
     """With the drive in small letters: clients write it either way, also as ``c%3A``."""
-    found = _split(uri)
+    found = _split(uri, "surrogatepass")
     if not found or not found[1]:
         return None
     host, path = found
@@ -73,17 +74,11 @@ def windows_path(uri: str) -> str | None:
     return ntpath.normpath(path)
 
 
-def _quoted(path: str) -> str:
-    # A name of a file may be no Unicode: its bytes are.
-    return quote(path.encode("utf-8", "surrogateescape"))
-
-
-def _split(uri: str) -> tuple[str, str] | None:
+def _split(uri: str, errors: str) -> tuple[str, str] | None:
     """Host and path; None when it is no ``file:`` URI."""
     try:
         parts = urlsplit(uri)
+        path = unquote(parts.path, errors=errors)
     except ValueError:
         return None
-    if parts.scheme != "file":
-        return None
-    return parts.netloc, unquote(parts.path, errors="surrogateescape")
+    return (parts.netloc, path) if parts.scheme == "file" else None

@@ -86,14 +86,14 @@ class NodeEventTracker:
         """Write the files that the mode asks for."""
         if self.tracker_mode < 1:
             return
-        with Path(self.dump_prefix + "_all.txt").open("w") as file:
+        with Path(self.dump_prefix + "_all.txt").open("w", encoding="utf-8") as file:
             self.print_all(_lines_to(file))
         if self.tracker_mode < 2:
             return
         names = self.tracked_nodes
         if self.tracker_mode > 2:
             names = [name for name, all_ in self.node_events.items() if len(all_) > 1]
-        with Path(self.dump_prefix + "_nodes.txt").open("w") as file:
+        with Path(self.dump_prefix + "_nodes.txt").open("w", encoding="utf-8") as file:
             write = _lines_to(file)
             for name in names:
                 write(f"===== Tracking node {name} =====")

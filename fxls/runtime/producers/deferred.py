@@ -32,7 +32,8 @@ class DeferredWork:
 
     def __init__(self) -> None:
         self._forget()
-        os.register_at_fork(before=self._before_fork, after_in_child=self._forget)
+        if hasattr(os, "register_at_fork"):  # Windows never forks
+            os.register_at_fork(before=self._before_fork, after_in_child=self._forget)
 
     def add(self, key: Hashable, work: Callable[[], None]) -> None:
         """Let `work` be done soon."""

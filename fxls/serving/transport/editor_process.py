@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, cast
 
+from fxls.null_signal import refusal
+
 __all__ = ["when_gone"]
 
 _EVERY = 3.0
@@ -53,13 +55,9 @@ def when_gone(process: int, call: Callable[[], object]) -> None:
 def _look(
     process: int, loop: asyncio.AbstractEventLoop, call: Callable[[], object]
 ) -> None:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+    if isinstance(refusal(process), ProcessLookupError):
         loop.call_soon(call)
         return
-    except OSError:
-        pass  # it is there, and somebody else's
     loop.call_later(_EVERY, _look, process, loop, call)
 
 
