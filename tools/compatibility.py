@@ -36,7 +36,7 @@ fxls needs torch 2.11 or newer and Python 3.11 or newer; `fxls doctor` says what
 A row says which tests ran, and nothing of those that did not.
 
 """
-_COLUMNS = ("torch", "Python", "tests", "passed", "failed", "what is off")
+_COLUMNS = ("torch", "Python", "debugpy", "tests", "passed", "failed", "what is off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class Row:
 
     torch: str
     python: str
+    debugpy: str
     tests: str
     passed: int
     failed: int
@@ -52,14 +53,15 @@ class Row:
 
     def line(self) -> str:
         """The row of the table."""
-        cells = (self.torch, self.python, f"`{self.tests}`" if self.tests else "all")
+        tests = f"`{self.tests}`" if self.tests else "all"
+        cells = (self.torch, self.python, self.debugpy, tests)
         off = "; ".join(self.off) or "nothing"
         return f"| {' | '.join(cells)} | {self.passed} | {self.failed} | {off} |"
 
     @property
     def start(self) -> str:
         """What the row that it takes the place of begins with."""
-        return " | ".join(self.line().split(" | ")[:3]) + " |"
+        return " | ".join(self.line().split(" | ")[:4]) + " |"
 
 
 def written(page: str, row: Row) -> str:
@@ -122,6 +124,7 @@ def run(interpreter: Path, arguments: Sequence[str]) -> Row:
     return Row(
         versions["torch"].partition("+")[0],
         ".".join(versions["python"].split(".")[:2]),
+        versions["debugpy"] or "none",
         shlex.join(one for one in arguments if one not in _UNSAID),
         total - failed - skipped,
         failed,
