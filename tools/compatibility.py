@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -118,32 +119,26 @@ def run(interpreter: Path, arguments: Sequence[str]) -> Row:
     )
     failed = failures + errors
     doctor = [interpreter, "-m", "fxls", "doctor", "--json"]
-    said = subprocess.run(doctor, cwd=ROOT, capture_output=True, text=True, check=True)
-    found = json.loads(said.stdout)
+    told = subprocess.run(doctor, cwd=ROOT, capture_output=True, text=True, check=True)
+    found = json.loads(told.stdout)
     versions = found["versions"]
     return Row(
         versions["torch"].partition("+")[0],
         ".".join(versions["python"].split(".")[:2]),
         versions["debugpy"] or "none",
-        shlex.join(one for one in arguments if one not in _UNSAID),
+        said(arguments),
         total - failed - skipped,
         failed,
         tuple(problem for part in found["parts"] for problem in part["problems"]),
     )
 
 
-_UNSAID = (
-    "-n",
-    "2",
-    "auto",
-    "--maxprocesses",
-    "4",
-    "--dist",
-    "worksteal",
-    "-p",
-    "no:cacheprovider",
-)
-"""Arguments that change nothing about which tests run."""
+def said(arguments: Sequence[str]) -> str:
+    """The arguments of pytest that choose tests, as they are written in a shell."""
+    return _UNSAID.sub("", shlex.join(arguments))
+
+
+_UNSAID = re.compile(r"(?:-n|--maxprocesses|--dist) \S+ ?|-p no:cacheprovider ?")
 
 
 def main() -> int:

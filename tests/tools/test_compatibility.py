@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tools.compatibility import PAGE, Row, written
+from tools.compatibility import PAGE, Row, said, written
 
-OLD = Row("2.11.0", "3.11", "1.8.0", "tests/engine", 10, 2, ("torch has no x: no parts",))
+OLD = Row(
+    "2.11.0", "3.11", "1.8.0", "tests/engine", 10, 2, ("torch has no x: no parts",)
+)
 NEW = Row("2.15.0", "3.13", "1.8.0", "", 12, 0, ())
 
 
@@ -21,6 +23,13 @@ def test_rows_are_in_order_and_a_run_takes_the_place_of_an_earlier_one() -> None
         "| 2.11.0 | 3.11 | 1.8.0 | `tests/engine` | 12 | 0 | nothing |",
         "| 2.15.0 | 3.13 | 1.8.0 | all | 12 | 0 | nothing |",
     ]
+
+
+def test_a_row_says_which_tests_ran_and_not_how() -> None:
+    assert said(["-n", "2", "-p", "no:cacheprovider", "-m", "not slow", "tests"]) == (
+        "-m 'not slow' tests"
+    )
+    assert said(["-n", "auto", "--maxprocesses", "4", "--dist", "worksteal"]) == ""
 
 
 def test_the_page_is_one_that_the_tool_writes() -> None:
