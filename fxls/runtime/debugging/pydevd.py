@@ -149,7 +149,11 @@ class Debugger:
         """Stop in a frame that called us, on the line it is on, as for an exception."""
         thread = threading.current_thread()
         infos: Any = sys.modules["_pydevd_bundle.pydevd_additional_thread_info"]
-        if infos.set_additional_thread_info(thread).is_in_wait_loop:
+        info: Any = infos.set_additional_thread_info(thread)
+        constants: Any = sys.modules["_pydevd_bundle.pydevd_constants"]
+        suspended = info.pydev_state == constants.STATE_SUSPEND
+        # Older ones say no more than that the thread is to wait.
+        if getattr(info, "is_in_wait_loop", suspended):
             return  # the client evaluates something, and waits for the result
         commands: Any = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
         self._pydb.enable_tracing()
