@@ -83,6 +83,7 @@ class Installation:
         self.later.finish()
         self.recorder.finish()
         tensor_view.listeners.discard(self.breakpoints.attend)
+        self.breakpoints.take_out()
         pydevd.put_back()
 
     def attend(self) -> None:

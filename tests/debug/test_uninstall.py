@@ -71,3 +71,33 @@ def test_the_debugger_is_as_it_was_and_is_made_ready_again(project: Project) -> 
     with Debugged(project) as debugged:
         debugged.launch("undone.py")
         assert debugged.finish() == "True []\nTrue\n"
+
+
+STOPPING = """\
+import torch
+import fxls
+from fxls import engine as fx
+from net import Net
+
+x = torch.ones(2, 4)
+fxls.install()
+gm = fx.symbolic_trace(Net())
+print("made")
+gm(x)
+fxls.uninstall()
+gm(x)
+print("none")
+"""
+
+MADE, NONE = 'undone.py: print("made")', 'undone.py: print("none")'
+
+
+def test_a_breakpoint_that_fxls_set_stops_nothing_any_more(project: Project) -> None:
+    project.write({"net.py": NET, "undone.py": STOPPING})
+    with Debugged(project) as debugged:
+        debugged.launch("undone.py", stop_at=[MADE, NONE])
+        assert debugged.stopped() == MADE
+        debugged.break_on("node:relu")
+        assert debugged.resume() == "Net:relu"
+        assert debugged.resume() == NONE
+        assert debugged.finish() == "made\nnone\n"

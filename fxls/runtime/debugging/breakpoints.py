@@ -122,6 +122,17 @@ class Breakpoints:
                     )
                     return
 
+    def take_out(self) -> None:
+        """Let no breakpoint stop the program that the client did not hear of."""
+        debugger = pydevd.connected()
+        if debugger is not None:
+            with pydevd.logging_unknown("breakpoints of fxls stay behind it"):
+                self._take_out(debugger)
+
+    def _take_out(self, debugger: Debugger) -> None:
+        while self._own:
+            debugger.remove(self._own.pop())
+
     def changed(self) -> None:
         """Do the same for all listings that run, since the client changed its mind."""
         debugger = pydevd.connected()
@@ -131,8 +142,7 @@ class Breakpoints:
             "breakpoints by the name of a node stay as they were"
         ):
             debugger.settle()
-            while self._own:
-                debugger.remove(self._own.pop())
+            self._take_out(debugger)
         self._refuse(debugger)
         for path in self._running():
             with pydevd.logging_unknown(
