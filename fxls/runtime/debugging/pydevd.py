@@ -1,8 +1,8 @@
 """The debugger this process runs under, when that is debugpy: all that knows its insides.
 
-debugpy's engine, pydevd, has no interface for most of what is done here. What is used is
-the same from debugpy 1.6 to 1.8; where another version lacks it, that is logged once, and
-the program is debugged as it would be without fxls.
+debugpy's engine, pydevd, has no interface for most of what is done here. Nearly all that
+is used is the same from debugpy 1.6 to 1.8; where a version lacks something, that is
+logged once, and the program is debugged as it would be without fxls.
 """
 
 from __future__ import annotations
@@ -149,11 +149,8 @@ class Debugger:
         """Stop in a frame that called us, on the line it is on, as for an exception."""
         thread = threading.current_thread()
         infos: Any = sys.modules["_pydevd_bundle.pydevd_additional_thread_info"]
-        info: Any = infos.set_additional_thread_info(thread)
-        constants: Any = sys.modules["_pydevd_bundle.pydevd_constants"]
-        suspended = info.pydev_state == constants.STATE_SUSPEND
-        # Older ones say no more than that the thread is to wait.
-        if getattr(info, "is_in_wait_loop", suspended):
+        # Older ones do not say it, and their sessions end at such a stop.
+        if infos.set_additional_thread_info(thread).is_in_wait_loop:
             return  # the client evaluates something, and waits for the result
         commands: Any = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
         self._pydb.enable_tracing()

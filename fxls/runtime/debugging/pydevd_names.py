@@ -13,6 +13,7 @@ __all__ = ["FEATURES", "missing"]
 
 _API = "_pydevd_bundle.pydevd_api:PyDevdAPI"
 _PYDB = "pydevd:PyDB"
+_THREAD = "_pydevd_bundle.pydevd_additional_thread_info"
 
 FEATURES: dict[str, tuple[str, ...]] = {
     "breakpoints follow their nodes": (
@@ -27,8 +28,12 @@ FEATURES: dict[str, tuple[str, ...]] = {
         f"{_API}.set_function_breakpoints",
     ),
     "conditions are judged by fxls": (f"{_PYDB}.handle_breakpoint_condition",),
+    "log points say of freed values that they were freed": (
+        f"{_PYDB}.handle_breakpoint_expression",
+    ),
     "a broken rule stops the program": (
-        "_pydevd_bundle.pydevd_additional_thread_info:set_additional_thread_info",
+        f"{_THREAD}:set_additional_thread_info",
+        f"{_THREAD}:PyDBAdditionalThreadInfo.is_in_wait_loop",
         "_pydevd_bundle.pydevd_comm_constants:CMD_ADD_EXCEPTION_BREAK",
         f"{_PYDB}.set_suspend",
         f"{_PYDB}.do_wait_suspend",
