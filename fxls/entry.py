@@ -12,7 +12,7 @@ import msgspec
 
 from fxls.text import Span
 
-__all__ = ["Entry", "Kind", "Producer"]
+__all__ = ["ORDER", "Entry", "Kind", "Producer"]
 
 
 class Kind(enum.Enum):
@@ -37,6 +37,15 @@ class Producer(enum.Enum):
     COMPILE = "compile"
     """torch.compile; as above. It may capture more than one graph."""
 
+    @property
+    def title(self) -> str:
+        """What it is called where people read it."""
+        return "fxls.engine" if self is Producer.ENGINE else f"torch.{self.value}"
+
+
+ORDER = (Producer.ENGINE, Producer.EXPORT, Producer.COMPILE)
+"""In which producers are tried, unless somebody says otherwise."""
+
 
 class Entry(msgspec.Struct, frozen=True):
     """An expression to evaluate in the namespace of a file.
@@ -54,11 +63,12 @@ class Entry(msgspec.Struct, frozen=True):
     kind: Kind
     span: Span | None = None
     """Where the expression stands in the file, for messages about it."""
-    producer: Producer = Producer.ENGINE
+    producer: Producer | None = None
+    """Who makes the graph; None for the first one that captures the model."""
 
     @property
     def name(self) -> str:
         """What tells it from the other entries of its file, for a person to read."""
-        if self.producer is Producer.ENGINE:
+        if self.producer is None:
             return self.expression
         return f"[{self.producer.value}] {self.expression}"

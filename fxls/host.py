@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from fxls.entry import Entry
+from fxls.entry import ORDER, Entry, Producer
 from fxls.listing import Failure, Reason
 from fxls.wire import (
     PREAMBLE,
@@ -135,13 +135,14 @@ class Host:
         *,
         store: str,
         time_limit: float = 20.0,
+        order: tuple[Producer, ...] = ORDER,
         timed: bool = False,
     ) -> Traced | Failed:
         """Trace an entry; cancelling the call stops the trace."""
         self.cancel(entry, "a later request replaced it")
         number = next(self._numbers)
         memory_limit = self._settings.memory_limit
-        request = Trace(number, entry, store, time_limit, memory_limit, timed)
+        request = Trace(number, entry, store, time_limit, memory_limit, timed, order)
         loop = asyncio.get_running_loop()
         ask = _Ask(request, loop.create_future(), loop.create_future())
         self._asks[number] = ask

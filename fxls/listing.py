@@ -21,6 +21,7 @@ from fxls.repairs import Repair
 from fxls.text import Point, Span
 
 __all__ = [
+    "About",
     "Facts",
     "Failure",
     "Frame",
@@ -274,10 +275,14 @@ class About(enum.Enum):
 
     BREAK = "break"
     RECOMPILATION = "recompilation"
+    INSTEAD = "instead"
+    """Another producer was asked first, and failed."""
 
 
 class Remark(msgspec.Struct, frozen=True, array_like=True):
-    """What a compiler says of a graph: that it ends early, or was compiled again."""
+    """What is to be said of a graph besides its code: that it ends early, was compiled
+    again, or stands for one that another producer could not make.
+    """
 
     about: About
     reason: str
@@ -423,6 +428,10 @@ class Failure(msgspec.Struct, frozen=True):
     """What would make it work, as a sentence."""
     repairs: tuple[Repair, ...] = ()
     """What of it an editor can do."""
+    instead: str | None = None
+    """The producer that captured the model all the same, as people call it."""
+    others: tuple[Failure, ...] = ()
+    """Why those who were tried after this one failed as well."""
 
 
 def source_digest(content: bytes) -> str:

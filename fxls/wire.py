@@ -19,7 +19,7 @@ from typing import BinaryIO
 import msgspec
 
 from fxls.encodable import encoded
-from fxls.entry import Entry
+from fxls.entry import ORDER, Entry, Producer
 from fxls.listing import Failure, Identity
 
 __all__ = [
@@ -32,12 +32,15 @@ __all__ = [
     "Printed",
     "Request",
     "Stop",
+    "Told",
     "Trace",
     "Traced",
+    "Trying",
     "answer_of",
     "framed",
     "read_request",
     "request_of",
+    "told_of",
     "write",
 ]
 
@@ -56,6 +59,8 @@ class Trace(msgspec.Struct, frozen=True, tag="trace"):
     """Bytes of address space the trace may add to the worker's own."""
     timed: bool = False
     """Whether to measure how long each node takes."""
+    order: tuple[Producer, ...] = ORDER
+    """Who is tried, one after the other, when the entry insists on nobody."""
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
@@ -104,6 +109,16 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     sources: tuple[str, ...] = ()
 
 
+class Trying(msgspec.Struct, frozen=True, tag="trying"):
+    """A producer failed, and the next one is tried: from a process that serves a trace
+    to the supervisor, which answers this when that process comes to no other end.
+    """
+
+    failed: Failed
+    producer: Producer
+    """Who is tried next."""
+
+
 class Printed(msgspec.Struct, frozen=True, tag="printed"):
     """Text that the user's code wrote to standard output or error."""
 
@@ -113,10 +128,13 @@ class Printed(msgspec.Struct, frozen=True, tag="printed"):
 
 Request = Trace | Stop
 Answer = Hello | Began | Traced | Failed | Printed
+Told = Traced | Failed | Trying
+"""What a process that serves a trace sends to the supervisor."""
 
 _encoder = msgspec.msgpack.Encoder()
 _requests = msgspec.msgpack.Decoder[Request](Request)
 _answers = msgspec.msgpack.Decoder[Answer](Answer)
+_told = msgspec.msgpack.Decoder[Told](Told)
 
 
 def write(stream: BinaryIO, message: Request | Answer) -> None:
@@ -125,7 +143,7 @@ def write(stream: BinaryIO, message: Request | Answer) -> None:
     stream.flush()
 
 
-def framed(message: Request | Answer) -> bytes:
+def framed(message: Request | Answer | Trying) -> bytes:
     """The bytes of a message, its length included."""
     data = encoded(message, _encoder.encode)
     return struct.pack(">I", len(data)) + data
@@ -139,6 +157,11 @@ def request_of(payload: bytes) -> Request:
 def answer_of(payload: bytes) -> Answer:
     """The answer in a payload; raises `msgspec.MsgspecError`."""
     return _answers.decode(payload)
+
+
+def told_of(payload: bytes) -> Told:
+    """What a process said of its trace; raises `msgspec.MsgspecError`."""
+    return _told.decode(payload)
 
 
 class Frames:

@@ -103,7 +103,8 @@ def shown(failure: Failure, entry: Entry | None, sources: Sources) -> str:
     """A failure as compilers show it: place, message, source line, callers, advice."""
     places = failure.places
     first = _where(places[0], sources) if places else _beginning(entry, sources)
-    lines = [f"{first}error: {failure.message}"]
+    is_shown = failure.instead is not None
+    lines = [f"{first}{'note' if is_shown else 'error'}: {failure.message}"]
     if places:
         lines += _snippet(places[0], sources)
     for place in places[1 : _NOTES + 1]:
@@ -113,6 +114,9 @@ def shown(failure: Failure, entry: Entry | None, sources: Sources) -> str:
         lines.append(f"note: {len(places) - _NOTES - 1} more callers are not shown")
     if entry is not None and entry.span is None and _is_about_entry(failure):
         lines.append(f"note: the entry is {entry.expression}")
+    lines += [f"note: {other.message}" for other in failure.others]
+    if is_shown:
+        lines.append(f"note: {failure.instead} captures it: its graph is shown")
     if failure.advice:
         lines.append(f"help: {failure.advice}")
     return "\n".join(lines)

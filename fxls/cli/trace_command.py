@@ -222,6 +222,8 @@ class _Prints:
 def _code_of(result: TraceResult) -> ExitCode:
     from fxls.listing import Reason
 
+    if result.failure is not None and result.failure.instead is not None:
+        return ExitCode.OK
     match result.failure and result.failure.reason:
         case None:
             return ExitCode.OK

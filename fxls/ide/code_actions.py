@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fxls.entry import Entry, Kind
+from fxls.entry import Entry, Kind, Producer
 from fxls.ide.samples.samples import Samples
 from fxls.ide.syntax.module_classes import modules, parsed
 from fxls.listing import Failure, Place, Reason
@@ -163,7 +163,7 @@ def _produced(entry: Entry, span: Span, producer: str, text: str) -> Iterator[Fi
     if colon > 0:
         line = span.start.line
         edit = Edit(Span.of(line, start, line, colon), f"[{producer}]")
-        yield Fix(f"Capture it with torch.{producer}", entry.path, (edit,))
+        yield Fix(f"Capture it with {Producer(producer).title}", entry.path, (edit,))
 
 
 def _missing(

@@ -14,7 +14,7 @@ from fxls.ide.listing.submodule_calls import parts
 from fxls.ide.listing.wording import counted, place_link, title
 from fxls.ide.source.source_file import SourceFile, listings_from, listings_of
 from fxls.ide.syntax.module_classes import modules
-from fxls.listing import Role
+from fxls.listing import About, Role
 from fxls.text import Span
 
 __all__ = [
@@ -33,6 +33,9 @@ __all__ += ["node_lenses", "source_lenses"]
 
 MOST = 5000
 """A listing with more nodes has no lenses on them."""
+
+_LONGEST = 100
+"""Characters of a reason that fit above a line."""
 
 _PARTS = 3
 """A class leads to so many graphs that it is a part of."""
@@ -172,6 +175,10 @@ def _entry_lenses(
     yield Lens(span, name, TraceEntry(entry.path, entry.name))
     for document in documents[:1]:
         yield Lens(span, "Show generated code", OpenPlace(document.start))
+        for remark in document.listing.remarks:
+            if remark.about is About.INSTEAD:
+                who = document.listing.identity.producer
+                yield Lens(span, f"captured by {who}: {_cut(remark.reason)}")
     listing = documents[0].path if documents else None
     yield Lens(
         span, "Debug generated code", DebugEntry(entry.path, entry.name, listing)
@@ -185,3 +192,7 @@ def _entry_lenses(
         yield Lens(
             span, "Write an example call to see shapes", WriteEntry(entry.path, name)
         )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -66,6 +66,8 @@ def diagnostics(
     """
     severity = _severity(failure, entry)
     message = failure.message
+    if failure.instead:
+        message += f"\n{failure.instead} captures it: its graph is shown."
     if failure.advice:
         message += f"\n{failure.advice}"
     own = [p for p in failure.places if p.path == entry.path or is_own(p.path)]
@@ -139,6 +141,8 @@ _SEVERITIES = {
 
 
 def _severity(failure: Failure, entry: Entry) -> Severity:
+    if failure.instead:
+        return Severity.HINT
     if entry.kind is Kind.CLASS:
         # Nobody asked for this class to be traced: do not make a user's file red.
         return Severity.NOTE
@@ -163,4 +167,7 @@ def _related(failure: Failure, place: Place, entry: Entry) -> tuple[Related, ...
     if entry.span is not None and not in_entry(place):
         message = f"while tracing {entry.expression}"
         related.append(Related(entry.path, entry.span, message))
+    for other in failure.others:
+        there = next(iter(other.places), place)
+        related.append(Related(there.path, there.span, other.message))
     return tuple(related)

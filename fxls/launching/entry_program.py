@@ -7,10 +7,12 @@ which the entry stands, so that stack and stepping are those of a program of the
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, cast
@@ -19,17 +21,23 @@ import torch
 
 from fxls import regular_file
 from fxls.attempt import Raised, attempt
-from fxls.entry import Entry, Producer
+from fxls.entry import ORDER, Entry, Producer
 from fxls.launching.entry_argument import entries_of, entry_argument
 from fxls.listing import Facts, Failure, Reason
 from fxls.pdb import Pdb
 from fxls.runtime import install
 from fxls.runtime.debugging.pydevd import Breakpoint, connected
 from fxls.runtime.producers.by_request import compiled, exported_to_run
+from fxls.runtime.producers.capture import in_place_of
 from fxls.store import Store, StoreError, locate
+from fxls.worker.catching import UserRaised, caught
 from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
+from fxls.worker.failures import failure_of
 from fxls.worker.load import home_of, load
-from fxls.worker.traced import traced
+from fxls.worker.places import Territory
+from fxls.worker.produce import able, silence
+from fxls.worker.refusals import in_a_line
+from fxls.worker.traced import Tracing, traced
 
 __all__ = ["main"]
 
@@ -58,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"`{entry.expression}` has no example inputs, so there is nothing to run\n"
             "help: Call the model in the entry: `Net()(torch.randn(1, 3))`."
         )
-    generated = _generated(entry, model, model.inputs, Store(root))
+    generated = _generated(entry, module, model, model.inputs, Store(root))
     if isinstance(generated, Failure):
         return _refuse(_said(generated))
     path, function = generated
@@ -101,33 +109,87 @@ def _entry(text: str) -> Entry | str:
     if argument.expression is None:
         return entries[0] if entries else _said(failures[0])
     for entry in entries:
-        if entry.expression == argument.expression:
+        if argument.expression in (entry.name, entry.expression):
             return entry
     (entry,) = entries_of(argument)[0]
     return entry
 
 
 def _generated(
-    entry: Entry, model: Model, inputs: Inputs, store: Store
-) -> tuple[Path, Callable[..., object]] | Failure:
-    """The file of the generated code, and what runs it when called with the inputs."""
-    match entry.producer:
-        case Producer.ENGINE:
-            made = traced(model).graph_module
-            code: CodeType = type(made).forward.__code__
-            # The lines of a long listing are in functions inside of the forward.
-            parts = [one for one in code.co_consts if isinstance(one, CodeType)]
-            return Path((parts[0] if parts else code).co_filename), made
-        case Producer.EXPORT:
+    entry: Entry, module: ModuleType, model: Model, inputs: Inputs, store: Store
+) -> _Generated | Failure:
+    """The file of the generated code, and what runs it when called with the inputs.
+
+    The first producer that can makes it, and the code says in whose place, as that of
+    the worker does: it is the same file.
+    """
+    refused: tuple[Producer, BaseException] | None = None
+    tracing: Tracing | None = None
+    for producer in able(entry, model, ORDER):
+        if producer is Producer.ENGINE:
+            found = caught(lambda: traced(model))
+            if isinstance(found, Tracing):
+                if found.unbound is None or entry.producer is not None:
+                    return _traced(found)
+                tracing, found = found, UserRaised(found.unbound.error)
+        else:
+            instead = partial(_instead, refused, entry, module)
+            with contextlib.nullcontext() if refused is None else silence():
+                step = partial(_produced, producer, model, inputs, store, instead)
+                found = caught(step)
+        if not isinstance(found, UserRaised):
+            return found
+        if refused is None:
+            refused = producer, found.error
+    if tracing is not None:
+        return _traced(tracing)
+    assert refused is not None
+    raise refused[1]
+
+
+def _instead(
+    refused: tuple[Producer, BaseException] | None, entry: Entry, module: ModuleType
+) -> contextlib.AbstractContextManager[None]:
+    """Lets listings say who could not make them."""
+    if refused is None:
+        return contextlib.nullcontext()
+    producer, error = refused
+    territory = Territory(Path(entry.path))
+    why = failure_of(error, Reason.TRACE, territory, entry, module)
+    return in_place_of(producer.title, in_a_line(why))
+
+
+def _traced(tracing: Tracing) -> _Generated:
+    made = tracing.graph_module
+    code: CodeType = type(made).forward.__code__
+    # The lines of a long listing are in functions inside of the forward.
+    parts = [one for one in code.co_consts if isinstance(one, CodeType)]
+    return Path((parts[0] if parts else code).co_filename), made
+
+
+def _produced(
+    producer: Producer,
+    model: Model,
+    inputs: Inputs,
+    store: Store,
+    instead: Callable[[], contextlib.AbstractContextManager[None]],
+) -> _Generated | Failure:
+    if producer is Producer.EXPORT:
+        with instead():
             listing, run = exported_to_run(model.root, inputs.args, inputs.kwargs)
-            return store.materialize(listing), run
-        case Producer.COMPILE:
-            listings = compiled(model.root, inputs.args, inputs.kwargs)
-            if not listings:
-                return Failure(Reason.TRACE, "torch.compile captured no graph of it")
-            torch.compiler.reset()  # as a program that compiles it the first time
-            again: Any = cast("Any", torch).compile(model.root, backend="eager")
-            return store.materialize(listings[0]), again
+        return store.materialize(listing), run
+    with instead():
+        listings = compiled(model.root, inputs.args, inputs.kwargs)
+    if not listings:
+        return Failure(Reason.TRACE, "torch.compile captured no graph of it")
+    torch.compiler.reset()  # as a program that compiles it the first time
+    again: Any = cast("Any", torch).compile(model.root, backend="eager")
+
+    def run_again(*args: object, **kwargs: object) -> object:
+        with instead():
+            return again(*args, **kwargs)
+
+    return store.materialize(listings[0]), run_again
 
 
 def _place(path: Path, store: Store, node: str | None) -> tuple[str, int] | str:
@@ -219,6 +281,8 @@ def _refuse(message: str) -> int:
     print(f"fxls: error: {message}", file=sys.stderr)  # noqa: T201  # a command line
     return 1
 
+
+_Generated = tuple[Path, Callable[..., object]]
 
 _FEW = 6
 """So many names are in a sentence."""

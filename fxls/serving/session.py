@@ -133,7 +133,8 @@ class Session:
             if source.path in {path, *spellings}
             if (moved := self._texts.moves(source.digest, text)) is not None
         }
-        return SourceFile(path, LineTable(text), found, spellings, moves)
+        order = self.settings.producers
+        return SourceFile(path, LineTable(text), found, spellings, moves, order)
 
     def text_as_traced(self, document: Document) -> Callable[[str], str | None]:
         """The texts of sources as they were when a listing was made, if still known."""
@@ -226,6 +227,7 @@ class Session:
             folder=self._folder_of(entry.path),
             store=str(self.library.store_of(entry.path).root),
             time_limit=self.settings.time_limit,
+            order=self.settings.producers,
             timed=timed,
         )
 

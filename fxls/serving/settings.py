@@ -7,6 +7,8 @@ from typing import cast
 
 import msgspec
 
+from fxls.entry import ORDER, Producer
+
 __all__ = ["FORMAT", "Lenses", "Settings", "SettingsError", "read_settings"]
 
 FORMAT = 1
@@ -38,6 +40,8 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     """Seconds that one entry may take."""
     lenses: Lenses = Lenses.GRAPH
     """Where there are code lenses."""
+    producers: tuple[Producer, ...] = ORDER
+    """Who is tried for the graph of an entry, one after the other."""
 
 
 class SettingsError(ValueError):
@@ -71,6 +75,8 @@ def read_settings(
         raise SettingsError(
             f"{name}: timeLimit must be above 0, not {settings.time_limit}"
         )
+    if not settings.producers or len({*settings.producers}) < len(settings.producers):
+        raise SettingsError(f"{name}: producers must name one or more, each once")
     unset = {
         field.name: getattr(given, field.name)
         for field in msgspec.structs.fields(Settings)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fxls.entry import Entry
+from fxls.entry import ORDER, Entry, Producer
 from fxls.host import Host, State, Status, WorkerSettings
 from fxls.wire import Failed, Traced
 
@@ -51,6 +51,7 @@ class Traces:
         folder: str | None,
         store: str,
         time_limit: float,
+        order: tuple[Producer, ...] = ORDER,
         timed: bool = False,
     ) -> Traced | Failed:
         """Run an entry and materialize its listing; cancelling the call stops it."""
@@ -66,7 +67,7 @@ class Traces:
         self._count(1)
         try:
             outcome = await host.trace(
-                entry, store=store, time_limit=time_limit, timed=timed
+                entry, store=store, time_limit=time_limit, order=order, timed=timed
             )
         finally:
             self._count(-1)

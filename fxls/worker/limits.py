@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["end_time", "limit_memory", "limit_time", "watch_for_death"]
+__all__ = ["MemoryLimit", "end_time", "limit_time", "watch_for_death"]
 
 if sys.platform != "win32":
     import resource
@@ -38,21 +38,36 @@ def end_time() -> None:
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
 
 
-def limit_memory(extra: int) -> Callable[[], None]:
-    """Let this process map at most `extra` bytes more; returns what lifts the limit.
+class MemoryLimit:
+    """How much more this process may map than it does by now; None for any amount.
 
     Without effect where the platform cannot say how much is mapped.
     """
-    if sys.platform != "linux":
-        return lambda: None
-    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = pages * resource.getpagesize() + extra
-    if hard != resource.RLIM_INFINITY:
-        limit = min(limit, hard)
-    # The hard limit stays, so that the process can lift its own to say what happened.
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    return lambda: resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+    def __init__(self, extra: int | None) -> None:
+        self._limits: tuple[int, int] | None = None
+        if extra is None or sys.platform != "linux":
+            return
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limit = pages * resource.getpagesize() + extra
+        if hard != resource.RLIM_INFINITY:
+            limit = min(limit, hard)
+        # The hard limit stays, so that the process can lift its own to say what happened.
+        self._limits = limit, hard
+
+    def set(self) -> None:
+        """Let it hold from here on."""
+        self._become(lifted=False)
+
+    def lift(self) -> None:
+        """Let it hold no longer."""
+        self._become(lifted=True)
+
+    def _become(self, *, lifted: bool) -> None:
+        if self._limits is not None and sys.platform == "linux":
+            limit, hard = self._limits
+            resource.setrlimit(resource.RLIMIT_AS, (hard if lifted else limit, hard))
 
 
 def watch_for_death(pipe: int, seconds: float) -> None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import warnings
 from collections.abc import Generator
 
 import msgspec
 
 from fxls.entry import Entry, Producer
 from fxls.listing import Failure, Listing, Reason
-from fxls.repairs import Capture
 from fxls.runtime.producers.by_request import compiled, exported
-from fxls.worker.catching import UserRaised, caught
 from fxls.worker.evaluate import Model, Refused
 
-__all__ = ["listings_by", "others_advice"]
+__all__ = ["able", "listings_by", "silence"]
 
 
 def listings_by(producer: Producer, model: Model, entry: Entry) -> tuple[Listing, ...]:
@@ -38,28 +37,23 @@ def listings_by(producer: Producer, model: Model, entry: Entry) -> tuple[Listing
     return tuple(replace(listing, entry=entry.expression) for listing in found)
 
 
-def others_advice(model: Model, entry: Entry) -> tuple[str, Capture] | None:
-    """Which producer makes a listing of a model that cannot be traced; maybe None.
+def able(
+    entry: Entry, model: Model, order: tuple[Producer, ...]
+) -> tuple[Producer, ...]:
+    """Who is tried for an entry; never empty.
 
-    Each is tried on the example inputs.
+    torch's own producers run the model, so that they are left out where there is
+    nothing to run it on, unless nobody else is wanted.
     """
-    if model.inputs is None:
-        return None
-    for producer, what in _OTHERS:
-        with _silence():
-            found = caught(lambda p=producer: listings_by(p, model, entry))
-        if not isinstance(found, UserRaised):
-            count = f" in {len(found)} graphs" if len(found) > 1 else ""
-            advice = (
-                f"{what} captures it{count}: write"
-                f" `# fxls[{producer.value}]: {entry.expression}`."
-            )
-            return advice, Capture(producer.value)
-    return None
+    if entry.producer is not None:
+        return (entry.producer,)
+    if model.inputs is None and Producer.ENGINE in order:
+        return (Producer.ENGINE,)
+    return order
 
 
 @contextlib.contextmanager
-def _silence() -> Generator[None]:
+def silence() -> Generator[None]:
     """Nobody asked for what is tried here, and torch says much when it fails."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
@@ -67,10 +61,9 @@ def _silence() -> Generator[None]:
         with (
             contextlib.redirect_stdout(io.StringIO()),
             contextlib.redirect_stderr(io.StringIO()),
+            warnings.catch_warnings(),
         ):
+            warnings.simplefilter("ignore")
             yield
     finally:
         logging.disable(before)
-
-
-_OTHERS = ((Producer.EXPORT, "torch.export"), (Producer.COMPILE, "torch.compile"))

@@ -15,7 +15,7 @@ from fxls.listing import Failure, Reason
 from fxls.wire import PREAMBLE, Failed, Trace, Traced, framed
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.channel import send
-from fxls.worker.limits import end_time, limit_memory, limit_time, watch_for_death
+from fxls.worker.limits import MemoryLimit, end_time, limit_time, watch_for_death
 
 __all__ = ["AFTER", "serve"]
 
@@ -27,7 +27,8 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     """Answer on a pipe and end the process, without its ``atexit`` and threads.
 
     What is written to the pipe is the text of a crash, if there was one, and behind
-    `PREAMBLE` one message, if it came to that. A fault of fxls leaves its traceback on `log`.
+    `PREAMBLE` the answer, if it came to that; ahead of it, behind a `PREAMBLE` of its
+    own, what failed before the next producer was tried. A fault of fxls leaves its traceback on `log`.
     """
     # Not at the top: the supervisor imports this module, and there may be no torch.
     import torch  # noqa: PLC0415
@@ -60,12 +61,14 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     # A pool of threads costs more than it brings for one run of a model, and its
     # stacks would count as memory of the user's.
     torch.set_num_threads(1)
-    lift_memory = (
-        (lambda: None)
-        if request.memory_limit is None
-        else limit_memory(request.memory_limit)
+    memory = MemoryLimit(request.memory_limit)
+    memory.set()
+    attempt = Attempt(
+        request,
+        memory,
+        lambda text: send(log, text.encode()),
+        lambda trying: send(answers, PREAMBLE + framed(trying)),
     )
-    attempt = Attempt(request, lift_memory, lambda text: send(log, text.encode()))
     watch_for_death(answers, request.time_limit + AFTER)
     limit_time(request.time_limit, at_end)
     outcome = caught(attempt.outcome)

@@ -6,6 +6,7 @@ import codecs
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import msgspec
@@ -19,14 +20,17 @@ from fxls.wire import (
     Frames,
     Printed,
     Stop,
+    Told,
     Trace,
     Traced,
-    answer_of,
+    Trying,
     request_of,
+    told_of,
 )
 from fxls.worker.deaths import death, lost, stuck
 from fxls.worker.mailbox import Mailbox
 from fxls.worker.processes import Child
+from fxls.worker.refusals import in_sum
 from fxls.worker.serve import AFTER
 from fxls.worker.start import Start
 
@@ -48,6 +52,8 @@ class _Job:
     child: Child
     deadline: float
     received: bytes = b""
+    trying: Trying | None = None
+    """What is answered when the process gives no answer."""
     answers_open: bool = True
     prints_open: bool = True
     printed: int = 0
@@ -137,10 +143,17 @@ class Supervisor:
             job.deadline = min(job.deadline, time.monotonic() + _DEATH)
             return
         job.received += data
-        _, preamble, message = job.received.partition(PREAMBLE)
-        if preamble and job.outcome is None:
-            for payload in Frames().feed(message):
-                self._settle(job, _outcome(payload, job.request))
+        while job.outcome is None:
+            note, _, message = job.received.partition(PREAMBLE)
+            payload = next(iter(Frames().feed(message)), None)
+            if payload is None:
+                return
+            told = _told(payload, job.request)
+            if isinstance(told, Trying):
+                job.trying = told
+                job.received = note + message[4 + len(payload) :]
+            else:
+                self._settle(job, told)
 
     def _print(self, job: _Job, data: bytes) -> None:
         if not data:
@@ -168,7 +181,7 @@ class Supervisor:
         if status is not None:
             if not job.answers_open or time.monotonic() >= job.deadline:
                 failure = death(path, status, job.received)
-                self._settle(job, Failed(request.id, failure, (path,)))
+                self._settle(job, _of_end(job, failure))
             else:
                 # A process that it forked may hold the pipe open for ever.
                 job.deadline = min(job.deadline, time.monotonic() + _DEATH)
@@ -178,7 +191,7 @@ class Supervisor:
                 if job.answers_open
                 else lost(path)
             )
-            self._settle(job, Failed(request.id, failure, (path,)))
+            self._settle(job, _of_end(job, failure))
 
     def _settle(self, job: _Job, outcome: Traced | Failed) -> None:
         job.outcome = outcome
@@ -203,12 +216,20 @@ class Supervisor:
         return max(soonest - time.monotonic(), 0.0)
 
 
-def _outcome(payload: bytes, request: Trace) -> Traced | Failed:
-    """The answer in a payload, which user code may have written as well."""
-    try:
-        answer = answer_of(payload)
-    except msgspec.MsgspecError:
-        answer = None
-    if isinstance(answer, Traced | Failed) and answer.id == request.id:
-        return answer
+def _of_end(job: _Job, failure: Failure) -> Failed:
+    """The answer of a process that gave none, and came to this end."""
+    trying = job.trying
+    if trying is None:
+        return Failed(job.request.id, failure, (job.request.entry.path,))
+    whole = in_sum(trying.failed.failure, [(trying.producer, failure)])
+    return msgspec.structs.replace(trying.failed, failure=whole)
+
+
+def _told(payload: bytes, request: Trace) -> Told:
+    """What a payload says, which user code may have written as well."""
+    with suppress(msgspec.MsgspecError):
+        told = told_of(payload)
+        about = told.failed if isinstance(told, Trying) else told
+        if about.id == request.id:
+            return told
     return Failed(request.id, lost(request.entry.path), (request.entry.path,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import random
 import sys
@@ -22,17 +23,20 @@ from fxls.entry import Producer
 from fxls.listing import Failure, Listing, Reason
 from fxls.runtime import listing_of
 from fxls.runtime.listings.value_facts import note_value
+from fxls.runtime.producers.capture import in_place_of
 from fxls.store import Store, StoreError, locate
-from fxls.wire import Failed, Trace, Traced
+from fxls.wire import Failed, Trace, Traced, Trying
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.deaths import out_of_time
 from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
 from fxls.worker.failures import failure_of, is_ours
+from fxls.worker.limits import MemoryLimit
 from fxls.worker.load import home_of, imported_files, load
 from fxls.worker.places import Territory
-from fxls.worker.produce import listings_by, others_advice
+from fxls.worker.produce import able, listings_by, silence
+from fxls.worker.refusals import Refusal, captured_after, in_a_line, in_sum
 from fxls.worker.timing import least_of, now
-from fxls.worker.traced import Unbound, traced
+from fxls.worker.traced import Tracing, Unbound, traced
 
 __all__ = ["Attempt"]
 
@@ -45,15 +49,21 @@ class Attempt:
     def __init__(
         self,
         request: Trace,
-        lift_memory: Callable[[], None],
+        memory: MemoryLimit,
         log: Callable[[str], None],
+        tell: Callable[[Trying], None],
     ) -> None:
+        """`tell` gets what is to be answered when the process comes to no other end."""
         self._request = request
         self._entry = request.entry
         self._path = Path(request.entry.path)
         self._territory = Territory(self._path)
-        self._lift_memory = lift_memory
+        self._memory = memory
         self._log = log
+        self._tell = tell
+        self._producer: Producer | None = None
+        """Who is making the graph."""
+        self._refusals: list[Refusal] = []
         self._started = time.perf_counter()
         self._before = frozenset(sys.modules)
         self._module: ModuleType | None = None
@@ -77,7 +87,11 @@ class Attempt:
     def out_of_time(self, frame: FrameType | None) -> Failed:
         """The answer when the time is over while `frame` runs."""
         places = self._territory.places_of_frame(frame)
-        return self._failed(out_of_time(self._request.time_limit, places))
+        failure = out_of_time(self._request.time_limit, places)
+        if self._refusals and self._producer is not None:
+            self._refusals.append((self._producer, failure))
+            return self._failed(self._whole())
+        return self._failed(failure)
 
     def _outcome(self, text: str) -> Traced | Failed:
         random.seed(0)
@@ -91,13 +105,50 @@ class Attempt:
         model = self._step(Reason.ENTRY, lambda: evaluate(self._entry, module, text))
         if isinstance(model, Failure):
             return self._failed(model)
-        if self._entry.producer is not Producer.ENGINE:
-            return self._produced(model, self._entry.producer)
-        tracing = self._step(Reason.TRACE, lambda: traced(model))
-        if isinstance(tracing, Failure):
-            return self._failed(self._with_others(tracing, model))
+        return self._captured(model)
+
+    def _captured(self, model: Model) -> Traced | Failed:
+        """What the first producer that can makes of a model."""
+        of_any_call: Tracing | None = None
+        for producer in able(self._entry, model, self._request.order):
+            self._begin(producer)
+            if producer is not Producer.ENGINE:
+                found = self._produced(model, producer)
+            else:
+                found = self._step(Reason.TRACE, lambda: traced(model))
+                if not isinstance(found, Failure):
+                    if found.unbound is None:
+                        return self._shown(model, found)
+                    of_any_call, found = found, self._failure(found.unbound.error)
+            if not isinstance(found, Failure):
+                return found
+            self._refusals.append((producer, found))
+            if producer is Producer.ENGINE and found.reason is not Reason.TRACE:
+                break
+        if of_any_call is not None:
+            return self._shown(model, of_any_call)
+        return self._failed(self._whole())
+
+    def _begin(self, producer: Producer) -> None:
+        """Let a producer try; what is known by then is told in case it ends us."""
+        self._producer = producer
+        if self._refusals:
+            self._tell(Trying(self._failed(self._whole()), producer))
+            self._memory.set()
+
+    def _whole(self) -> Failure:
+        """The failure of the first producer, with the reasons of the others."""
+        (_, first), *others = self._refusals
+        return in_sum(first, others)
+
+    def _shown(self, model: Model, tracing: Tracing) -> Traced | Failed:
+        """The listing of a trace by the engine."""
         graph_module = tracing.graph_module
-        unbound = tracing.unbound and self._of_any_call(tracing.unbound, model)
+        unbound: Failure | None = None
+        if tracing.unbound is not None:
+            unbound = self._of_any_call(tracing.unbound)
+        elif self._refusals:
+            unbound = captured_after(self._refusals, Producer.ENGINE)
         if model.inputs is None:
             return self._materialized(graph_module, unbound)
         run = self._run(graph_module, model.root, model.inputs)
@@ -144,34 +195,31 @@ class Attempt:
             return self._failed(listing)
         return self._written((listing,), trouble)
 
-    def _produced(self, model: Model, producer: Producer) -> Traced | Failed:
+    def _produced(self, model: Model, producer: Producer) -> Traced | Failed | Failure:
         """What one of torch's own producers makes of the model."""
-        found = self._step(
-            Reason.TRACE, lambda: listings_by(producer, model, self._entry)
-        )
-        return (
-            self._failed(found) if isinstance(found, Failure) else self._written(found)
-        )
-
-    def _with_others(self, failure: Failure, model: Model) -> Failure:
-        """The failure, and who of torch's own producers does better."""
-        if failure.reason is not Reason.TRACE:
-            return failure
-        found = others_advice(model, self._entry)
-        if found is None:
-            return failure
-        advice, repair = found
-        return msgspec.structs.replace(
-            failure,
-            advice=" ".join(filter(None, (failure.advice, advice))),
-            repairs=(*failure.repairs, repair),
+        with silence() if self._refusals else _nothing(), self._in_place():
+            found = self._step(
+                Reason.TRACE, lambda: listings_by(producer, model, self._entry)
+            )
+        if isinstance(found, Failure):
+            return found
+        refusals = self._refusals
+        return self._written(
+            found, captured_after(refusals, producer) if refusals else None
         )
 
-    def _of_any_call(self, unbound: Unbound, model: Model) -> Failure:
+    def _in_place(self) -> contextlib.AbstractContextManager[None]:
+        """Says in listings who could not make them."""
+        if not self._refusals:
+            return _nothing()
+        whom, why = self._refusals[0]
+        return in_place_of(whom.title, in_a_line(why))
+
+    def _of_any_call(self, unbound: Unbound) -> Failure:
         """Says that a listing is not the one of the call, and why."""
-        failure = failure_of(
-            unbound.error, Reason.TRACE, self._territory, self._entry, self._module
-        )
+        own = next(f for who, f in self._refusals if who is Producer.ENGINE)
+        others = [one for one in self._refusals if one[0] is not Producer.ENGINE]
+        failure = in_sum(own, others)
         given = ", ".join(
             f"{name}={value!r}" for name, value in unbound.constants.items()
         )
@@ -179,8 +227,12 @@ class Attempt:
             f"the listing leaves {given} open and may take other branches than the call,"
             f" because the model cannot be traced with that: {failure.message}"
         )
-        return self._with_others(
-            msgspec.structs.replace(failure, message=message), model
+        return msgspec.structs.replace(failure, message=message)
+
+    def _failure(self, error: BaseException) -> Failure:
+        """What is said of an error that a trace came to."""
+        return failure_of(
+            error, Reason.TRACE, self._territory, self._entry, self._module
         )
 
     def _written(
@@ -211,7 +263,7 @@ class Attempt:
         error = result.error
         if isinstance(error, Refused):
             return error.failure
-        self._lift_memory()
+        self._memory.lift()
         if is_ours(error):
             self._log("".join(traceback.format_exception(error)))
         return failure_of(error, reason, self._territory, self._entry, self._module)
@@ -224,6 +276,9 @@ class Attempt:
         return tuple(
             sorted({str(self._path), *imported_files(self._territory, self._before)})
         )
+
+
+_nothing = contextlib.nullcontext
 
 
 class _Run(Interpreter):

@@ -202,6 +202,22 @@ def test_an_entry_of_another_producer_is_debugged(
     assert shown[0].startswith("-> linear = torch.")
 
 
+@pytest.mark.parametrize(
+    ("asked", "producer"), [("len(x)", "export"), ("int(x.sum())", "compile")]
+)
+def test_an_entry_is_debugged_in_the_file_that_a_trace_of_it_makes(
+    project: Project, asked: str, producer: str
+) -> None:
+    text = NET.replace('fx.wrap("scaled")', "").replace("= x + x", f"= x + {asked}")
+    project.write({"net.py": text})
+    target = "net.py:Net()(torch.ones(2, 4))"
+    traced = project.run("-m", "fxls", "trace", target, "--show", "path")
+    path = traced.stdout.strip()
+    assert f"torch.{producer} captures it: its graph is shown" in traced.stderr
+    ran = project.run("-m", "fxls", "debug", target, given="continue\n")
+    assert ran.stdout.startswith(f"> {path}(")
+
+
 def test_an_entry_that_raises_can_be_looked_at(net: Project) -> None:
     target = "net.py:Net()(torch.ones(2, 5))"
     typed = "continue\nup\nup\nup\np tuple(x.shape)\nquit\n"

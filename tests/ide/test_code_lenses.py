@@ -115,7 +115,7 @@ def test_an_entry_is_traced_shown_debugged_and_tabulated() -> None:
 
 def test_an_entry_leads_to_the_listing_of_its_own_producer() -> None:
     text = SOURCE.replace("# fxls:", f"# fxls[export]: {ENTRY}\n# fxls:")
-    listing = replace(NET_LISTING, identity=Identity("net", "Net", "export"))
+    listing = replace(NET_LISTING, identity=Identity("net", "Net", "torch.export"))
     exported = Document("/work/.fxls/Net_eeeeeeeeeeee.py", listing)
     asked = source(SOURCE_PATH, text, NET, exported)
 

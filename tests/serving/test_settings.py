@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fxls.entry import Producer
 from fxls.serving.settings import Settings, SettingsError, read_settings
 
 
@@ -20,10 +21,15 @@ def test_every_setting_is_read() -> None:
         "python": "/usr/bin/python3",
         "store": "/tmp/store",
         "timeLimit": 5,
+        "producers": ["export", "engine"],
     }
 
     assert read_settings(options, Settings()) == Settings(
-        trusted=True, python="/usr/bin/python3", store="/tmp/store", time_limit=5.0
+        trusted=True,
+        python="/usr/bin/python3",
+        store="/tmp/store",
+        time_limit=5.0,
+        producers=(Producer.EXPORT, Producer.ENGINE),
     )
 
 
@@ -41,6 +47,11 @@ def test_what_a_client_does_not_set_is_as_the_server_was_started() -> None:
         ({"trusted": "yes"}, "Expected `bool`, got `str` - at `$.trusted`"),
         ({"timeout": 5}, "Object contains unknown field `timeout`"),
         ({"timeLimit": 0}, "timeLimit must be above 0, not 0.0"),
+        ({"producers": []}, "producers must name one or more, each once"),
+        (
+            {"producers": ["export", "export"]},
+            "producers must name one or more, each once",
+        ),
         ([], "Expected `object`, got `array`"),
         (
             {"format": 2, "colours": []},

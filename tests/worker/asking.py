@@ -9,7 +9,7 @@ from textwrap import dedent
 from typing import TypeVar
 
 from fxls.cli.report import Sources, shown
-from fxls.entry import Entry, Kind
+from fxls.entry import Entry, Kind, Producer
 from fxls.host import Host, Status, WorkerSettings
 from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
@@ -46,9 +46,15 @@ class Asking:
         path.write_text(dedent(text), "utf-8")
         return path
 
-    def ask(self, path: Path, expression: str, limit: float = TIME_LIMIT):
+    def ask(
+        self,
+        path: Path,
+        expression: str,
+        limit: float = TIME_LIMIT,
+        producer: Producer | None = None,
+    ):
         """What becomes of an expression of the command line, as a coroutine."""
-        entry = Entry(str(path), expression, Kind.COMMAND)
+        entry = Entry(str(path), expression, Kind.COMMAND, None, producer)
         return self.host.trace(entry, store=str(self.store), time_limit=limit)
 
     def outcome(
@@ -60,6 +66,11 @@ class Asking:
     def said(self, text: str, expression: str, limit: float = TIME_LIMIT) -> str:
         """What a person is told about it; the reason in front."""
         return self.told(self.outcome(text, expression, limit), expression)
+
+    def said_by_engine(self, text: str, expression: str) -> str:
+        """The same where nobody else may capture it."""
+        asked = self.ask(self.file(text), expression, producer=Producer.ENGINE)
+        return self.told(self.run(asked), expression)
 
     def said_of_comment(self, text: str) -> str:
         """The same of the file's first line, an entry comment."""

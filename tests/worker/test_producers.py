@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fxls.entry import Entry, Kind, Producer
@@ -31,7 +33,9 @@ class Flat(torch.nn.Module):
 """
 
 
-def answer(worker: Asking, expression: str, producer: Producer) -> Traced | Failed:
+def answer(
+    worker: Asking, expression: str, producer: Producer | None
+) -> Traced | Failed:
     path = worker.file(CHOOSY)
     entry = Entry(str(path), expression, Kind.COMMENT, None, producer)
     return worker.run(worker.host.trace(entry, store=str(worker.store), time_limit=90))
@@ -61,31 +65,117 @@ def test_a_compiled_entry_has_a_listing_for_each_graph(worker: Asking) -> None:
     assert traced.identity == found[0]
 
 
+BRANCH = "symbolically traced variables cannot be used as inputs to control flow"
+
+
 @pytest.mark.parametrize(
-    ("expression", "advice", "repair"),
+    ("expression", "producer", "reason"),
     [
         (
             "Flat()(torch.ones(2, 2))",
-            "torch.export captures it: write `# fxls[export]: {}`.",
-            Capture("export"),
+            Producer.EXPORT,
+            "'len' is not supported in symbolic tracing by default",
         ),
-        (
-            "Choosy()(torch.ones(2))",
-            "torch.compile captures it in 2 graphs: write `# fxls[compile]: {}`.",
-            Capture("compile"),
-        ),
+        ("Choosy()(torch.ones(2))", Producer.COMPILE, BRANCH),
     ],
 )
-def test_a_failure_says_who_does_better(
-    worker: Asking, expression: str, advice: str, repair: Capture
+def test_where_the_engine_cannot_another_producer_captures_the_model(
+    worker: Asking, expression: str, producer: Producer, reason: str
 ) -> None:
-    failed = answer(worker, expression, Producer.ENGINE)
-    assert isinstance(failed, Failed)
-    assert failed.failure.advice is not None
-    assert failed.failure.advice.endswith(advice.format(expression))
-    assert failed.failure.repairs[-1] == repair
+    traced = answer(worker, expression, None)
+    assert isinstance(traced, Traced), traced
+    assert traced.identity.producer == producer.title
+    assert traced.trouble is not None
+    assert traced.trouble.instead == producer.title
+    assert traced.trouble.repairs[-1] == Capture(producer.value)
+    listing = Store(worker.store).read(Path(traced.path))
+    assert listing.text.splitlines()[1] == (
+        f"# fxls.engine cannot capture it: {traced.trouble.message}"
+    )
+    assert traced.trouble.message.startswith(reason)
     printed = "".join(text for about, text in worker.printed if about is not None)
     assert printed == "", "torch explains why export fails, which nobody asked for"
+
+
+def test_the_order_is_that_of_the_request(worker: Asking) -> None:
+    path = worker.file(CHOOSY)
+    entry = Entry(str(path), "Flat()(torch.ones(2, 2))", Kind.COMMENT)
+    order = (Producer.COMPILE, Producer.ENGINE)
+    traced = worker.run(
+        worker.host.trace(entry, store=str(worker.store), time_limit=90, order=order)
+    )
+    assert isinstance(traced, Traced), traced
+    assert (traced.identity.producer, traced.trouble) == ("torch.compile", None)
+
+
+def test_an_entry_that_insists_is_tried_by_nobody_else(worker: Asking) -> None:
+    failed = answer(worker, "Choosy()(torch.ones(2))", Producer.ENGINE)
+    assert isinstance(failed, Failed)
+    assert (failed.failure.message, failed.failure.others) == (BRANCH, ())
+
+
+NOBODY = """\
+import os
+import torch
+
+class Torn(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            raise ValueError("never")
+        return x
+
+class Crashing(torch.nn.Module):
+    def forward(self, x):
+        if torch.compiler.is_exporting():
+            os.abort()
+        return x if x.sum() > 0 else -x
+
+class Endless(torch.nn.Module):
+    def forward(self, x):
+        if torch.compiler.is_exporting():
+            while True:
+                pass
+        return x if x.sum() > 0 else -x
+"""
+
+
+def test_what_nobody_captures_says_why_for_each(worker: Asking) -> None:
+    path = worker.file(NOBODY)
+    failed = worker.run(worker.ask(path, "Torn()(torch.ones(2))"))
+    assert isinstance(failed, Failed)
+    assert failed.failure.message == BRANCH
+    assert failed.failure.instead is None
+    assert [other.message.partition(":")[0] for other in failed.failure.others] == [
+        *("torch.export", "torch.compile"),
+    ]
+    assert failed.failure.others[1].message == "torch.compile: ValueError: never"
+    shown = worker.told(failed, "Torn()(torch.ones(2))")
+    assert "net.py:6:12: error: " in shown
+    assert "\nnote: torch.compile: ValueError: never\n" in shown
+
+
+def test_a_producer_that_does_not_end_leaves_the_engines_message(
+    worker: Asking,
+) -> None:
+    path = worker.file(NOBODY)
+    failed = worker.run(worker.ask(path, "Endless()(torch.ones(2))", 12.0))
+    assert isinstance(failed, Failed)
+    assert failed.failure.message == BRANCH
+    assert [other.message for other in failed.failure.others] == [
+        "torch.export: it took longer than the time limit of 12 s"
+    ]
+
+
+def test_a_producer_that_ends_the_process_leaves_the_engines_message(
+    worker: Asking,
+) -> None:
+    path = worker.file(NOBODY)
+    failed = worker.run(worker.ask(path, "Crashing()(torch.ones(2))"))
+    assert isinstance(failed, Failed)
+    assert failed.failure.message == BRANCH
+    assert [other.message for other in failed.failure.others] == [
+        "torch.export: the code crashed its process (SIGABRT)"
+    ]
 
 
 @pytest.mark.parametrize("producer", [Producer.EXPORT, Producer.COMPILE])

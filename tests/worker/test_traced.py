@@ -127,7 +127,7 @@ def test_what_cannot_be_traced_with_the_constants_of_the_call_is_said(
                 return -x
         """
 
-    assert worker.said(text, "Model()(torch.ones(3))") == dedent("""\
+    assert worker.said_by_engine(text, "Model()(torch.ones(3))") == dedent("""\
         [trace]
         net.py:7:12: error: the listing leaves check=None open and may take other \
 branches than the call, because the model cannot be traced with that: symbolically \
@@ -136,9 +136,11 @@ traced variables cannot be used as inputs to control flow
            |            ^^^^^^^^^^^
         note: the entry is Model()(torch.ones(3))
         help: Use torch.where for a choice between tensors, concrete_args for an \
-argument that never changes, or wrap() to record the function as one call. \
-torch.compile captures it: write `# fxls[compile]: Model()(torch.ones(3))`.
+argument that never changes, or wrap() to record the function as one call.
         """)
+    outcome = worker.outcome(text, "Model()(torch.ones(3))")
+    assert isinstance(outcome, Traced), outcome
+    assert outcome.identity.producer == "torch.compile"
 
 
 def forward_of(worker: Asking, text: str, call: str) -> str:
@@ -187,7 +189,8 @@ mask = size = None
 def test_a_failure_is_that_of_the_trace_that_came_furthest(worker: Asking) -> None:
     text = WINDOW.replace("return x", "return x if x.sum() > 0 else x")
 
-    assert worker.said(dedent(text), "Window()(torch.ones(3, 3))").startswith(
+    said = worker.said_by_engine(dedent(text), "Window()(torch.ones(3, 3))")
+    assert said.startswith(
         dedent("""\
         [trace]
         net.py:13:21: error: symbolically traced variables cannot be used as inputs \

@@ -104,6 +104,6 @@ export function deactivate(): Promise<void> | undefined {
 }
 
 /** Settings that the server is started with. */
-const STARTED_WITH = ['python', 'store', 'timeLimit', 'traceAutomatically'];
+const STARTED_WITH = ['python', 'store', 'timeLimit', 'producers', 'traceAutomatically'];
 
 let stop: (() => Promise<void>) | undefined;

@@ -49,7 +49,7 @@ def entries(
     written = [
         comment.entry(path)
         for comment in _comments(text)
-        if comment.producer is not None and _is_complete(comment.expression)
+        if comment.is_known and _is_complete(comment.expression)
     ]
     written += [entry for entry in project_entries if entry.path == path]
     named = {name for entry in written for name in names_of(entry.expression)}
@@ -87,9 +87,10 @@ def problems(text: str, path: str) -> tuple[Failure, ...]:
     """What is wrong with the entry comments of a file, each at its exact place."""
     found: list[Failure] = []
     for comment in _comments(text):
-        if comment.producer is None:
+        if not comment.is_known:
             message = (
-                "fxls knows no such producer; it knows fxls[export] and fxls[compile]"
+                "fxls knows no such producer; it knows fxls[engine], fxls[export] and"
+                " fxls[compile]"
             )
             place = Place(path, "<module>", comment.span)
             found.append(Failure(Reason.ENTRY, message, (place,), _ADVICE))
@@ -183,12 +184,13 @@ class _Comment:
     span: Span
     """The expression; where it would stand, when the comment has none."""
     producer: Producer | None
-    """None when the comment asks for one that there is not."""
+    """The one that the comment insists on, if there is such a producer."""
+    is_known: bool
+    """Whether there is, or the comment names none."""
 
     def entry(self, path: str) -> Entry:
         """The entry of a file that has this comment."""
-        producer = self.producer or Producer.ENGINE
-        return Entry(path, self.expression, Kind.COMMENT, self.span, producer)
+        return Entry(path, self.expression, Kind.COMMENT, self.span, self.producer)
 
 
 _ENTRY = re.compile(
@@ -205,8 +207,9 @@ def _comments(text: str) -> Iterator[_Comment]:
         if match:
             start, end = match.span("expression")
             span = Span.of(line, column + start, line, column + end)
-            producer = _PRODUCERS.get(match["producer"] or Producer.ENGINE.value)
-            yield _Comment(match["expression"], span, producer)
+            producer = _PRODUCERS.get(match["producer"])
+            is_known = producer is not None or not match["producer"]
+            yield _Comment(match["expression"], span, producer, is_known)
 
 
 @lru_cache(maxsize=8)

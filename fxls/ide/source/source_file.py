@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fxls.entry import Entry, Producer
+from fxls.entry import ORDER, Entry, Producer
 from fxls.ide.listing.document import Document
 from fxls.ide.syntax.line_map import LineMap
 from fxls.text import LineTable
@@ -24,6 +24,8 @@ class SourceFile:
     """Other paths by which the listings call it, through links for example."""
     moves: Mapping[str, LineMap] = field(default_factory=dict[str, LineMap])
     """By the path of a listing: the edits of the file since that was made, if any."""
+    order: tuple[Producer, ...] = ORDER
+    """Who is asked first for the graph of an entry that insists on nobody."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -32,20 +34,33 @@ class SourceFile:
 
 
 def listings_from(source: SourceFile, entry: Entry) -> list[Document]:
-    """The listings that an entry made."""
-    return [
+    """The listings that an entry made: those of one producer, in the order of stages.
+
+    When the entry insists on none, that is the first one that made a listing of the
+    source as it is; a listing of an earlier text counts where there is no other.
+    """
+    found = [
         document
         for document in source.documents
         if document.listing.entry == entry.expression
-        and _makes(entry.producer, document.listing.identity.producer)
     ]
+    order = source.order if entry.producer is None else (entry.producer,)
+    fresh = [document for document in found if document.path not in source.moves]
+    for documents in (fresh, found):
+        for producer in order:
+            made = [one for one in documents if _maker(one) is producer]
+            if made:
+                return sorted(made, key=lambda one: one.listing.identity.stage)
+    return []
 
 
-def _makes(producer: Producer, name: str) -> bool:
-    """Whether listings of a producer have this name; torch.compile has several."""
-    if producer is Producer.COMPILE:
-        return name not in (Producer.ENGINE.value, Producer.EXPORT.value)
-    return name == producer.value
+def _maker(document: Document) -> Producer:
+    """Who made a listing; torch.compile hands graphs to many."""
+    name = document.listing.identity.producer
+    return _MAKERS.get(name, Producer.COMPILE)
+
+
+_MAKERS = {"engine": Producer.ENGINE, "torch.export": Producer.EXPORT}
 
 
 def listings_of(source: SourceFile, name: str) -> list[Document]:

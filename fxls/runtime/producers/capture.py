@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fxls.listing import How, Identity, Parent, Remark
+from fxls.listing import About, How, Identity, Parent, Remark
 from fxls.runtime.listings.head import Words
 from fxls.runtime.torch_private import fx, is_compiling
 
@@ -22,11 +22,13 @@ __all__ = [
     "capture_of",
     "capturing",
     "hushed",
+    "in_place_of",
     "is_hushed",
     "note_capture",
     "note_file",
     "parents_by",
     "published_as",
+    "with_reason",
 ]
 
 
@@ -121,6 +123,30 @@ def capturing(capture: Capture | None) -> Generator[None]:
 
 
 @contextlib.contextmanager
+def in_place_of(whom: str, reason: str) -> Generator[None]:
+    """Say of each graph that is made in the block who could not capture the model."""
+    token = _instead.set((whom, reason))
+    try:
+        yield
+    finally:
+        _instead.reset(token)
+
+
+def with_reason(capture: Capture) -> Capture:
+    """What is said of a graph, and in whose place it stands."""
+    instead = _instead.get()
+    if instead is None:
+        return capture
+    whom, reason = instead
+    remark = Remark(About.INSTEAD, f"{whom} cannot capture it: {reason}")
+    return replace(
+        capture,
+        header=((remark.reason,), *capture.header),
+        remarks=(remark, *capture.remarks),
+    )
+
+
+@contextlib.contextmanager
 def hushed(*, when: bool = True) -> Generator[None]:
     """Let what is compiled in the block be torch's own business, or not after all."""
     token = _hushed.set(when)
@@ -143,5 +169,6 @@ def published_as(module: Any) -> Capture:
 PLAIN = Capture("torch.fx")
 _here: ContextVar[Capture | None] = ContextVar("fxls_capture", default=None)
 _hushed: ContextVar[bool] = ContextVar("fxls_hushed", default=False)
+_instead: ContextVar[tuple[str, str] | None] = ContextVar("fxls_instead", default=None)
 _captures: weakref.WeakKeyDictionary[Any, Capture] = weakref.WeakKeyDictionary()
 _files: weakref.WeakKeyDictionary[Any, tuple[Parent, ...]] = weakref.WeakKeyDictionary()

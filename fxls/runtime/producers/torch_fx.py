@@ -38,6 +38,7 @@ from fxls.runtime.producers.capture import (
     note_file,
     parents_by,
     published_as,
+    with_reason,
 )
 from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.recompiled import on_recompile
@@ -263,6 +264,7 @@ class TorchFx:
     ) -> _Made:
         graph = module._graph
         snapshot = snapshot or Snapshot(graph, self._tracing.origin)
+        is_plain, capture = capture is PLAIN, with_reason(capture)
         root = capture.root or self._tracing.root(graph) or snapshot.root()
         if root is None:
             kind = written_class(type(module))  # pyright: ignore[reportUnknownArgumentType]  # any module
@@ -276,8 +278,8 @@ class TorchFx:
         head = head_of([first, *capture.header])
         keeps = bool(self._keeping)
         layout = Layout(source, head, values, snapshot.paths, keeps_values=keeps)
-        if capture is PLAIN:
-            capture = replace(PLAIN, parents=self._tracing.parents(graph))
+        if is_plain:
+            capture = replace(capture, parents=self._tracing.parents(graph))
         passes = tuple(map(self._tracing.made_by, snapshot.nodes()))
         return _Made(module, snapshot, identity, source, layout, capture, passes)
 

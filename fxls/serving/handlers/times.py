@@ -35,6 +35,10 @@ async def on_times(ls: Connection, asked: params.About) -> custom.TimesItem | No
     ls.tell_news()
     if isinstance(outcome, Failed):
         return custom.TimesItem(problem=f"{entry.name}: {outcome.failure.message}.")
+    if outcome.identity.producer != "engine":
+        who = outcome.identity.producer
+        problem = f"{entry.name}: {who} captures it, whose nodes are not measured."
+        return custom.TimesItem(problem=problem)
     if outcome.trouble is not None:
         return custom.TimesItem(problem=f"{entry.name}: {outcome.trouble.message}.")
     if not outcome.times:
@@ -57,6 +61,6 @@ def _entry_of(ls: Connection, document: Document) -> Entry | None:
     path = source.path
     known = (*ls.session.entries(path), *ls.session.traces.made_of(path))
     for entry in known:
-        if entry.expression == expression and entry.producer is Producer.ENGINE:
+        if entry.expression == expression and entry.producer in (None, Producer.ENGINE):
             return entry
     return Entry(path, expression, Kind.COMMAND)

@@ -69,7 +69,10 @@ async def _trace(ls: Connection, entry: Entry) -> custom.TracedItem:
         return custom.TracedItem.failed(entry.name, outcome.failure)
     message = f"{entry.name}: {outcome.path} ({outcome.seconds:.2f} s)"
     ls.log(lsp.MessageType.Info, message)
-    return custom.TracedItem.traced(entry.name, outcome.path, outcome.trouble)
+    trouble = outcome.trouble
+    if trouble is not None and trouble.instead is not None:
+        trouble = None  # there is what was asked for
+    return custom.TracedItem.traced(entry.name, outcome.path, trouble)
 
 
 async def with_progress(

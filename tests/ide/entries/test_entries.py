@@ -353,16 +353,21 @@ def test_a_wrong_project_entry_is_said(
 
 
 def test_a_comment_may_choose_who_makes_the_graph() -> None:
-    text = "# fxls: A()(1)\n# fxls[export]: B()(2)\n# fxls[compile]: C()\n# fxls[other]: D()\n"
+    asked = ("", "[export]", "[compile]", "[engine]", "[other]")
+    text = "".join(f"# fxls{who}: A()({at})\n" for at, who in enumerate(asked))
     found = entries(text, "/net.py")
     assert [(entry.expression, entry.producer) for entry in found] == [
-        ("A()(1)", Producer.ENGINE),
-        ("B()(2)", Producer.EXPORT),
-        ("C()", Producer.COMPILE),
+        ("A()(0)", None),
+        ("A()(1)", Producer.EXPORT),
+        ("A()(2)", Producer.COMPILE),
+        ("A()(3)", Producer.ENGINE),
     ]
     assert [(f.message, f.places[0].span) for f in problems(text, "/net.py")] == [
         (
-            "fxls knows no such producer; it knows fxls[export] and fxls[compile]",
-            Span.of(3, 15, 3, 18),
+            (
+                "fxls knows no such producer; it knows fxls[engine], fxls[export] and"
+                " fxls[compile]"
+            ),
+            Span.of(4, 15, 4, 21),
         )
     ]

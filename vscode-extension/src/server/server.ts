@@ -215,6 +215,7 @@ export class Server implements vscode.Disposable {
           vscode.workspace.isTrusted && settings.get<boolean>('traceAutomatically', true),
         python: interpreter.path,
         timeLimit: settings.get<number>('timeLimit', 60),
+        producers: settings.get<string[]>('producers', ['engine', 'export', 'compile']),
         ...(store === '' ? {} : { store }),
       },
       initializationFailedHandler: () => false,
