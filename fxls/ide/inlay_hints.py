@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.value_text import holds_tensor, long_form, short_form
+from fxls.ide.source.agreement import agrees, is_alone_at_its_start
 from fxls.ide.source.runs import Definitions, given_by, runs_of, runs_through
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.module_classes import parsed
@@ -63,9 +65,10 @@ def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
     definitions = Definitions(tree)
     runs = runs_of(source, definitions)
     found: list[Hint] = []
-    for point, value in _places(tree, source.lines, first, last):
+    for place in _places(tree, source.lines, first, last):
+        point = place.point
         shapes: dict[str, tuple[Document, int]] = {}
-        for document, node in _nodes(source, definitions, runs, value):
+        for document, node in _nodes(source, definitions, runs, place):
             known = document.listing.nodes[node].value
             if known is not None and holds_tensor(known):
                 shapes.setdefault(short_form(known), (document, node))
@@ -77,10 +80,33 @@ def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
     return tuple(found)
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the hint of a statement stands, and what it is about."""
+
+    point: Point
+    span: Span
+    """The expression."""
+    value: ast.expr
+    statement: Span | None = None
+    """The whole statement, where there is one and it begins a line."""
+
+    def is_on_line(self, span: Span) -> bool:
+        """Whether a span is the line of the statement, which torch knows no part of."""
+        whole = self.statement
+        return (
+            whole is not None
+            and span.start == whole.start
+            and span.end.line == whole.end.line
+            and span.end >= whole.end
+        )
+
+
 def _places(
     tree: ast.Module, lines: LineTable, first: int, last: int
-) -> Iterator[tuple[Point, Span]]:
-    """Where the hint of a statement stands, and the expression that it is about."""
+) -> Iterator[_Place]:
+    """Every place of a hint on some lines."""
+    alone = _alone(tree)
     for node in ast.walk(tree):
         match node:
             case (
@@ -90,7 +116,8 @@ def _places(
             ):
                 span = _span(value, lines)
                 point = _span(target, lines).end
-            case ast.AugAssign(target=ast.Name() as target):
+            case ast.AugAssign(target=ast.Name() as target, op=op, value=operand):
+                value = ast.BinOp(ast.Name(target.id, ast.Load()), op, operand)
                 # The frame of ``x += y`` is the whole statement.
                 span = _span(node, lines)
                 point = _span(target, lines).end
@@ -100,27 +127,51 @@ def _places(
             case _:
                 continue
         if first <= point.line <= last:
-            yield point, span
+            whole = _span(node, lines) if node in alone else None
+            yield _Place(point, span, value, whole)
+
+
+def _alone(tree: ast.Module) -> set[ast.AST]:
+    """The statements that share their line with no other, and have no second line."""
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    count = Counter(node.lineno for node in statements)
+    return {
+        node
+        for node in statements
+        if count[node.lineno] == 1 and node.lineno == node.end_lineno
+    }
 
 
 def _nodes(
     source: SourceFile,
     definitions: Definitions,
     runs: Iterable[Document],
-    value: Span,
+    place: _Place,
 ) -> Iterator[tuple[Document, int]]:
     """The node whose value an expression had, each time that it ran."""
+    start = place.span.start
     for document in runs:
         moves = source.moves.get(document.path)
-        before = moves.before(value.start) if moves else value.start
+        before = moves.before(start) if moves else start
         if before is None:
             continue
+        # The engine knows the expression of a node.
+        is_exact = document.listing.identity.producer == "engine"
         for frame in runs_through(source, definitions, document, before.line):
-            span = document.listing.frames[frame].span
-            if (moves.after(span) if moves else span) == value:
-                node = given_by(document, frame)
-                if node is not None:
-                    yield document, node
+            row = document.listing.frames[frame].span
+            span = moves.after(row) if moves else row
+            if span is None:
+                continue
+            is_sure = span == place.span and (
+                is_exact or is_alone_at_its_start(place.value)
+            )
+            if not (is_sure or span == place.span or place.is_on_line(span)):
+                continue
+            node = given_by(document, frame)
+            if node is not None and (
+                is_sure or (not is_exact and agrees(place.value, document, frame, node))
+            ):
+                yield document, node
 
 
 def _span(node: ast.expr | ast.stmt, lines: LineTable) -> Span:

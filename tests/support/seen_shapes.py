@@ -1,11 +1,12 @@
-"""Runs the models of the field, and says which hints its source gets and what was true.
+"""Runs the models of a file, and says which hints its source gets and what was true.
 
-``python -m tests.support.seen_shapes BACKEND FOLDER`` prints one JSON object for all.
+``python -m tests.support.seen_shapes BACKEND FOLDER MODULE`` prints one JSON object.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import sys
 from collections import defaultdict
@@ -17,29 +18,33 @@ from typing import Any, cast
 import torch
 
 import fxls
-from fxls.entry import Entry, Kind
+from fxls.entry import Entry, Kind, Producer
 from fxls.ide.inlay_hints import source_hints
 from fxls.ide.source.source_file import SourceFile
 from fxls.serving.library import Library
 from fxls.text import LineTable
-from fxls.wire import Trace
+from fxls.wire import Failed, Trace
+from fxls.worker.limits import MemoryLimit
 from fxls.worker.trace import Attempt
-from tests.support import models_of_the_field as field
 
+field: Any = importlib.import_module(f"tests.support.{sys.argv[3]}")
 PATH = str(Path(field.__file__))
 TEXT = Path(PATH).read_text("utf-8")
 
 _Shapes = dict[tuple[int, str], set[str]]
 
 
-def called(name: str) -> tuple[torch.nn.Module, tuple[Any, ...]]:
-    """A model, and the inputs of its entry."""
+def called(name: str) -> tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]]:
+    """A model, and the arguments of its entry."""
     torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
     call = ast.parse(field.ENTRIES[name], mode="eval").body
     assert isinstance(call, ast.Call)
-    names = dict(vars(field))
+    names = cast("dict[str, Any]", vars(field)).copy()
     model = eval(ast.unparse(call.func), names)
-    return model, tuple(eval(ast.unparse(one), names) for one in call.args)
+    given = {
+        one.arg or "": eval(ast.unparse(one.value), names) for one in call.keywords
+    }
+    return model, tuple(eval(ast.unparse(one), names) for one in call.args), given
 
 
 def seen(run: Callable[[], object]) -> _Shapes:
@@ -98,38 +103,50 @@ def hinted(store: Path, entry: str) -> list[tuple[int, str, list[str]]]:
     return found
 
 
-def _make_listings(backend: str, name: str, store: Path) -> None:
-    model, inputs = called(name)
-    if backend == "engine":
-        entry = Entry(PATH, field.ENTRIES[name], Kind.COMMAND)
+_ENTRIES = {
+    "engine": Producer.ENGINE,
+    "exported entry": Producer.EXPORT,
+    "entry": None,
+}
+"""Backends that are a worker's: on whom the entry insists."""
+
+
+def _make_listings(backend: str, name: str, store: Path) -> str:
+    """Who made them."""
+    model, inputs, given = called(name)
+    if backend in _ENTRIES:
+        producer = _ENTRIES[backend]
+        entry = Entry(PATH, field.ENTRIES[name], Kind.COMMAND, None, producer)
         request = Trace(1, entry, str(store), 60.0, None)
         # Some compute with shapes in Python, which a symbolic trace cannot follow.
-        Attempt(request, lambda: None, lambda _: None).outcome()
-        return
+        limit = MemoryLimit(None)
+        outcome = Attempt(request, limit, lambda _: None, lambda _: None).outcome()
+        return "nobody" if isinstance(outcome, Failed) else outcome.identity.producer
     fxls.install(store)
     if backend == "export":
-        exported: Any = cast("Any", torch).export.export(model, inputs)
-        exported.run_decompositions().module()(*inputs)
+        exported: Any = cast("Any", torch).export.export(model, inputs, given)
+        exported.run_decompositions().module()(*inputs, **given)
     else:
         compiled: Any = cast("Any", torch).compile(model, backend=backend)
-        compiled(*inputs).sum().backward()
+        compiled(*inputs, **given).sum().backward()
     fxls.uninstall()
+    return backend
 
 
 def main(backend: str, folder: Path) -> None:
     said: dict[str, Any] = {}
     for name in field.ENTRIES:
-        model, inputs = called(name)
-        true = seen(lambda m=model, i=inputs: m(*i))
+        model, inputs, given = called(name)
+        true = seen(lambda m=model, i=inputs, g=given: m(*i, **g))
         cast("Any", torch).compiler.reset()
-        _make_listings(backend, name, folder / name)
+        by = _make_listings(backend, name, folder / name)
         hints = hinted(folder / name, field.ENTRIES[name])
         wrong = [
             f"{line}: {what} is {', '.join(shapes)}, and was {sorted(true[line, what])}"
             for line, what, shapes in hints
             if not set(shapes) <= true[line, what]
         ]
-        said[name] = {"hints": len(hints), "wrong": wrong}
+        said[name] = {"hints": len(hints), "wrong": wrong, "by": by}
     sys.stdout.write(json.dumps(said))
 
 
