@@ -104,7 +104,9 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file that frames point into; `digest` tells whether it changed since."""
+    """A file that frames point into, or in which the entry was evaluated; `digest` tells
+    whether it changed since.
+    """
 
     path: str
     digest: str
@@ -332,6 +334,14 @@ class Listing(msgspec.Struct, frozen=True):
     """Whether it is the backward of another graph, which begins with what ran last."""
     remarks: tuple[Remark, ...] = ()
     """What the compiler says of it, which its head says to people."""
+    entry_source: _Index | None = None
+    """The row of the file in whose namespace the entry was evaluated, where known."""
+
+    @property
+    def entry_path(self) -> str | None:
+        """The file in whose namespace the entry was evaluated; None for nobody knows."""
+        row = self.entry_source
+        return None if row is None else self.sources[row].path
 
     def mark_at(self, point: Point) -> Mark | None:
         """The mark a cursor at `point` is on; of two that meet there, the right one."""

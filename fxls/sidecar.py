@@ -77,6 +77,7 @@ def _refuse_wrong_rows(listing: Listing) -> None:
         ("module", len(listing.scopes), _given(map(attrgetter("scope"), nodes))),
         ("target", len(listing.targets), _given(map(attrgetter("call"), nodes))),
         ("source", len(listing.sources), map(attrgetter("source"), listing.frames)),
+        ("source", len(listing.sources), _given([listing.entry_source])),
     ):
         last = max(rows, default=-1)
         if last >= count:

@@ -114,9 +114,13 @@ def lenses(
     if freshness.newest is not None:
         title = "earlier revision: go to the newest"
         found.append(Lens(span, title, OpenPlace(freshness.newest.start)))
-    elif freshness.changed and listing.entry is not None and there is not None:
+    elif (
+        freshness.changed
+        and listing.entry is not None
+        and (path := listing.entry_path or (there and there.path))
+    ):
         title = "stale: trace again"
-        found.append(Lens(span, title, TraceEntry(there.path, listing.entry)))
+        found.append(Lens(span, title, TraceEntry(path, listing.entry)))
     elif freshness.changed:
         found.append(Lens(span, "stale"))
     return tuple(found)

@@ -25,6 +25,7 @@ from fxls.ide.workspace_symbols import Found, found_listings, found_nodes
 from fxls.listing import Identity
 from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import Digests, modified
+from fxls.serving.ownership import is_installed
 from fxls.store import (
     Bookmark,
     Revision,
@@ -167,11 +168,15 @@ class Library:
             self.store_at(Path(path).parent).look(Path(path))
 
     def about(self, source: str, expressions: set[str]) -> tuple[Document, ...]:
-        """The newest listing of each identity with origins in a source, and of each of
-        the expressions that made another one of the same identity.
+        """The newest listing of each identity with a source, and of each of the
+        expressions that made another one of the same identity.
+
+        What is installed is looked for in every store: projects share it.
         """
         found: dict[str, Document] = {}
-        for store in (self.store_of(source), *map(self.store_at, self._copies())):
+        known = self._stores if is_installed(source) else self._copies()
+        stores = (self.store_of(source), *map(self.store_at, tuple(known)))
+        for store in dict.fromkeys(stores):
             self._find_about(source, expressions, store, found)
         return tuple(found.values())
 

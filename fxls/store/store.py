@@ -246,7 +246,7 @@ class Store:
         return gone
 
     def about(self, source: Path) -> tuple[Listing, ...]:
-        """The newest listing of each identity that has origins in this file, by name.
+        """The newest listing of each identity that has this file as a source, by name.
 
         One that cannot be read is reported and left out.
         """

@@ -20,7 +20,7 @@ from fxls import regular_file
 from fxls.engine import GraphModule, Interpreter, Node
 from fxls.engine.node import Argument, Target
 from fxls.entry import Producer
-from fxls.listing import Failure, Listing, Reason
+from fxls.listing import Failure, Listing, Reason, Source, source_digest
 from fxls.runtime import listing_of
 from fxls.runtime.listings.value_facts import note_value
 from fxls.runtime.producers.capture import in_place_of
@@ -61,6 +61,8 @@ class Attempt:
         self._memory = memory
         self._log = log
         self._tell = tell
+        self._source: Source | None = None
+        """The file of the entry, as it was read."""
         self._producer: Producer | None = None
         """Who is making the graph."""
         self._refusals: list[Refusal] = []
@@ -82,6 +84,7 @@ class Attempt:
                     advice="Save the file, or correct its path in the entry.",
                 )
             )
+        self._source = Source(str(self._path), source_digest(data))
         return self._outcome(text)
 
     def out_of_time(self, frame: FrameType | None) -> Failed:
@@ -242,7 +245,7 @@ class Attempt:
         store = Store(Path(self._request.store))
         listing = listings[0]
         try:
-            path, *_ = [store.materialize(one) for one in listings]
+            path, *_ = [store.materialize(self._asked_for(one)) for one in listings]
         except StoreError as error:
             message = f"{error.path}: {error.problem}"
             return self._failed(Failure(Reason.STORE, message, advice=error.advice))
@@ -254,6 +257,20 @@ class Attempt:
             sources=self._sources(),
             trouble=trouble,
         )
+
+    def _asked_for(self, listing: Listing) -> Listing:
+        """The listing as one that was made from the file of the entry, too.
+
+        The model may be imported, so that no node of it comes from there.
+        """
+        assert self._source is not None
+        sources = listing.sources
+        paths = [source.path for source in sources]
+        if self._source.path not in paths:
+            sources = (*sources, self._source)
+        row = [*paths, self._source.path].index(self._source.path)
+        replace = msgspec.structs.replace
+        return replace(listing, sources=sources, entry_source=row)
 
     def _step(self, reason: Reason, step: Callable[[], _Result]) -> _Result | Failure:
         """The result of a step that runs the user's code, or what became of it."""

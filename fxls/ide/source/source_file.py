@@ -65,4 +65,18 @@ _MAKERS = {"engine": Producer.ENGINE, "torch.export": Producer.EXPORT}
 
 def listings_of(source: SourceFile, name: str) -> list[Document]:
     """The listings of a class of the file."""
-    return [d for d in source.documents if d.listing.identity.class_name == name]
+    return [
+        document
+        for document in source.documents
+        if document.listing.identity.class_name == name and _is_of(source, document)
+    ]
+
+
+def _is_of(source: SourceFile, document: Document) -> bool:
+    """Whether a node comes from the file, or none says where it came from.
+
+    An entry of the file may be a model that is imported, and named as a class of it.
+    """
+    listing = document.listing
+    rows = {frame.source for frame in listing.frames}
+    return not rows or any(listing.sources[row].path in source.paths for row in rows)

@@ -54,11 +54,11 @@ def _entry_of(ls: Connection, document: Document) -> Entry | None:
     """The entry that a listing was made from; None when the engine traced none."""
     expression = document.listing.entry
     source = class_of_graph(document, ls.session.text_of)
-    if expression is None or source is None:
+    path = document.listing.entry_path or (source and source.path)
+    if expression is None or path is None:
         return None
     if document.listing.identity.producer != "engine":
         return None
-    path = source.path
     known = (*ls.session.entries(path), *ls.session.traces.made_of(path))
     for entry in known:
         if entry.expression == expression and entry.producer in (None, Producer.ENGINE):
