@@ -67,6 +67,41 @@ def test_a_program_that_is_launched_writes_listings(project: Project) -> None:
     assert project.store.read(project.listing("Net")).text.count("= None") == 0
 
 
+COMPILED = """\
+    import torch
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            y = torch.relu(x)
+            return y + 1
+
+    net = torch.compile(Net(), backend="eager")
+    net(torch.ones(2))
+    """
+
+
+def test_breakpoints_hit_in_a_listing_and_in_compiled_lines_of_the_model(
+    project: Project,
+) -> None:
+    project.write({"plain.py": COMPILED})
+    program = project.folder / "plain.py"
+    with adapted(project) as session:
+        session.launch(program)
+        assert session.wait_ended() == 0
+    path, line = project.line("Net:add")
+    _, own = project.line("plain.py: y = torch.relu(x)")
+    with adapted(project) as session:
+        session.launch(program, breakpoints={path: [line], program: [own]})
+        stops: list[str] = []
+        for _ in range(2):
+            session.wait_stopped()
+            stops.append(session.where())
+            session.resume()
+        assert session.wait_ended() == 0
+    relu, add = (f"forward {path.name}:{at}" for at in (line - 1, line))
+    assert stops == [relu, add]
+
+
 def test_an_entry_writes_to_the_store_that_is_named(project: Project) -> None:
     project.write({"net.py": NET})
     store = project.folder / "elsewhere"

@@ -64,7 +64,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerCommands(server, log),
     registerInstalling(server, context.extensionUri, version),
     vscode.commands.registerCommand('fxls.choosePython', () => choosePython(version)),
-    registerDebugging(server),
+    registerDebugging(server, context.globalState),
     registerBreakOn(),
     vscode.commands.registerCommand('fxls.toggleLink', toggleLink),
     vscode.window.onDidChangeActiveTextEditor((editor) => {

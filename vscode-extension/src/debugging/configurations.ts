@@ -3,6 +3,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { asEnvironment, rulesOf } from './break_on.ts';
+import { isWanted, offerOnce } from './python_sessions.ts';
 import { CHOOSE } from '../server/complaint.ts';
 import { lackToDebug } from '../server/python.ts';
 import type { Server } from '../server/server.ts';
@@ -28,7 +29,10 @@ export async function debugEntry(
 }
 
 /** Contributes the debug type. */
-export function registerDebugging(server: Server): vscode.Disposable {
+export function registerDebugging(
+  server: Server,
+  memory: vscode.Memento,
+): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.debug.registerDebugAdapterDescriptorFactory(TYPE, {
       createDebugAdapterDescriptor: ({ configuration }) => {
@@ -44,10 +48,7 @@ export function registerDebugging(server: Server): vscode.Disposable {
     }),
     vscode.debug.registerDebugConfigurationProvider('debugpy', {
       resolveDebugConfiguration: (folder, configuration) => {
-        const wanted = vscode.workspace
-          .getConfiguration('fxls', folder)
-          .get<boolean>('debugPythonSessions', true);
-        if (!wanted) return configuration;
+        if (!isWanted(folder)) return configuration;
         const rules = asEnvironment(rulesOf(folder));
         // A program that runs already has its environment.
         const env =
@@ -55,6 +56,11 @@ export function registerDebugging(server: Server): vscode.Disposable {
             ? { env: { ...rules, ...environment(configuration) } }
             : {};
         return { rules: STEPPING, ...configuration, ...env };
+      },
+      resolveDebugConfigurationWithSubstitutedVariables: (folder, configuration) => {
+        // The session does not wait for an answer.
+        void offerOnce(memory, folder, configuration);
+        return configuration;
       },
     }),
   );
