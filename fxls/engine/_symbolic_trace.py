@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from fxls.engine._lazy_graph_module import _make_graph_module
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.late_names import late_names
 from fxls.engine.tracing.concrete_args import (
@@ -48,7 +49,7 @@ def symbolic_trace(
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
     name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
-    return GraphModule(tracer.root, graph, name)
+    return _make_graph_module(tracer.root, graph, name)
 
 
 if not TYPE_CHECKING:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from torch.nn import Module
 
 from fxls.attempt import leave_out_frame
+from fxls.engine.code.python_code import PythonCode
 from fxls.engine.graph import Graph
 from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.late_names import late_names
-from fxls.engine.module import attributes
+from fxls.engine.module import attributes, module_copy
 from fxls.engine.module.compile import ForwardCode, forward_of, is_eager, is_lazy
 from fxls.engine.module.module_copy import deep_copy
 
 if TYPE_CHECKING:
-    from fxls.engine.code.codegen import PythonCode
     from fxls.engine.ir.node import Node
     from fxls.engine.tracing.tracer import Tracer
 
@@ -39,7 +39,7 @@ class GraphModule(Module):
     """
 
     __jit_unused_properties__ = (
-        *("graph", "code", "_boxed_call"),
+        *("graph", "code", "_code", "_boxed_call"),
         *("_lineno_map", "_prologue_start"),
     )
 
@@ -47,7 +47,7 @@ class GraphModule(Module):
         meta: dict[str, Any]
         """Whatever passes note about the module."""
         _graph: Graph
-        _code: ForwardCode
+        _forward_code: ForwardCode
         _tracer_cls: type[Tracer] | None
         _tracer_extras: dict[str, Any]
         _replace_hooks: list[Callable[..., object]]
@@ -119,17 +119,28 @@ class GraphModule(Module):
     @property
     def code(self) -> str:
         """The generated code."""
-        return self._code.src
+        return self._code
+
+    @property
+    def _code(self) -> str:
+        """What `code` gives; a `recompile` of somebody's own says what that is."""
+        return self._forward_code.src
+
+    @_code.setter
+    def _code(self, text: str) -> None:
+        code = ForwardCode(self._graph)
+        code.take(PythonCode(text, {}))
+        self.__dict__["_forward_code"] = code
 
     @property
     def _lineno_map(self) -> dict[int, int | None]:
         """Line of the forward, its ``def`` being line 0, to the place of the node."""
-        return self._code._lineno_map
+        return self._forward_code._lineno_map
 
     @property
     def _prologue_start(self) -> int:
         """The line of ``def`` in the code, counted from one."""
-        return self._code._prologue_start
+        return self._forward_code._prologue_start
 
     def recompile(self) -> PythonCode:
         """Let code and forward be those of the graph as it is.
@@ -138,8 +149,8 @@ class GraphModule(Module):
         """
         if is_lazy(self._graph):
             # The old code goes first: nobody has to keep what the graph was for it.
-            self.__dict__.pop("_code", None)
-        self.__dict__["_code"] = code = ForwardCode(self._graph)
+            self.__dict__.pop("_forward_code", None)
+        self.__dict__["_forward_code"] = code = ForwardCode(self._graph)
         nested = getattr(self._graph._codegen, "pytree_info", None)
         if nested is not None:  # what the code of nested inputs and results reads
             self._in_spec, self._out_spec = nested.in_spec, nested.out_spec
@@ -167,7 +178,7 @@ class GraphModule(Module):
             # FX's sentence is for who has nothing else; the runtime is not that alone.
             aloud = not is_eager()
             forward_error.report(
-                self._code, self._get_name(), forward, error, aloud=aloud
+                self._forward_code, self._get_name(), forward, error, aloud=aloud
             )
             leave_out_frame(error)
             raise
@@ -241,11 +252,13 @@ class GraphModule(Module):
         new = type(self).__new__(type(self))
         type(new).__name__ = type(self).__name__
         memo[id(self)] = new
-        state = {key: self.__dict__[key] for key in self.__dict__ if key != "_code"}
-        for key, value in state.items():
-            new.__dict__[key] = deep_copy(value, memo)
+        for key, value in list(self.__dict__.items()):
+            if key in module_copy.HOOKS:
+                new.__dict__[key] = None if isinstance(value, bool) else type(value)()
+            elif key != "_forward_code":
+                new.__dict__[key] = deep_copy(value, memo)
         new.graph = new._graph
-        new._code.share(self._code, self._graph)
+        new._forward_code.share(self._forward_code, self._graph)
         for name, value in new.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
             setattr(new, name, value)
         for hook in new._deepcopy_hooks:
@@ -327,7 +340,7 @@ class PendingForward:
         module = instance or self._module()
         if module is None:
             raise AttributeError("the module whose forward this was is gone")
-        function = forward_of(module, module._code)
+        function = forward_of(module, module._forward_code)
         kind: Any = type(module)
         kind.forward = function
         if kind.__dict__.get("__call__") is _PENDING_CALL:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["refuse_foreign"]
+from typing import Any
+
+__all__ = ["noted", "refuse_foreign"]
+
+
+def noted(node: Any, key: str) -> Any:
+    """What a node says under a key, be it ours or, for who only reads, of torch.fx."""
+    own = getattr(node, "noted", None)
+    return node.meta.get(key) if own is None else own(key)
 
 
 def refuse_foreign(value: object) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from fxls.engine.ir.foreign import noted
 from fxls.engine.lasting import lasting
 
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ class NodeSource:
         self._action: list[NodeSourceAction] | NodeSourceAction = action
         self._from_node: list[NodeSource] | None = None
         if node is not None:
-            self.name, self.target = node._name, str(node._target)
+            self.name, self.target = node.name, str(node.target)
             self.graph_id = id(node.graph)
-            known = node.noted("from_node")
+            known = noted(node, "from_node")
             if known:
                 self._from_node = list(known)
 
@@ -177,7 +178,7 @@ def _checked(
 def get_graph_provenance_json(graph: Graph) -> dict[str, Any]:
     """The sources of each call of a function, by the node's name, as plain values."""
     return {
-        node.name: [one.to_dict() for one in node.noted("from_node") or ()]
+        node.name: [one.to_dict() for one in noted(node, "from_node") or ()]
         for node in graph.nodes
         if node.op == "call_function"
     }

@@ -68,6 +68,10 @@ class ForwardCode(PythonCode):
         if not is_lazy(graph):
             _ = self.src
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> ForwardCode:
+        """Itself: who copies the attributes of a module copies its code as a text."""
+        return self
+
     def settle(self) -> None:
         """Let `graph` be the graph as it was, before anything is made of it."""
         if self._snapshot is not None:
@@ -88,6 +92,15 @@ class ForwardCode(PythonCode):
                 f"the graph cannot be written as code: {error}"
             ) from error
         return object.__getattribute__(self, name)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether somebody has read a part of the code."""
+        try:
+            object.__getattribute__(self, "src")
+        except AttributeError:
+            return False
+        return True
 
     def marked(self) -> MarkedCode:
         """The code with its marks; the same text, also when it was written before.

@@ -13,7 +13,17 @@ from torch.nn import Module, Parameter
 
 from fxls.engine.torch_private import count_dispatch_modes, count_function_modes
 
-__all__ = ["deep_copy"]
+__all__ = ["HOOKS", "deep_copy"]
+
+HOOKS = frozenset(
+    {
+        *("_forward_hooks", "_forward_hooks_with_kwargs"),
+        *("_forward_pre_hooks", "_forward_pre_hooks_with_kwargs"),
+        *("_forward_hooks_always_called", "_state_dict_pre_hooks"),
+        *("_backward_hooks", "_backward_pre_hooks", "_is_full_backward_hook"),
+    }
+)
+"""What runs around one graph module, and by FX's rule not around a copy of it."""
 
 
 def deep_copy(value: Any, memo: dict[int, Any]) -> Any:

@@ -16,7 +16,9 @@ __all__ = ["blank_module", "reduce_module"]
 def reduce_module(module: GraphModule) -> tuple[Any, ...]:
     """What pickle writes for a graph module."""
     kind = next(c for c in type(module).__mro__ if "_is_of_one" not in c.__dict__)
-    state = {key: module.__dict__[key] for key in module.__dict__ if key != "_code"}
+    state = {
+        key: module.__dict__[key] for key in module.__dict__ if key != "_forward_code"
+    }
     return blank_module, (serialization.FORMAT, kind, type(module).__name__), state
 
 

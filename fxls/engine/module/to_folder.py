@@ -26,7 +26,7 @@ __all__ = ["write"]
 
 def write(module: GraphModule, folder: str | os.PathLike[str], class_name: str) -> None:
     """Write a package that has `module` as the class `class_name`."""
-    imports = _imports(module._code.globals)  # first: it may refuse
+    imports = _imports(module._forward_code.globals)  # first: it may refuse
     place = Path(folder)
     place.mkdir(exist_ok=True)
     torch.save(module.state_dict(), place / "state_dict.pt")
@@ -93,7 +93,7 @@ def _source(
     module: GraphModule, class_name: str, imports: list[str], body: list[str]
 ) -> str:
     """The text of the file that has the class."""
-    code = module._code
+    code = module._forward_code
     made = "\n".join(f"{INDENT * 2}{line}" for line in body)
     if "_in_spec" in module.__dict__:
         imports.append("import fxls.engine._pytree as fx_pytree")

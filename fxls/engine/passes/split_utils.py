@@ -12,6 +12,7 @@ import torch
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.node import Node, map_arg
 from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.split_parts import Subgraph
@@ -88,6 +89,7 @@ def split_by_tags(
 
     `gm` stays as it is; members are shared, not copied.
     """
+    refuse_foreign(gm)
     splitting = _Splitting(gm, tags, is_tuple=return_tuple)
     split = splitting.split(GraphModuleCls)
     return (split, splitting.paths) if return_fqn_mapping else split

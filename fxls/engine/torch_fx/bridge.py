@@ -252,6 +252,7 @@ _OF_THE_SYSTEM = frozenset(
         "_create_node_hooks",
         "_deepcopy_hooks",
         "_erase_node_hooks",
+        "_forward_code",
         "_graph",
         "_lineno_map",
         "_prologue_start",

@@ -20,6 +20,8 @@ __all__ = ["PassManager", "pass_result_wrapper", "this_before_that_pass_constrai
 
 logger = logging.getLogger(__name__)
 
+_topological_sort_passes = schedule.solve
+
 
 def pass_result_wrapper(
     fn: Callable[..., Any] | None,

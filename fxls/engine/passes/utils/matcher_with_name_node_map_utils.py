@@ -35,7 +35,7 @@ class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
         remove_overlapping_matches: bool = True,  # noqa: FBT001, FBT002 - FX's signature
         ignore_literals: bool = False,  # noqa: FBT001, FBT002 - FX's signature
     ) -> None:
-        self.name_node_map: dict[str, Node] = _take_names(pattern_gm)
+        _, self.name_node_map = _split_to_graph_and_name_node_map(pattern_gm)
         super().__init__(
             pattern_gm.graph,
             match_output,
@@ -55,7 +55,10 @@ class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
         return matches
 
 
-def _take_names(gm: GraphModule) -> dict[str, Node]:
+def _split_to_graph_and_name_node_map(
+    gm: GraphModule,
+) -> tuple[GraphModule, dict[str, Node]]:
+    """A pattern that returns its results alone, and the names that it gives its nodes."""
     output = gm.graph.output_node()
     spec = getattr(gm, "_out_spec", None)
     if spec is None:
@@ -80,4 +83,4 @@ def _take_names(gm: GraphModule) -> dict[str, Node]:
     codegen: Any = gm.graph._codegen
     codegen.pytree_info = codegen.pytree_info._replace(out_spec=spec)
     gm.recompile()
-    return cast("dict[str, Node]", names)
+    return gm, cast("dict[str, Node]", names)

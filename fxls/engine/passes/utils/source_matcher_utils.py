@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fxls.engine.graph import Graph
+from fxls.engine.ir.foreign import noted
 from fxls.engine.ir.node import Node
 
 __all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partitions"]
@@ -63,17 +64,17 @@ def check_subgraphs_connected(
 
 def _sources(node: Node, wanted: list[Any]) -> Iterable[tuple[Any, str]]:
     """The wanted source that a node came from, and which call of it; or none."""
-    stack = node.noted("source_fn_stack")
+    stack = noted(node, "source_fn_stack")
     if stack is not None:
         call, source = stack[-1]
         return [(source, call)] if source in wanted else []
-    call_and_name = node.noted("torch_fn")
+    call_and_name = noted(node, "torch_fn")
     if call_and_name is not None:
         call, name = call_and_name
         name = name.split(".")[1]
         if name in wanted:
             return [(name, call)]
-    modules = node.noted("nn_module_stack")
+    modules = noted(node, "nn_module_stack")
     if modules and node.op == "call_function":
         path, kind = list(modules.values())[-1]
         for source in wanted:
