@@ -7,7 +7,7 @@ import inspect
 import textwrap
 import types
 from collections.abc import Callable
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -91,7 +91,9 @@ def _rewritten(rewriter: AST_Rewriter, function: Any) -> Any:
     ast.increment_lineno(tree, first - 1)
     definition = rewriter.visit(definition)
     # Names of the enclosing function are free in it only when one binds them.
-    outer = ast.parse(f"def outer({', '.join(function.__code__.co_freevars)}): pass")
+    # Ours are free as well: the globals stay those in which functions are wrapped.
+    free = (*function.__code__.co_freevars, _ASSERT, _ANNOTATE)
+    outer = ast.parse(f"def outer({', '.join(free)}): pass")
     outer.body[0].body = [definition]  # pyright: ignore[reportAttributeAccessIssue]  # the function that was just written
     module = compile(
         ast.fix_missing_locations(outer),
@@ -101,12 +103,11 @@ def _rewritten(rewriter: AST_Rewriter, function: Any) -> Any:
         flags=function.__code__.co_flags & _FUTURE,
     )
     code = _code_in(_code_in(module, "outer"), function.__name__)
-    cells = dict(
-        zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    )
+    own = CellType(assert_true), CellType(annotations.annotate)
+    cells = dict(zip(free, (*(function.__closure__ or ()), *own), strict=True))
     new = FunctionType(
         code.replace(co_qualname=function.__qualname__),
-        {**function.__globals__, _ASSERT: assert_true, _ANNOTATE: annotations.annotate},
+        function.__globals__,
         function.__name__,
         function.__defaults__,
         tuple([cells[name] for name in code.co_freevars]),

@@ -93,3 +93,30 @@ def test_a_rewriter_may_leave_checks_and_annotations_as_they_are() -> None:
         "scale",
         "dim",
     )
+
+
+def wrapped_here(x: Any) -> Any:
+    return x + 1
+
+
+@engine.wrap
+def decorated_here(x: Any) -> Any:
+    return x * 2
+
+
+engine.wrap("wrapped_here")
+
+
+def test_wrapped_functions_of_the_module_are_recorded() -> None:
+    class Calls(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            assert x is not None
+            return decorated_here(wrapped_here(x))
+
+    graph: Any = RewritingTracer().trace(Calls())
+
+    targets = [n.target for n in graph.nodes if n.op == "call_function"]
+    assert [target.__name__ for target in targets][-2:] == [
+        "wrapped_here",
+        "decorated_here",
+    ]
