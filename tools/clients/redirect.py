@@ -1,13 +1,15 @@
 """Imports of torch.fx become imports of fxls.engine while a client's sources are loaded.
 
 Nothing is written: the syntax tree of each module is changed between reading the file
-and compiling it, so lines and `inspect` stay those of the file.
+and compiling it, so lines and `inspect` stay those of the file. An import of a module
+that the engine leaves out stays as it is; docs/conformance.md lists them.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib.machinery
+import importlib.util
 import sys
 from collections.abc import Iterable, Sequence
 from importlib.abc import MetaPathFinder
@@ -137,7 +139,11 @@ def _engine_name(name: str) -> str | None:
     """The engine's name of a module of torch.fx; None when it is none, or left out."""
     if name != THEIRS and not name.startswith(f"{THEIRS}."):
         return None
-    return OURS + name.removeprefix(THEIRS)
+    ours = OURS + name.removeprefix(THEIRS)
+    try:
+        return ours if importlib.util.find_spec(ours) else None
+    except ModuleNotFoundError:  # of a package that is left out
+        return None
 
 
 def _put_first(tree: ast.Module, statement: ast.stmt) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CLIENTS", "Client"]
+from tools.clients.families import timm_tests
+
+__all__ = ["CAUSES", "CLIENTS", "Cause", "Client"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,36 +16,86 @@ class Client:
     name: str
     version: str
     source: str
-    """``sdist``, ``debian`` for PyTorch's own, or the address of a git repository."""
+    """``sdist``, ``wheel``, ``debian:`` with the name of a source package, or the address
+    of a git repository."""
     digest: str
     """SHA-256 of the archive, or the commit."""
     packages: tuple[str, ...]
     """The packages whose imports are changed, besides the tests."""
     tests: tuple[str, ...]
-    """What pytest gets, in the folder of the sources."""
+    """What pytest gets, in the folder of the sources, or in `trials` for a file there."""
     requires: tuple[str, ...] = ()
     """What has to be installed besides, with its dependencies."""
     cause: str = ""
     """Why tests pass under neither."""
+    archive: str = ""
+    """The name of the archive, where it is another one than name and version say."""
+    folder: str = ""
+    """The folder in the archive in which the tests run, where it is a part of it."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables that the runs get."""
 
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why some tests pass under torch.fx alone."""
+
+    client: str
+    test: str
+    """A part of the names of the tests."""
+    why: str
+
+
+_TYPES = "not AnnotationsTest and not TypeCheckerTest"
+"""What the documents leave out."""
 
 _QUANTIZATION = (
     "torch.ao.quantization",
     "torch.ao.ns",
     "torch.testing._internal.common_quantization",
 )
-_DEBIAN = "099a9601bc40d67656e75735c44abedb0fbe92d08817852ab7472eebb7e6ddff"
+_PYTORCH = "099a9601bc40d67656e75735c44abedb0fbe92d08817852ab7472eebb7e6ddff"
+_VISION = "0a4a967bbb7f9810f792cd0289a07fb98c8fb5d1303fae8b63e3a6b05d720058"
 
 
-def _pytorch(name: str, *tests: str) -> Client:
+def _pytorch(
+    name: str, packages: tuple[str, ...], *tests: str, why: str = ""
+) -> Client:
     return Client(
-        f"torch.ao.quantization: {name}",
+        name,
         "2.6.0+dfsg",
-        "debian",
-        _DEBIAN,
-        _QUANTIZATION,
+        "debian:pytorch",
+        _PYTORCH,
+        packages,
         ("--noconftest", *tests),
         ("expecttest", "scipy"),
+        why,
+        archive="pytorch_2.6.0+dfsg.orig.tar.xz",
+        folder="pytorch-v2.6.0/test",
+    )
+
+
+def _vision(name: str, *tests: str, why: str = "") -> Client:
+    return Client(
+        name,
+        "0.21.0",
+        "debian:pytorch-vision",
+        _VISION,
+        ("torchvision",),
+        ("--noconftest", *tests),
+        ("expecttest", "torchvision"),
+        why,
+        archive="pytorch-vision_0.21.0.orig.tar.gz",
+        folder="vision-0.21.0/test",
+    )
+
+
+def _wheel(name: str, version: str, digest: str, requires: tuple[str, ...]) -> Client:
+    """A release without tests, on which a trial of ours is run."""
+    archive = f"{name}-{version}-py3-none-any.whl"
+    trial = (f"test_{name}.py",)
+    return Client(
+        name, version, "wheel", digest, (name,), trial, requires, archive=archive
     )
 
 
@@ -72,6 +124,7 @@ CLIENTS = (
             "test/nn/test_to_hetero_with_bases_transformer.py",
         ),
         ("torch_geometric",),
+        "They need packages with operators of their own.",
     ),
     Client(
         "brevitas",
@@ -83,8 +136,114 @@ CLIENTS = (
         ("dependencies==2.0.1", "unfoldNd", "hypothesis", "scipy", "setuptools<81"),
         "Half of them download a model; the others were written for an older torch.fx.",
     ),
-    _pytorch("fuse", "quantization/fx/test_quantize_fx.py", "-k", "TestFuseFx"),
-    _pytorch("equalize", "quantization/fx/test_equalize_fx.py"),
-    _pytorch("report", "quantization/fx/test_model_report_fx.py"),
-    _pytorch("rewriter", "quantization/fx/test_subgraph_rewriter.py"),
+    _pytorch(
+        "torch.ao.quantization: fuse",
+        _QUANTIZATION,
+        *("quantization/fx/test_quantize_fx.py", "-k", "TestFuseFx"),
+    ),
+    _pytorch(
+        "torch.ao.quantization: equalize",
+        _QUANTIZATION,
+        "quantization/fx/test_equalize_fx.py",
+    ),
+    _pytorch(
+        "torch.ao.quantization: report",
+        _QUANTIZATION,
+        "quantization/fx/test_model_report_fx.py",
+    ),
+    _pytorch(
+        "torch.ao.quantization: rewriter",
+        _QUANTIZATION,
+        "quantization/fx/test_subgraph_rewriter.py",
+    ),
+    _vision("torchvision: feature extraction", "test_backbone_utils.py"),
+    Client(
+        "e3nn",
+        "0.6.0",
+        "sdist",
+        "5c2b414e9527aad27d755ae9546596e3f7706f45a21dae71c7deedb6c048e4de",
+        ("e3nn", "opt_einsum_fx"),
+        (
+            "tests/o3/linear_test.py",
+            "tests/o3/tensor_product_sub_test.py",
+            "tests/nn/extract_test.py",
+            "tests/nn/fc_test.py",
+            "tests/nn/gate_test.py",
+            "tests/util/test_jit.py",
+        ),
+        ("e3nn==0.6.0",),
+        environment=(("TORCHDYNAMO_DISABLE", "1"),),  # inductor takes an hour
+    ),
+    Client(
+        "timm",
+        "1.0.31",
+        "sdist",
+        "baa0b333339c46d3d6d4965d99b69f5053afed71210e8f433d7ea5ee6a18f0ec",
+        ("timm", "torchvision"),
+        timm_tests(),
+        ("timm==1.0.31", "pytest-timeout"),
+    ),
+    _pytorch(
+        "PyTorch: FX, core",
+        (),
+        *("test_fx.py", "-k", f"{_TYPES} and not TestOperatorSignatures"),
+    ),
+    _pytorch("PyTorch: FX, signatures", (), "test_fx.py", "-k", "Signatures"),
+    _pytorch(
+        "PyTorch: FX, passes",
+        (),
+        *("test_fx_passes.py", "test_fx_reinplace_pass.py", "fx"),
+        *("--ignore=fx/test_shape_inference.py", "--ignore=fx/test_gradual_type.py"),
+        "--ignore=fx/test_z3_gradual_types.py",
+        why="They expect what torch 2.6 wrote.",
+    ),
+    _pytorch("PyTorch: FX, experimental", (), "test_fx_experimental.py"),
+    _wheel(
+        "captum",
+        "0.9.0",
+        "cda38e1d42c37591d71560bb2f5813ac4cae8d8543afac45279c7efd5945997e",
+        (),
+    ),
+    _wheel(
+        "hls4ml",
+        "1.3.0",
+        "01bf1de2cd9bca56699b9fe3385cb1735026b022f9580fe1d73faf192dfb90f2",
+        (),
+    ),
+    _wheel(
+        "nirtorch",
+        "2.6",
+        "c114565ce42a95c0b2763f0db1107f2c5de452a4eec593e12cac37e9716838ab",
+        ("nir",),
+    ),
+    _wheel(
+        "onnx2torch",
+        "1.5.15",
+        "123258e0f147e07b259cf845c8113c5634b8260e52c5fb26b7d507226732d9e5",
+        ("onnx",),
+    ),
+    _wheel(
+        "optimum",
+        "2.3.0",
+        "3e9b217b4ab21fd4cf894a987002ee7d3626114e009592babf084c2f1a0f3b5f",
+        ("transformers",),
+    ),
+    _wheel(
+        "spikingjelly",
+        "2.0.0",
+        "dee753bade33e8dca62e88fd4ba6e3c89e6bc56c6fdd9c8c151d5680222edac1",
+        ("h5py", "loguru", "matplotlib", "tensorboard", "scipy"),
+    ),
+)
+
+_FOREIGN = "The graph is that of torch.export, which is of torch.fx."
+CAUSES = (
+    Cause("PyTorch: FX, core", "test_legalize_slice", _FOREIGN),
+    Cause("PyTorch: FX, passes", "test_legalize_slice", _FOREIGN),
+    Cause("PyTorch: FX, passes", "TestSplitOutputType", _FOREIGN),
+    Cause(
+        "PyTorch: FX, core",
+        "test_informative_co_filename",
+        "The name of the code is that of its listing; the error says where it was made.",
+    ),
 )

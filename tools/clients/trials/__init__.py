@@ -1,0 +1,1 @@
+"""Trials of programs whose releases have no tests: what their documentation shows."""
