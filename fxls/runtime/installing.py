@@ -94,6 +94,7 @@ def uninstall() -> None:
             _installed.take_out()
             _installed.watching.set((), OnBreak.REPORT)
             _installed = None
+            _hand_back(os.environ)
 
 
 def break_on(*rules: str, on_break: str = "report") -> None:
@@ -161,10 +162,19 @@ def _run(environ: MutableMapping[str, str]) -> ThisRun | None:
     """
     if environ.get("FXLS_RECORD") == "0" or is_compile_worker():
         return None
-    run = ThisRun(environ.get("FXLS_LAUNCH"), _parent)
+    run = ThisRun(_inherited["FXLS_LAUNCH"], _inherited["FXLS_RUN"])
     environ["FXLS_LAUNCH"] = run.launch
     environ["FXLS_RUN"] = run.id
     return run
+
+
+def _hand_back(environ: MutableMapping[str, str]) -> None:
+    """Leave in the environment what this process inherited of the run it belongs to."""
+    for name, inherited in _inherited.items():
+        if inherited is not None:
+            environ[name] = inherited
+        else:
+            environ.pop(name, None)
 
 
 def _program() -> str | None:
@@ -191,8 +201,8 @@ def _root(store: str | os.PathLike[str] | None, program: Path | None) -> Path:
 
 _OURS = Path(__file__).parents[1]
 
-_parent = os.environ.get("FXLS_RUN")
-"""The run that started this process, before this one has one itself."""
+_inherited = {name: os.environ.get(name) for name in ("FXLS_LAUNCH", "FXLS_RUN")}
+"""The launch and the run that this process was started by, before it has its own."""
 
 _said = SaidOnce()
 """The URLs of which it was said that nothing is written there."""

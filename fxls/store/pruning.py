@@ -241,11 +241,6 @@ def _listings(root: Path) -> list[_Listing]:
     return found
 
 
-def _is_alive(pid: int) -> bool:
-    """Whether there is a process of this number; yes where nobody can tell."""
-    return not isinstance(refusal(pid), ProcessLookupError)
-
-
 def _delete_empty(root: Path, before: float) -> None:
     """Logs that were last written before some time, and all of whose texts are gone."""
     texts = set(files.names_in(root, root))

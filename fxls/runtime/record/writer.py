@@ -1,7 +1,7 @@
 """Writes the record of this process, by one thread that begins with the first event.
 
-A program that only makes listings has no record: the store says of them what there is. What a kill loses is what came in the last
-moments before it.
+A program that only makes listings has no record: the store says of them what there is.
+What a kill loses is what came in the last moments before it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class RecordWriter:
         self._pid = os.getpid()
         self._open: _Open | None = None
         self._begin()
-        os.register_at_fork(after_in_child=self._forget)
+        if hasattr(os, "register_at_fork"):  # Windows never forks
+            os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
         """Begin again, in a process that was forked: the record is another one's."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -40,7 +40,8 @@ def test_a_graph_becomes_a_module_of_its_layers() -> None:
     again: Any = interpreter.nir_to_torch(graph, {})
     x = torch.randn(5, 3)
 
-    out = again(x)
-    result: Any = out[0] if isinstance(out, tuple) else out
+    result: Any = again(x)
+    if type(result) is tuple:
+        result = cast("Any", result)[0]
     first, second = (one for one in again.modules() if isinstance(one, nn.Linear))
     torch.testing.assert_close(result, second(first(x)))
