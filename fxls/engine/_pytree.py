@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, deque, namedtuple
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -62,9 +63,13 @@ def _by_index(tree: Any, spec: pytree.TreeSpec) -> list[Any]:
 
 _children: dict[Any, FlattenBySpec] = {
     dict: _by_key,
+    OrderedDict: _by_key,
     list: _by_index,
     tuple: _by_index,
+    namedtuple: _by_index,
+    deque: _by_index,
 }
+"""A traced value can be asked for what these hold; `namedtuple` stands for all of its."""
 
 if not TYPE_CHECKING:
     __getattr__ = late_names(__name__)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections import OrderedDict, deque
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -78,6 +79,40 @@ def test_the_result_with_containers_is_traced_again() -> None:
     again = symbolic_trace(module, concrete)
 
     assert again(*inputs) == module(*inputs)
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+def _container(kind: str, a: Any, b: Any) -> Any:
+    containers: dict[str, Any] = {
+        "namedtuple": Pair(a, b),
+        "list": [a, b],
+        "tuple": (a, b),
+        "dict": {"left": a, "right": b},
+        "OrderedDict": OrderedDict(left=a, right=b),
+        "deque": deque([a, b]),
+    }
+    return containers[kind]
+
+
+@pytest.mark.parametrize(
+    "kind", ["namedtuple", "list", "tuple", "dict", "OrderedDict", "deque"]
+)
+def test_a_container_of_placeholders_is_traced_twice(kind: str) -> None:
+    def f(pair: Any) -> Any:
+        left, right = pair.values() if "ict" in kind else pair
+        return left - right
+
+    once = symbolic_trace(f, concrete_args={"pair": _container(kind, PH, PH)})
+    twice = symbolic_trace(once)
+
+    given = _container(kind, torch.tensor([5.0]), torch.tensor([2.0]))
+    assert once(given).tolist() == [3.0]
+    assert twice(given).tolist() == [3.0]
+    assert [n.op for n in twice.graph.nodes].count("placeholder") == 1
 
 
 def test_a_tuple_of_values_fills_starred_arguments() -> None:
