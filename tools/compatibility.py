@@ -35,6 +35,7 @@ _HEAD = """\
 fxls needs torch 2.11 or newer and Python 3.11 or newer; `fxls doctor` says what works where you are.
 `make compat TORCH=2.15.0 PYTHON=3.13` makes an environment, runs the tests in it, and writes the row of this table.
 A row says which tests ran, and nothing of those that did not.
+A test that failed, was mended and then passed by itself counts as passed.
 
 """
 _COLUMNS = ("torch", "Python", "debugpy", "tests", "passed", "failed", "what is off")
