@@ -131,8 +131,9 @@ def _chosen(runs: Runs, wanted: str | None) -> str | None:
         if found is None:
             say(
                 "fxls: no run in this store has passes\n"
-                "help: `fxls run FILE` records the passes of a program; --store or "
-                "FXLS_STORE names another folder."
+                "help: `fxls run FILE` records a program; inductor and pass managers "
+                "have passes, other backends have none; --store or FXLS_STORE names "
+                "another folder."
             )
         return found
     ids = runs.find(wanted)

@@ -136,6 +136,7 @@ def test_without_a_run_it_says_how_to_make_one(fxls: Command) -> None:
         0,
         "",
         "fxls: no run in this store has passes\n"
-        "help: `fxls run FILE` records the passes of a program; --store or FXLS_STORE "
-        "names another folder.\n",
+        "help: `fxls run FILE` records a program; inductor and pass managers have "
+        "passes, other backends have none; --store or FXLS_STORE names another "
+        "folder.\n",
     )
