@@ -205,13 +205,23 @@ class _Pair:
 
 
 def _calls(listing: Listing, target: str) -> list[str]:
-    """The nodes with a target, which may be given by its end: ``add.Tensor``."""
+    """The nodes with a target, which may be given by its end.
+
+    An operator is meant by ``add.Tensor``, and with all its overloads by ``add``.
+    """
     return [
         facts.name
         for facts in listing.nodes
-        if facts.opcode.startswith("call_")
-        and (facts.target == target or facts.target.endswith(f".{target}"))
+        if facts.opcode.startswith("call_") and _is_called(facts.target, target)
     ]
+
+
+def _is_called(target: str, wanted: str) -> bool:
+    if target.startswith("torch.ops."):
+        operator, _, _ = target.rpartition(".")
+        if f".{operator}".endswith(f".{wanted}"):
+            return True
+    return f".{target}".endswith(f".{wanted}")
 
 
 def _shaped(listing: Listing, shape: str) -> list[str]:
