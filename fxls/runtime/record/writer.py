@@ -47,7 +47,7 @@ _ROOM = 64 << 10
 _LONGEST = 5.0
 """Seconds that the end of the program waits for the thread."""
 _QUIET = 0.5
-"""Seconds without an event after which the summary is written anew."""
+"""Seconds without an event after which the summary is written, and the thread ends."""
 
 
 class RecordWriter:
@@ -78,9 +78,11 @@ class RecordWriter:
         self._waiting: queue.SimpleQueue[Stamped | None] = queue.SimpleQueue()
         self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+        # The thread that holds it may put an event: what is collected can say something.
+        self._starting = threading.RLock()
         self._refused = 0
         self._is_over = False
+        self._ends_with_worker = False
         self._open = None
         self._early: deque[Stamped] = deque(maxlen=_MOST_EARLY)
         """Listings that were made before there was anything to say of them."""
@@ -89,12 +91,16 @@ class RecordWriter:
         """Let an event be written soon; it never waits, and never raises."""
         if self._is_over:
             return
+        if self._open is None and isinstance(stamped[0], Made):
+            self._early.append(stamped)
+            return
         if self._waiting.qsize() >= _MOST_WAITING:
             self._refused += 1
             return
         self._waiting.put(stamped)
-        if self._thread is None and self._starting.acquire(blocking=False):
-            self._start()
+        with self._starting:
+            if self._thread is None:
+                self._start()
 
     def finish(self, end: Stamped) -> None:
         """Write what waits, and that the run ended; take nothing any more."""
@@ -125,7 +131,8 @@ class RecordWriter:
         thread = threading.Thread(target=self._run, name="fxls record", daemon=True)
         pydevd.let_run(thread)
         self._thread = thread
-        if os.getpid() != self._pid:
+        if os.getpid() != self._pid and not self._ends_with_worker:
+            self._ends_with_worker = True
             _at_end_of_worker(self._finish_worker)
         try:
             thread.start()
@@ -133,25 +140,31 @@ class RecordWriter:
             self._is_over = True  # the interpreter ends, or there are too many threads
 
     def _run(self) -> None:
-        is_summed_up = False
-        while True:
+        """Write until nothing came for a while, or the run ends."""
+        while not self._is_over:
             try:
-                one = self._waiting.get(timeout=None if is_summed_up else _QUIET)
+                one = self._waiting.get(timeout=_QUIET)
             except queue.Empty:
-                with self._writing, logging_faults(_FAULT):
-                    if self._open is not None:
-                        self._open.summarize()
-                is_summed_up = True
+                if self._has_ended():
+                    return
                 continue
-            is_summed_up = False
             with self._writing, logging_faults(_FAULT):
                 if one is not None:
                     self._write(one)
                 self._write_waiting()
                 if self._open is not None and self._open.is_new:
                     self._open.summarize()
-            if one is None:
-                return
+
+    def _has_ended(self) -> bool:
+        """Whether the thread ends: who puts an event from now on starts another one."""
+        with self._writing, logging_faults(_FAULT):
+            if self._open is not None:
+                self._open.summarize()
+        with self._starting:
+            if not self._waiting.empty():
+                return False
+            self._thread = None
+            return True
 
     def _write_waiting(self) -> None:
         with contextlib.suppress(queue.Empty):
@@ -159,24 +172,27 @@ class RecordWriter:
                 one = self._waiting.get_nowait()
                 if one is not None:
                     self._write(one)
+        if self._open is not None:
+            self._write_early()
 
     def _write(self, stamped: Stamped) -> None:
         if self._open is None:
-            if isinstance(stamped[0], Made):
-                self._early.append(stamped)
-                return
             try:
                 self._open = _Open(self._root, self._head(), stamped, self._most)
             except Exception:
                 self._is_over = True  # what keeps it from being written is said once
                 raise
         try:
-            while self._early:
-                self._open.add(self._early.popleft())
+            self._write_early()
             self._open.add(stamped)
         except Exception:
             self._is_over = True
             raise
+
+    def _write_early(self) -> None:
+        assert self._open is not None, "the callers know"
+        while self._early:
+            self._open.add(self._early.popleft())
 
 
 def _at_end_of_worker(call: Callable[[], None]) -> None:

@@ -14,15 +14,18 @@ from textwrap import dedent
 
 import pytest
 
+from fxls.listing import Identity
 from fxls.record import (
     MOST_IN_LINE,
     Compilation,
     Counts,
     End,
     Event,
+    Made,
     Outcome,
     Pass,
     Remark,
+    RevisionName,
     Run,
     Subject,
     Truncated,
@@ -86,6 +89,42 @@ def test_events_are_written_in_their_order_behind_the_run(recording: Recording) 
     ]
     assert [one.number for one in part.entries] == [*range(1, 102)]
     assert {one.thread for one in part.entries} == {threading.get_ident()}
+
+
+def test_the_thread_ends_when_nothing_comes_and_another_writes_what_comes_then(
+    recording: Recording,
+) -> None:
+    for at in range(3):
+        recording.recorder.note(Pass("p", at))
+        (thread,) = _writers()
+        thread.join(60)
+        assert not thread.is_alive()
+        listed = runs(recording.root).one(recording.run.id)
+        assert listed is not None
+        assert listed.summary.passes == at + 1
+    recording.recorder.finish()
+
+    assert recording.events() == [*(Pass("p", at) for at in range(3)), End()]
+
+
+def test_the_end_of_a_run_is_the_end_of_its_thread(tmp_path: Path) -> None:
+    for at in range(100):
+        recording = Recording(tmp_path / str(at))
+        recording.recorder.note(Pass("p"))
+        recording.recorder.finish()
+        assert _writers() == []
+
+
+def test_a_program_that_only_makes_listings_has_no_thread(recording: Recording) -> None:
+    identity = Identity("m", "C")
+    recording.recorder.note(Made(RevisionName(identity, "C_1.py")))
+    assert _writers() == []
+    recording.recorder.finish()
+    assert not recording.root.exists()
+
+
+def _writers() -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name == "fxls record"]
 
 
 def test_others_may_read_neither_record_nor_summary_nor_blob(
