@@ -364,7 +364,7 @@ def gate(x):
     return x if x.sum() > 0 else -x
 
 
-# fxls: Net()(torch.randn(2), True)
+# fxls[engine]: Net()(torch.randn(2), True)
 class Net(torch.nn.Module):
     def forward(self, x, flag):
         if flag:
