@@ -143,9 +143,8 @@ def users_of(node: Node) -> Iterable[Node]:
 
 def _add(arguments: Iterable[Argument], user: Node) -> None:
     for a in arguments:
-        if isinstance(
-            a, Reference
-        ):  # what `add_user` does: half of the time is its call
+        if isinstance(a, Reference):
+            # What `add_user` does: half of the time is its call.
             used: Any = a
             if used._last_user is not None:
                 forget_last_user(used)
