@@ -23,6 +23,7 @@ __all__ = [
     "add_store_to_read",
     "chosen_or_located",
     "completed",
+    "harmless",
     "is_colored",
     "number_of",
     "say",
@@ -198,9 +199,19 @@ def warn(error: StoreError) -> None:
 
 def say(text: str) -> None:
     """Print to standard error, at once; what is wrong stands out in a terminal."""
+    text = harmless(text)
     if is_colored(sys.stderr):
         text = _KIND.sub(lambda found: _COLORS[found[2]].format(*found.groups()), text)
     print(text, file=sys.stderr, flush=True)
+
+
+def harmless(text: str) -> str:
+    """A text whose control characters are escaped: what a folder brought may hold any,
+    and a terminal does what they say.
+    """
+    return "".join(
+        one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in text
+    )
 
 
 _KIND = re.compile(r"^((?! ).*?)(error|warning):(?= )", re.MULTILINE)

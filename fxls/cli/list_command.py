@@ -15,6 +15,7 @@ from fxls.cli.command import (
     add_store_to_read,
     chosen_or_located,
     completed,
+    harmless,
     is_colored,
     say,
     sources_here,
@@ -102,7 +103,7 @@ def list_(options: argparse.Namespace) -> int:
         listings = [revision_as_json(one.revision, one.nodes) for one in shown]
         print(json.dumps({"store": str(store.root), "listings": listings}))
     elif shown:
-        lines = table(shown, sources_here(), time.time()).split("\n")
+        lines = harmless(table(shown, sources_here(), time.time())).split("\n")
         colored = is_colored(sys.stdout)
         print("\n".join(_bold(one) if colored else one for one in lines))
     elif found:

@@ -15,6 +15,7 @@ from fxls.cli.command import (
     add_store_to_read,
     chosen_or_located,
     completed,
+    harmless,
     say,
     sources_here,
     warn,
@@ -22,7 +23,7 @@ from fxls.cli.command import (
 
 if TYPE_CHECKING:
     from fxls.first_pass import Answer, Found, Question
-    from fxls.listing import Listing, Place
+    from fxls.listing import Listing
     from fxls.record import Pass, RevisionName
     from fxls.store import Store, StoreError
     from fxls.store.runs import Runs
@@ -106,10 +107,10 @@ def passes(options: argparse.Namespace) -> int:
 
     store = Store(chosen_or_located(options.store), report=complain)
     runs = Runs(store.root, complain)
-    run = _chosen(runs, options.run)
-    if run is None:
-        return code or (ExitCode.USAGE if options.run else ExitCode.OK)
     try:
+        run = _chosen(runs, options.run)
+        if run is None:
+            return code
         entries = runs.read(run).entries
     except StoreError as error:
         complain(error)
@@ -125,7 +126,12 @@ def passes(options: argparse.Namespace) -> int:
 
 
 def _chosen(runs: Runs, wanted: str | None) -> str | None:
-    """The run that is meant; None where there is none, which is said."""
+    """The run that is meant; None where none is and none has passes, which is said.
+
+    Raises `StoreError`; ends, and says so, where no run or several are meant.
+    """
+    from fxls.cli.runs_command import found_run
+
     if wanted is None:
         found = next((one.run.id for one in runs.newest() if one.summary.passes), None)
         if found is None:
@@ -136,12 +142,7 @@ def _chosen(runs: Runs, wanted: str | None) -> str | None:
                 "another folder."
             )
         return found
-    ids = runs.find(wanted)
-    if len(ids) != 1:
-        said = f"{len(ids)} runs are meant by" if ids else "no run is called"
-        say(f"fxls: error: {said} {wanted!r}\nhelp: `fxls runs` shows their names.")
-        return None
-    return ids[0]
+    return found_run(runs, wanted)
 
 
 def _question(options: argparse.Namespace) -> Question | None:
@@ -170,7 +171,7 @@ def _show(ran: list[Pass], store: Store, run: str, options: argparse.Namespace) 
         found = [_as_json(one, store.root) for one in _in_order(shown)]
         print(json.dumps({"schema": 1, "run": run, "passes": found}))
     elif shown:
-        print(_table(shown, store.root))
+        print(harmless(_table(shown, store.root)))
     else:
         more = "--all shows them." if ran else "WORD may say less."
         say(f"fxls: none of {len(ran)} passes of {run} changed a graph\nhelp: {more}")
@@ -241,20 +242,21 @@ def _answer(
     question: Question,
     options: argparse.Namespace,
 ) -> None:
+    from fxls.cli.report import place_as_json
     from fxls.first_pass import first_passes
 
     answer = first_passes(ran, question, _reading(store))
     if options.json:
         found = [
             {"pass": _as_json(one.ran, store.root), "node": one.node}
-            | {"reason": one.reason, "place": _place_as_json(one.place)}
+            | {"reason": one.reason, "place": one.place and place_as_json(one.place)}
             for one in answer.found
         ]
         said = {"schema": 1, "run": run, "found": found, "unread": answer.unread}
         print(json.dumps(said | {"is_known": answer.is_known}))
     else:
         for one in answer.found:
-            print(_found(one, store.root))
+            print(harmless(_found(one, store.root)))
         if not answer.found:
             _say_none(answer, question, len([one for one in ran if one.changed]))
     if answer.unread:
@@ -295,13 +297,6 @@ def _found(one: Found, root: Path) -> str:
         assert name is not None, "both were read"
         lines.append(f"  {side:<7} {sources.name(str(root / name.text))}")
     return "\n".join(lines)
-
-
-def _place_as_json(place: Place | None) -> dict[str, Any] | None:
-    if place is None:
-        return None
-    start = place.span.start
-    return {"path": place.path, "line": start.line + 1, "column": start.column + 1}
 
 
 def _say_none(answer: Answer, question: Question, changed: int) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "TraceResult",
     "age",
     "nodes",
+    "place_as_json",
     "revision_as_json",
     "rows",
     "shown",
@@ -186,7 +187,7 @@ def _nodes_as_json(listing: Listing) -> list[dict[str, Any]]:
             "value": msgspec.to_builtins(facts.value),
             "users": [listing.nodes[user].name for user in facts.users],
             "line": facts.line + 1,
-            "origin": [_place_as_json(place) for place in listing.places(facts.origin)],
+            "origin": [place_as_json(place) for place in listing.places(facts.origin)],
         }
         for facts in listing.nodes
     ]
@@ -206,7 +207,7 @@ def _failure_as_json(failure: Failure) -> dict[str, Any]:
         "reason": failure.reason.value,
         "message": failure.message,
         "advice": failure.advice,
-        "places": [_place_as_json(place) for place in failure.places],
+        "places": [place_as_json(place) for place in failure.places],
     }
 
 
@@ -221,7 +222,8 @@ def revision_as_json(revision: Revision, count: int | None) -> dict[str, Any]:
     }
 
 
-def _place_as_json(place: Place) -> dict[str, Any]:
+def place_as_json(place: Place) -> dict[str, Any]:
+    """A place for programs; lines and columns count from one."""
     return {
         "path": place.path,
         "function": place.function,

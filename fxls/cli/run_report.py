@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from fxls.cli.report import Sources, age, rows
+from fxls.cli.report import Sources, age, place_as_json, rows
 from fxls.record import Cause, Compilation, Outcome, QuotedPlace, Remark, Subject
 from fxls.run_summary import State, Summary
 from fxls.store.runs import RecordPart, RunInList
@@ -232,14 +232,4 @@ def _remark_as_json(one: Remark) -> dict[str, Any]:
 def _place_as_json(quoted: QuotedPlace | None) -> dict[str, Any] | None:
     if quoted is None:
         return None
-    place = quoted.place
-    return {
-        "path": place.path,
-        "function": place.function,
-        "line": place.span.start.line + 1,
-        "column": place.span.start.column + 1,
-        "end_line": place.span.end.line + 1,
-        "end_column": place.span.end.column + 1,
-        "text": quoted.line,
-        "digest": quoted.digest,
-    }
+    return place_as_json(quoted.place) | {"text": quoted.line, "digest": quoted.digest}

@@ -15,6 +15,7 @@ from fxls.cli.command import (
     add_store_to_read,
     chosen_or_located,
     completed,
+    harmless,
     is_colored,
     say,
     sources_here,
@@ -32,7 +33,8 @@ examples:
   fxls runs                 the runs that there are, the newest first
   fxls runs -1              the newest one: its compilations, and what went wrong in them
   fxls runs 4711            the one whose id has these characters, as its process's number
-  fxls runs -1 --json | jq '.compilations[] | select(.outcome == "limit")'  fxls list --run=-1        the listings that the newest one made
+  fxls runs -1 --json | jq '.compilations[] | select(.outcome == "limit")'
+  fxls list --run=-1        the listings that the newest one made
 
 `fxls run` and `fxls.install()` record a run from its first compilation on.
 docs/compiler.md says what each word means, and what --json prints.
@@ -114,10 +116,7 @@ def found_run(of_store: Runs, words: str) -> str:
 
 
 def _print(text: str) -> None:
-    # A record that a folder brought may say anything.
-    text = "".join(
-        one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text
-    )
+    text = harmless(text)
     if is_colored(sys.stdout):
         first, newline, rest = text.partition("\n")
         text = f"\x1b[1m{first}\x1b[0m{newline}{rest}"

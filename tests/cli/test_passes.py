@@ -107,7 +107,14 @@ def test_the_passes_of_a_run_and_the_first_that_did_something(fxls: Command) -> 
     answer = json.loads(fxls.run("passes", "--first-gone", "add", "--json").out)
     (only,) = answer["found"]
     assert only["pass"] == said["passes"][0]
-    assert only["place"] == {"path": "FOLDER/prog.py", "line": 7, "column": 17}
+    assert only["place"] == {
+        "path": "FOLDER/prog.py",
+        "function": "Net.forward",
+        "line": 7,
+        "column": 17,
+        "end_line": 7,
+        "end_column": 30,
+    }
 
     assert fxls.run("passes", "--first-gone", "nope") == Ended(
         0,
@@ -118,8 +125,7 @@ def test_the_passes_of_a_run_and_the_first_that_did_something(fxls: Command) -> 
     assert fxls.run("passes", "--run", "nobody") == Ended(
         2,
         "",
-        "fxls: error: no run is called 'nobody'\n"
-        "help: `fxls runs` shows their names.\n",
+        "fxls: error: there is no run 'nobody'\nhelp: `fxls runs` shows them all.\n",
     )
     for text in (fxls.folder / ".fxls").glob("Net_*.py"):
         text.unlink()

@@ -19,6 +19,7 @@ from fxls.record import (
     Event,
     Made,
     Outcome,
+    Pass,
     QuotedPlace,
     Remark,
     RevisionName,
@@ -192,9 +193,13 @@ def test_a_run_that_is_not_there_or_not_clear_is_said(fxls: Command) -> None:
 def test_what_a_record_says_does_nothing_to_a_terminal(fxls: Command) -> None:
     evil = Remark(Subject.BREAK, "\x1b]0;title\x07\r", "0/0")
     one = Compilation("0/0", "\x1b[2J", Outcome.BREAK)
-    written(fxls.folder / ".fxls", FIRST, one, evil)
+    ran = Pass("\x1b[31m", 1, changed=True, raised="\x9b2J")
+    written(fxls.folder / ".fxls", FIRST, one, evil, ran)
     out = fxls.run("runs", "-1").out
     assert "0/0  \\x1b[2J: break\n  graph break: \\x1b]0;title\\x07\\r\n" in out
+    assert "\\x1b[31m  \\x9b2J" in fxls.run("passes").out
+    told = fxls.run("passes", "--first-gone", "\x1b[2J")
+    assert told.err.splitlines()[0] == "fxls: no graph of this run has '\\x1b[2J'"
 
 
 def test_a_damaged_record_is_said_and_the_others_are_listed(fxls: Command) -> None:
