@@ -127,7 +127,15 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field=
     """Whether the sources were changed since the commit."""
 
 
-class Cause(enum.Enum):
+class _Word(enum.Enum):
+    """A word out of a list, which a later fxls may make longer."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> enum.Enum:
+        return cls["OTHER"]
+
+
+class Cause(_Word):
     """Why there was a compilation."""
 
     FIRST = "first"
@@ -139,12 +147,8 @@ class Cause(enum.Enum):
     OTHER = "other"
     """A later fxls wrote it."""
 
-    @classmethod
-    def _missing_(cls, value: object) -> Cause:
-        return cls.OTHER
 
-
-class Outcome(enum.Enum):
+class Outcome(_Word):
     """What came of a compilation."""
 
     RUNNING = "running"
@@ -159,10 +163,6 @@ class Outcome(enum.Enum):
     ERROR = "error"
     OTHER = "other"
     """A later fxls wrote it."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Outcome:
-        return cls.OTHER
 
 
 class Compilation(
@@ -233,7 +233,7 @@ class Made(msgspec.Struct, frozen=True, tag="made", tag_field="kind"):
     revision: RevisionName
 
 
-class Subject(enum.Enum):
+class Subject(_Word):
     """What a remark is about."""
 
     BREAK = "break"
@@ -245,10 +245,6 @@ class Subject(enum.Enum):
     ERROR = "error"
     OTHER = "other"
     """A later fxls wrote it."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Subject:
-        return cls.OTHER
 
 
 class Remark(
