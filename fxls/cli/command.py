@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Commands",
     "ExitCode",
+    "Troubles",
     "add_command",
     "add_store",
     "add_store_to_read",
@@ -195,6 +196,18 @@ def is_colored(stream: TextIO) -> bool:
 def warn(error: StoreError) -> None:
     """Say what is wrong with the store, where the work goes on."""
     say(f"fxls: warning: {error.path}: {error.problem}\nhelp: {error.advice}")
+
+
+class Troubles:
+    """Says what is wrong with a store, for a command that goes on."""
+
+    code: ExitCode = ExitCode.OK
+    """What the command then ends with."""
+
+    def __call__(self, error: StoreError) -> None:
+        """Take note of one, and say it."""
+        self.code = ExitCode.SYSTEM
+        warn(error)
 
 
 def say(text: str) -> None:

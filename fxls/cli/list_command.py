@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fxls.cli.command import (
     Commands,
     ExitCode,
+    Troubles,
     add_command,
     add_store_to_read,
     chosen_or_located,
@@ -24,7 +25,7 @@ from fxls.cli.command import (
 
 if TYPE_CHECKING:
     from fxls.cli.list_table import Newest
-    from fxls.store import Store, StoreError
+    from fxls.store import Store
 
 __all__ = ["add", "list_"]
 
@@ -74,14 +75,8 @@ def list_(options: argparse.Namespace) -> int:
     from fxls.cli.report import revision_as_json
     from fxls.store import Store, StoreError
 
-    code = ExitCode.OK
-
-    def complain(error: StoreError) -> None:
-        nonlocal code
-        code = ExitCode.SYSTEM
-        warn(error)
-
-    store = Store(chosen_or_located(options.store), report=complain)
+    troubles = Troubles()
+    store = Store(chosen_or_located(options.store), report=troubles)
     found: list[Newest] = []
     for identity in store.identities():
         revision = store.newest(identity)
@@ -90,7 +85,7 @@ def list_(options: argparse.Namespace) -> int:
         try:
             count = len(store.read_revision(revision).nodes)
         except StoreError as error:
-            complain(error)
+            troubles(error)
             count = None
         found.append(Newest(revision, count))
     try:
@@ -111,13 +106,13 @@ def list_(options: argparse.Namespace) -> int:
             f"fxls: none of {len(found)} listings says {' and '.join(map(repr, options.words))}\n"
             "help: `fxls list` without words shows them all."
         )
-    elif code is ExitCode.OK:
+    elif troubles.code is ExitCode.OK:
         say(
             f"fxls: no listings in {store.root}\n"
             "help: `fxls run FILE` or `fxls trace FILE` makes one; --store or FXLS_STORE "
             "names another folder."
         )
-    return code
+    return troubles.code
 
 
 def _of_run(store: Store, words: str, found: list[Newest]) -> list[Newest]:

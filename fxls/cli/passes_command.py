@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fxls.cli.command import (
     Commands,
-    ExitCode,
+    Troubles,
     add_command,
     add_store_to_read,
     chosen_or_located,
@@ -18,14 +18,13 @@ from fxls.cli.command import (
     harmless,
     say,
     sources_here,
-    warn,
 )
 
 if TYPE_CHECKING:
     from fxls.first_pass import Answer, Found, Question
     from fxls.listing import Listing
     from fxls.record import Pass, RevisionName
-    from fxls.store import Store, StoreError
+    from fxls.store import Store
     from fxls.store.runs import Runs
 
 __all__ = ["add", "passes"]
@@ -98,23 +97,17 @@ def passes(options: argparse.Namespace) -> int:
     from fxls.store import Store, StoreError
     from fxls.store.runs import Runs
 
-    code = ExitCode.OK
-
-    def complain(error: StoreError) -> None:
-        nonlocal code
-        code = ExitCode.SYSTEM
-        warn(error)
-
-    store = Store(chosen_or_located(options.store), report=complain)
-    runs = Runs(store.root, complain)
+    troubles = Troubles()
+    store = Store(chosen_or_located(options.store), report=troubles)
+    runs = Runs(store.root, troubles)
     try:
         run = _chosen(runs, options.run)
         if run is None:
-            return code
+            return troubles.code
         entries = runs.read(run).entries
     except StoreError as error:
-        complain(error)
-        return code
+        troubles(error)
+        return troubles.code
     ran = [entry.event for entry in entries if isinstance(entry.event, Pass)]
     ran = [one for one in ran if _says(one, options.words)]
     question = _question(options)
@@ -122,7 +115,7 @@ def passes(options: argparse.Namespace) -> int:
         _show(ran, store, run, options)
     else:
         _answer(ran, store, run, question, options)
-    return code
+    return troubles.code
 
 
 def _chosen(runs: Runs, wanted: str | None) -> str | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fxls.cli.command import (
     Commands,
     ExitCode,
+    Troubles,
     add_command,
     add_store_to_read,
     chosen_or_located,
@@ -19,11 +20,9 @@ from fxls.cli.command import (
     is_colored,
     say,
     sources_here,
-    warn,
 )
 
 if TYPE_CHECKING:
-    from fxls.store import StoreError
     from fxls.store.runs import Runs
 
 __all__ = ["add", "found_run", "runs"]
@@ -64,15 +63,9 @@ def runs(options: argparse.Namespace) -> int:
     from fxls.store import StoreError
     from fxls.store.runs import Runs
 
-    code = ExitCode.OK
-
-    def complain(error: StoreError) -> None:
-        nonlocal code
-        code = ExitCode.SYSTEM
-        warn(error)
-
+    troubles = Troubles()
     root = chosen_or_located(options.store)
-    of_store = Runs(root, complain)
+    of_store = Runs(root, troubles)
     try:
         if options.run is None:
             found = of_store.newest()
@@ -80,12 +73,12 @@ def runs(options: argparse.Namespace) -> int:
                 print(json.dumps(run_report.runs_as_json(str(root), found)))
             elif found:
                 _print(run_report.runs_table(found, sources_here(), time.time()))
-            elif code is ExitCode.OK:
+            elif troubles.code is ExitCode.OK:
                 say(f"fxls: no runs in {root}\nhelp: {_HOW}")
-            return code
+            return troubles.code
         one = of_store.one(found_run(of_store, options.run))
         if one is None:
-            return code
+            return troubles.code
         part = of_store.read(one.run.id)
     except StoreError as error:
         say(f"fxls: error: {error}")
@@ -94,7 +87,7 @@ def runs(options: argparse.Namespace) -> int:
         print(json.dumps(run_report.run_as_json(one, part)))
     else:
         _print(run_report.run_text(one, part, sources_here()))
-    return code
+    return troubles.code
 
 
 def found_run(of_store: Runs, words: str) -> str:
