@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
-import platform
+import os
+import sys
 from pathlib import Path
 
-from fxls.null_signal import refusal
-
-__all__ = ["boot", "host", "is_alive"]
+__all__ = ["boot", "host", "is_alive", "refusal"]
 
 
 @functools.cache
 def host() -> str:
     """The name of the machine; empty where it has none."""
+    import platform  # noqa: PLC0415 - 4 ms, which the server needs for nothing else
+
     return platform.node()
 
 
@@ -25,6 +26,21 @@ def boot() -> str:
             return file.read(64).decode("ascii", "replace").strip()
     except OSError:
         return ""
+
+
+def refusal(pid: int) -> OSError | None:
+    """Why a process cannot be sent a signal, as that there is none; None when it can.
+
+    None on Windows, and of a number that stands for several processes: nobody is asked.
+    There is no signal on Windows that does nothing: the number of it is that of Ctrl+C.
+    """
+    if sys.platform == "win32" or pid <= 0:
+        return None
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error
+    return None
 
 
 def is_alive(pid: int) -> bool:

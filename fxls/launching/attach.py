@@ -8,7 +8,7 @@ import sys
 import time
 
 from fxls.launching.listening import Address, missing, trouble
-from fxls.null_signal import refusal
+from fxls.machine import refusal
 
 __all__ = ["put_debugger_into"]
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, cast
 
-from fxls.null_signal import refusal
+from fxls.machine import refusal
 
 __all__ = ["when_gone"]
 

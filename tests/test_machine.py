@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from fxls.null_signal import refusal
+from fxls.machine import refusal
 
 # Ends with its standard input.
 WAITING = [sys.executable, "-c", "import sys; sys.stdin.read(); sys.exit(7)"]
