@@ -86,7 +86,7 @@ def test_anything_else_of_a_statement_shows_its_node() -> None:
     check(
         "    conv = self.co$0nv(x);  x = None",
         "    conv = self.conv(x);  x = None\n"
-        "    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        f"    {'^' * 30}\n"
         "`conv`: call_module `conv` → `f32[1, 4, 8, 8]`" + CONV,
     )
 
@@ -148,9 +148,9 @@ called from [net.py:9 net.py:8:15] in `Net.forward`
 def test_an_expression_of_several_lines_is_quoted_whole() -> None:
     check(
         "    view = relu.v$0iew(-1);  relu = None",
-        """
+        f"""
     view = relu.view(-1);  relu = None
-    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    {"^" * 34}
 `view`: call_method `view`
 - args: [relu Net_0123456789ab.py:4:4], `-1`
 - kwargs:

@@ -67,11 +67,11 @@ def test_an_uncaught_error_shows_the_listing_the_source_and_the_inputs(
     )
     message, _, note = said[said.index("RuntimeError") :].partition("\n")
     assert message.startswith("RuntimeError: The size of tensor a (3) must match")
-    assert note == dedent("""\
+    assert note == dedent(f"""\
         Node add of Net: add = linear + x
           File "/net.py", line 15, in Net.forward
             return self.block(self.linear(x), x).sum()
-                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+                   {"^" * 29}
           File "/net.py", line 6, in Block.forward
             return torch.relu(x + y)
                               ^^^^^

@@ -47,12 +47,12 @@ def test_a_file_that_raises_when_it_is_imported(worker: Asking) -> None:
 
 
 def test_a_message_that_is_no_utf_8_is_said_with_escapes(worker: Asking) -> None:
-    text = 'raise ValueError("half of a pair: \\ud83d")\n'
+    text = 'raise OSError("\\ud83d")\n'
     assert worker.said(text, "Net()") == dedent("""\
         [import]
-        net.py:1:1: error: ValueError: half of a pair: \\ud83d
-         1 | raise ValueError("half of a pair: \\ud83d")
-           | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        net.py:1:1: error: OSError: \\ud83d
+         1 | raise OSError("\\ud83d")
+           | ^^^^^^^^^^^^^^^^^^^^^^^
         note: the entry is Net()
         """)
 
@@ -221,14 +221,16 @@ limit.
 @pytest.mark.slow
 def test_code_that_is_stuck_in_c_is_killed(worker: Asking) -> None:
     # A lock that libc holds: no Python runs, so no handler of a signal does.
-    text = ENDLESS.format(
-        wait="import ctypes; ctypes.PyDLL(None).pause() or self.wait()"
-    ).replace("import nn", "import nn\nimport signal\nsignal.pthread_sigmask(0, [14])")
+    text = ENDLESS.format(wait="stop() or self.wait()").replace(
+        "import nn",
+        "import nn\nimport ctypes, signal; signal.pthread_sigmask(0, [14])\n"
+        "stop = ctypes.PyDLL(None).pause",
+    )
     assert worker.said(text, "Net()", SHORT) == dedent("""\
         [time]
         net.py:15:9: error: it took longer than the time limit of 1 s
-         15 |         import ctypes; ctypes.PyDLL(None).pause() or self.wait()
-            |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+         15 |         stop() or self.wait()
+            |         ^^^^^^^^^^^^^^^^^^^^^
         net.py:10:17: note: called here, in __init__
          10 |                 self.wait()
             |                 ^^^^^^^^^^^

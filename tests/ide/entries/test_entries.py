@@ -39,11 +39,11 @@ def test_a_comment_that_is_a_call_is_an_entry() -> None:
     check(
         """
         import torch
-        # fxls: Net(3)(torch.randn(1, 3))
+        # fxls: Net(3)(torch.ones(3))
         """,
         """
-        # fxls: Net(3)(torch.randn(1, 3))
-                ^^^^^^^^^^^^^^^^^^^^^^^^^ comment Net(3)(torch.randn(1, 3))
+        # fxls: Net(3)(torch.ones(3))
+                ^^^^^^^^^^^^^^^^^^^^^ comment Net(3)(torch.ones(3))
         """,
     )
 

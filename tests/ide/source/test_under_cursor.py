@@ -294,9 +294,9 @@ def test_an_entry_comment_shows_its_listing() -> None:
     check(
         NET_FILE,
         "# fxls: Net()(to$0rch.randn(1, 3, 8, 8))",
-        """
+        f"""
 # fxls: Net()(torch.randn(1, 3, 8, 8))
-        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        {"^" * 30}
 generated [forward Net_0123456789ab.py:2:0] of Net: 8 nodes
 Net_0123456789ab.py:2:0-2:21
 """,
