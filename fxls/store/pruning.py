@@ -18,7 +18,7 @@ from fxls.machine import is_alive
 from fxls.store import files
 from fxls.store.log import MOST, revisions_in
 from fxls.store.names import is_file_name, table_path
-from fxls.store.run_pruning import prune_runs
+from fxls.store.run_pruning import named_by_living, prune_runs
 
 __all__ = [
     "MEGABYTES",
@@ -86,6 +86,7 @@ def prune(
     `megabytes`: first what nobody needs, then what is of another day, the oldest first.
 
     - What this process has `in_use` stays, and what a process that runs wrote last.
+    - So does what the record of a process that runs names.
     - With `is_all` nothing else stays; in a rehearsal all does.
     - Records of runs go by the same age.
     - A program that writes one of them at that moment writes all of it again.
@@ -100,9 +101,10 @@ def prune(
     if is_all:
         going = [one for one in listings if not needs.runs(one.name)]
     else:
-        old = [one for one in listings if now - one.wanted >= max(days * _DAY, _DAY)]
+        may_go = [one for one in listings if not needs.is_recorded(one.name)]
+        old = [one for one in may_go if now - one.wanted >= max(days * _DAY, _DAY)]
         left -= sum(one.size for one in old)
-        going = [*old, *_beyond(bound, left, listings, set(old), needs, now)]
+        going = [*old, *_beyond(bound, left, may_go, set(old), needs, now)]
     if not is_rehearsal:
         for one in going:
             delete_listing(root, one.name)
@@ -145,6 +147,7 @@ class _Needs:
 
     def __init__(self, root: Path, in_use: set[str]) -> None:
         self._in_use = in_use
+        self._recorded = named_by_living(root)
         self._newest: dict[tuple[Identity, str | None], str] = {}
         self._noted: dict[str, float] = {}
         """By the name of a text, when a log named it last."""
@@ -165,7 +168,12 @@ class _Needs:
     def runs(self, name: str) -> bool:
         """Whether code of a text may run: a process that wrote it is there."""
         writers = self._writers.get(name, ())
-        return name in self._in_use or any(map(self._is_alive, writers))
+        used = name in self._in_use or self.is_recorded(name)
+        return used or any(map(self._is_alive, writers))
+
+    def is_recorded(self, name: str) -> bool:
+        """Whether the record of a process that is there names a text."""
+        return name in self._recorded
 
     def nobody(self, one: _Listing, now: float) -> bool:
         """Whether there is a newer revision, nothing runs, and nobody took a look."""

@@ -12,12 +12,20 @@ from pathlib import Path
 
 from fxls import record
 from fxls.machine import boot, host, is_alive
-from fxls.record import MOST_IN_LINE, RecordError
+from fxls.record import MOST_IN_LINE, Made, Pass, RecordError
 from fxls.store import files
-from fxls.store.errors import Unreadable
-from fxls.store.runs import BLOBS, FOLDER, MOST, record_path, summary_path
+from fxls.store.errors import StoreError, Unreadable
+from fxls.store.runs import (
+    BLOBS,
+    FOLDER,
+    MOST,
+    Runs,
+    record_path,
+    run_ids,
+    summary_path,
+)
 
-__all__ = ["MOST_BYTES", "prune_runs"]
+__all__ = ["MOST_BYTES", "named_by_living", "prune_runs"]
 
 MOST_BYTES = 128 << 20
 """So many bytes the records of all runs may have, besides those of today."""
@@ -53,6 +61,30 @@ def prune_runs(
         staying = [run for run in records if run not in set(going)]
         _sweep(root, staying, now if is_all else now - _DAY)
     return tuple(going)
+
+
+def named_by_living(root: Path) -> frozenset[str]:
+    """The names of the texts that the records of runs name whose processes are there.
+
+    Raises `Unreadable`.
+    """
+    found: set[str] = set()
+    for run in run_ids(root):
+        if _lives(root, run):
+            with contextlib.suppress(StoreError):
+                for entry in Runs(root, _unsaid).read(run).entries:
+                    match entry.event:
+                        case Made(revision=one):
+                            found.add(one.text)
+                        case Pass(before=before, after=after):
+                            found |= {one.text for one in (before, after) if one}
+                        case _:
+                            pass
+    return frozenset(found)
+
+
+def _unsaid(_trouble: StoreError) -> None:
+    """What is wrong with a record is said by whoever shows it."""
 
 
 def _lives(root: Path, run: str) -> bool:

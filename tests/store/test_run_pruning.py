@@ -1,4 +1,4 @@
-"""Which records `prune` deletes, and which blobs."""
+"""Which records `prune` deletes, which blobs, and which listings stay for a record."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fxls.record import End, InBlob
-from fxls.store import prune
+from fxls.record import End, InBlob, Made, Pass, RevisionName
+from fxls.store import Store, prune
 from fxls.store.run_pruning import MOST_BYTES
 from fxls.store.runs import record_path, run_ids, summary_path
+from tests.store.made import NET
+from tests.store.made import made as listing
 from tests.store.test_runs import GONE, lines, run, write
 
 DAY = 86400.0
@@ -98,3 +100,38 @@ def test_what_is_no_record_goes_by_its_age_and_no_link_is_followed(
     prune(tmp_path / ".fxls", is_all=True)
 
     assert kept.read_text() == "mine"
+
+
+def test_listings_that_runs_name_stay_while_their_processes_are_there(
+    tmp_path: Path,
+) -> None:
+    """However old they are, and however large the store is."""
+    store = Store(tmp_path)
+    bodies = ("relu", "tanh", "gelu", "selu", "celu", "mish")
+    names = [store.materialize(listing(body)).name for body in bodies]
+    for name in names:
+        folder = tmp_path / "facts" / name.removesuffix(".py")
+        for path in (tmp_path / name, *folder.iterdir(), folder):
+            os.utime(path, (NOW - 40 * DAY, NOW - 40 * DAY))
+    revisions = [RevisionName(NET, name) for name in names]
+    made_by, before, after, of_dead = revisions[:4]
+    living = f"2026{1:04}T000000Z-host-7-0123abcd"
+    dead = f"2026{2:04}T000000Z-host-7-0123abcd"
+    ran = Pass("p", changed=True, before=before, after=after)
+    write(tmp_path, lines(run(living, os.getpid()), Made(made_by), ran), living)
+    write(tmp_path, lines(run(dead), Made(of_dead), End()), dead)
+
+    pruned = prune(tmp_path, days=30, megabytes=0, now=NOW)
+
+    assert set(pruned.deleted) == set(names[3:])
+    assert {path.name for path in tmp_path.glob("*.py")} == set(names[:3])
+
+
+def test_of_a_damaged_record_what_can_be_read_stays(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.materialize(listing("relu"))
+    text = lines(run(pid=os.getpid()), Made(RevisionName(NET, path.name)))
+    write(tmp_path, text + b"{torn\n" + b'{"half')
+
+    assert prune(tmp_path, is_all=True).deleted == ()
+    assert prune(tmp_path, days=1, megabytes=0, now=NOW * 100).deleted == ()
