@@ -25,6 +25,7 @@ from fxls.serving.handlers import (
     documents,
     graphs,
     navigation,
+    passes,
     structure,
     times,
 )
@@ -94,6 +95,7 @@ _COMMANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     custom.OPEN: life.on_open,
     custom.TABLE: life.on_table,
     custom.WRITE_ENTRY: life.on_write_entry,
+    custom.FIRST_PASS: passes.on_first_pass,
 }
 
 _SOURCES = lsp.FileOperationRegistrationOptions(

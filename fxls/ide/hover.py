@@ -21,6 +21,7 @@ from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary
 from fxls.ide.listing.parent import is_made_since
+from fxls.ide.listing.recorded import OfText, Recorded, makings, pass_name
 from fxls.ide.listing.submodule_calls import Part
 from fxls.ide.listing.value_text import long_form
 from fxls.ide.listing.wording import (
@@ -45,10 +46,13 @@ from fxls.ide.source.under_cursor import (
 from fxls.listing import Facts, Identity, Place, Scope
 from fxls.text import LineTable, Point
 
-__all__ = ["SourceText", "hover", "source_hover"]
+__all__ = ["Passes", "SourceText", "hover", "source_hover"]
 
 SourceText = Callable[[str], str | None]
 """The text of a source by its path; None when it cannot be read."""
+
+Passes = Callable[[], tuple[Recorded, OfText] | None]
+"""The passes that a record has of a listing, and what reads the graphs between them."""
 
 _NAMES = 24
 _FRAMES = 8
@@ -61,6 +65,7 @@ def hover(
     point: Point,
     source: SourceText,
     parent: Document | None = None,
+    passes: Passes = lambda: None,
 ) -> Hover | None:
     """The card of the node under a cursor, or the table when it is on the ``def``.
 
@@ -68,7 +73,8 @@ def hover(
     """
     touched = document.touched(point)
     if touched is not None:
-        return Hover(touched.span, _node_card(document, touched.node, source, parent))
+        card = _node_card(document, touched.node, source, parent, passes)
+        return Hover(touched.span, card)
     definition = document.on_definition(point)
     if definition is not None:
         return Hover(definition, summary(document))
@@ -104,7 +110,11 @@ def source_hover(source: SourceFile, point: Point) -> Hover | None:
 
 
 def _node_card(
-    document: Document, node: int, source: SourceText, parent: Document | None
+    document: Document,
+    node: int,
+    source: SourceText,
+    parent: Document | None,
+    passes: Passes,
 ) -> Card:
     listing = document.listing
     facts = listing.nodes[node]
@@ -126,7 +136,10 @@ def _node_card(
         card.append(Field("annotation", (Code(facts.type),)))
     if facts.detail is not None:
         card.append(Field("is", (Code(clipped(facts.detail)),)))
-    if facts.passes:
+    made = [*_makings(facts.name, passes)]
+    if made:
+        card += made
+    elif facts.passes:
         of = f", from {', '.join(facts.made_from)}" if facts.made_from else ""
         card.append(Field("made by", (", after ".join(facts.passes) + of,)))
     elif parent is not None and is_made_since(document, node, parent):
@@ -138,6 +151,30 @@ def _node_card(
     card += _frames(list(listing.places(facts.origin)), source)
     card += _others([[*listing.places(row)] for row in facts.more_origins], source)
     return tuple(card)
+
+
+def _makings(name: str, passes: Passes) -> Iterator[Block]:
+    """A sentence for each pass that made a node, or what that was made from."""
+    known = passes()
+    for made in makings(name, *known) if known else ():
+        ran = made.ran
+        where = ", ".join(filter(None, (ran.stage or ran.producer, ran.compilation)))
+        parts: list[Inline] = ["The pass ", Code(pass_name(ran)), " of ", where]
+        parts += [" made ", _named(made.node, made.after)]
+        if made.made_from:
+            parts.append(" in place of ")
+            for number, old in enumerate(made.made_from[:_NAMES]):
+                parts += [", "] if number else []
+                parts.append(_named(old, made.before))
+        yield Line((*parts, "."))
+
+
+def _named(name: str, document: Document | None) -> Inline:
+    """A node by its name, leading to where it is bound in a graph that has it."""
+    for node, facts in enumerate(document.listing.nodes if document else ()):
+        if facts.name == name and document is not None:
+            return node_link(document, node)
+    return Code(name)
 
 
 def _calls(document: Document, facts: Facts) -> tuple[Inline, ...]:

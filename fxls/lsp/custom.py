@@ -16,6 +16,7 @@ __all__ = [
     "CONTENT",
     "DEBUG",
     "DELETE",
+    "FIRST_PASS",
     "GRAPH",
     "IDENTITIES",
     "LISTINGS",
@@ -89,6 +90,9 @@ OPEN = "fxls.open"
 TABLE = "fxls.table"
 """Command: the table of a listing, as a document."""
 
+FIRST_PASS = "fxls.firstPass"
+"""Command: the first pass that did something to the graph of a listing."""
+
 WRITE_ENTRY = "fxls.writeEntry"
 """Command: write an entry comment for a class."""
 
@@ -148,6 +152,14 @@ class RevisionItem(Item, frozen=True):
     time: float
     nodes: int | None = None
     entry: str | None = None
+    made_by: str | None = None
+    """The name of the pass that left it."""
+    ordinal: int | None = None
+    """Which of the passes with its name in the step that is."""
+    change: str | None = None
+    """How many nodes the pass made, erased and altered: ``+1 -1 ~2``."""
+    compilation: str | None = None
+    """torch's name of the compilation that the pass was a part of."""
 
 
 class DeletedItem(Item, frozen=True):

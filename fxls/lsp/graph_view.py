@@ -9,7 +9,7 @@ from fxls.ide.listing.document import Document
 from fxls.ide.listing.groups import Group
 from fxls.ide.listing.table_rows import row
 from fxls.ide.listing.value_text import bytes_of, device_of, dtype_of, short_form
-from fxls.listing import Listing
+from fxls.listing import Listing, Place
 from fxls.lsp.client import Client, Lines
 from fxls.lsp.encoding import counter
 from fxls.lsp.item import Item
@@ -24,6 +24,7 @@ __all__ = [
     "ScopeItem",
     "TableItem",
     "graph_item",
+    "place_item",
     "table_item",
 ]
 
@@ -254,14 +255,19 @@ def _places(
 def _place(client: Client, listing: Listing, frame: int, lines_of: Lines) -> PlaceItem:
     row_ = listing.frames[frame]
     path = listing.sources[row_.source].path
-    span = client.range(row_.span, lines_of(path))
+    return place_item(client, Place(path, row_.function, row_.span), lines_of)
+
+
+def place_item(client: Client, place: Place, lines_of: Lines) -> PlaceItem:
+    """A place, in the units that the client counts in."""
+    span = client.range(place.span, lines_of(place.path))
     return PlaceItem(
-        uri_of(path),
+        uri_of(place.path),
         span.start.line,
         span.start.character,
         span.end.line,
         span.end.character,
-        row_.function,
+        place.function,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.node_matching import aligned
+from fxls.ide.listing.recorded import Recorded, placed
 from fxls.ide.text_document_content import (
     RevisionRow,
     Sheet,
@@ -26,6 +27,7 @@ from fxls.listing import Identity
 from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import Digests, modified
 from fxls.serving.ownership import is_installed
+from fxls.serving.run_records import Placed, RunRecords
 from fxls.store import (
     Bookmark,
     Revision,
@@ -90,6 +92,7 @@ class Library:
         self._were_files: dict[Path, frozenset[str]] = {}
         """Of revisions whose sources are gone: those that were files."""
         self._shown_in: dict[Path, ShowRequests] = {}
+        self._records = RunRecords()
         self._followers: dict[str, Follower] = {}
         """By URL, what keeps the copies of stores on other machines."""
         self._troubles: SimpleQueue[Exception] = SimpleQueue()
@@ -244,6 +247,36 @@ class Library:
         if store is None or identity is None:
             return None
         return next((h for h in histories(store) if h.identity == identity), None)
+
+    def recorded(self, document: Document) -> Recorded | None:
+        """What the record of a run says of a listing; None where none names it."""
+        identity = document.listing.identity
+        root, name = Path(document.path).parent, Path(document.path).name
+        if document.path.startswith(_VIRTUAL):
+            store, _, listing = self._named(document.path)
+            newest = store.newest(identity) if store else None
+            if store is None or newest is None:
+                return None
+            root, name = store.root, (listing or newest.path).name
+        found = self._records.of(self.store_at(root), identity, name)
+        here = partial(self.beside, document)
+        return None if found is None else placed(found, document, here)
+
+    def beside(self, document: Document, name: str) -> Document | None:
+        """Another listing of the same store, by the name of its file."""
+        path = Path(document.path)
+        root = path.parent
+        if document.path.startswith(_VIRTUAL):
+            store, _, _ = self._named(document.path)
+            if store is None:
+                return None
+            root = store.root
+        return self.read(str(root / name))[0]
+
+    def made_by(self, history: History) -> Mapping[str, Placed]:
+        """By the name of the text, what records say of the latest revisions."""
+        store = self.store_at(history.newest.path.parent)
+        return self._records.made(store, history.revisions)
 
     def is_stale(self, revision: Revision) -> bool:
         """Whether a source of a revision changed since, or is gone."""

@@ -16,6 +16,7 @@ from fxls.ide.text_document_content import Sheet
 from fxls.lsp import actions, from_lsp, structure
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
+from fxls.serving.handlers.passes import node_actions
 from fxls.serving.handlers.request_place import document_of
 from fxls.serving.settings import Lenses
 from fxls.serving.transport.protocol import content_modified
@@ -122,6 +123,10 @@ def on_completion(
 def on_code_action(
     ls: Connection, params: lsp.CodeActionParams
 ) -> list[lsp.CodeAction] | None:
+    document = document_of(ls, params.text_document.uri)
+    if document is not None:
+        start = ls.client.span_in(params.range, document.lines).start
+        return node_actions(ls, document, start) or None
     path = path_of(params.text_document.uri)
     text = None if path is None else ls.session.text_of(path)
     if path is None or text is None or ls.session.is_listing(path):

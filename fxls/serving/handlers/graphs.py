@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from fxls.ide.listing.comparable_text import normalized
 from fxls.ide.listing.parent import parent_paths
+from fxls.ide.listing.recorded import change_of
 from fxls.lsp import custom, params
 from fxls.lsp import graph_view as picture
 from fxls.lsp.uris import SCHEME, path_of, uri_of
@@ -11,6 +14,8 @@ from fxls.serving.connection import Connection
 from fxls.serving.handlers.documents import content
 from fxls.serving.handlers.request_place import document_of
 from fxls.serving.library import virtual_uri
+from fxls.serving.run_records import Placed
+from fxls.store import Revision
 from fxls.store.history import History
 
 __all__ = [
@@ -48,9 +53,9 @@ def on_identities(ls: Connection, asked: params.Nothing) -> list[custom.Identity
 
 
 def on_revisions(ls: Connection, asked: params.About) -> list[custom.RevisionItem]:
-    path = _named(asked.uri)
-    history = ls.session.library.history(path) if path else None
-    return _revision_items(history) if history else []
+    path, library = _named(asked.uri), ls.session.library
+    history = library.history(path) if path else None
+    return [*_revision_items(history, library.made_by(history))] if history else []
 
 
 def on_graph(ls: Connection, asked: params.About) -> picture.GraphItem | None:
@@ -125,15 +130,32 @@ def _identity_item(history: History, *, stale: bool) -> custom.IdentityItem:
     )
 
 
-def _revision_items(history: History) -> list[custom.RevisionItem]:
-    return [
-        custom.RevisionItem(
+def _revision_items(
+    history: History, made: Mapping[str, Placed]
+) -> Iterator[custom.RevisionItem]:
+    for one in _in_order(history, made):
+        known = made.get(one.path.name)
+        ran = known and known.ran
+        yield custom.RevisionItem(
             uri_of(str(one.path)),
             str(one.path),
             virtual_uri(history.identity, one.path.name),
             one.time,
             one.nodes,
             one.entry,
+            ran and ran.name,
+            ran and ran.ordinal,
+            ran and change_of(ran),
+            ran and ran.compilation,
         )
-        for one in history.revisions
-    ]
+
+
+def _in_order(history: History, made: Mapping[str, Placed]) -> Iterator[Revision]:
+    """The newest first; a log has them as they were written, and records as they were
+    made.
+    """
+    known = [one for one in history.revisions if one.path.name in made]
+    known.sort(key=lambda one: made[one.path.name].order, reverse=True)
+    sorted_ = iter(known)
+    for one in history.revisions:
+        yield next(sorted_) if one.path.name in made else one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from lsprotocol import types as lsp
 
@@ -17,6 +18,7 @@ from fxls.ide.references import references, uses
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.type_definition import type_definition
 from fxls.serving.connection import Connection
+from fxls.serving.handlers.passes import recorded_of
 from fxls.serving.handlers.request_place import Positioned, RequestPlace, place_of
 from fxls.text import Point
 
@@ -41,7 +43,8 @@ def on_hover(ls: Connection, params: lsp.HoverParams) -> lsp.Hover | None:
         texts = ls.session.text_as_traced(place.document)
         above = captured_path(place.document)
         parent = ls.session.document(above) if above else None
-        found = hover(place.document, place.point, texts, parent)
+        passes = partial(recorded_of, ls, place.document)
+        found = hover(place.document, place.point, texts, parent, passes)
     else:
         found = source_hover(ls.session.source(place.path), place.point)
     return ls.client.hover(found, place.lines) if found else None

@@ -2,6 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
+import { passName } from './first_pass.ts';
 import { type IdentityItem, identities, revisions } from '../server/protocol.ts';
 import { type Server, setContext } from '../server/server.ts';
 
@@ -24,6 +25,11 @@ export interface Past {
   readonly uri: string;
   readonly time: number;
   readonly nodes?: number;
+  /** The pass that left it, and which of those with its name that is. */
+  readonly madeBy?: string;
+  readonly ordinal?: number;
+  readonly change?: string;
+  readonly compilation?: string;
   readonly isNewest: boolean;
   readonly of: Graph;
 }
@@ -164,17 +170,25 @@ function graphItem(graph: Graph): vscode.TreeItem {
   return item;
 }
 
-function revisionItem({ uri, time, nodes, isNewest }: Past): vscode.TreeItem {
-  const item = new vscode.TreeItem(new Date(time * 1000).toLocaleString());
+function revisionItem(revision: Past): vscode.TreeItem {
+  const { uri, time, nodes, madeBy, ordinal, change, compilation, isNewest } = revision;
+  const made = new Date(time * 1000).toLocaleString();
+  const item = new vscode.TreeItem(madeBy === undefined ? made : passName(madeBy, ordinal));
   item.id = uri;
   const name = path.posix.basename(uri, '.py');
   item.description = joined([
+    change,
     counted(nodes),
-    name.slice(name.lastIndexOf('_') + 1),
+    compilation,
+    madeBy === undefined ? name.slice(name.lastIndexOf('_') + 1) : when(time),
     isNewest ? 'newest' : undefined,
   ]);
+  item.tooltip =
+    madeBy === undefined
+      ? made
+      : `The graph as the pass ${passName(madeBy, ordinal)} left it, ${made}`;
   item.accessibilityInformation = { label: `Revision of ${spoken(item)}` };
-  item.iconPath = new vscode.ThemeIcon('history');
+  item.iconPath = new vscode.ThemeIcon(madeBy === undefined ? 'history' : 'wand');
   item.contextValue = 'revision';
   item.command = opens(uri);
   return item;

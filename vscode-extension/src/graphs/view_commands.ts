@@ -3,15 +3,19 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { debugEntry } from '../debugging/configurations.ts';
+import { firstPassQuestions } from './first_pass.ts';
 import type { Graph, Graphs, Past, Shelf } from './view.ts';
 import { showListing } from '../listings/listings.ts';
-import { deleted } from '../server/protocol.ts';
+import { deleted, type FirstPass } from '../server/protocol.ts';
 import type { Server } from '../server/server.ts';
 
 export function registerGraphCommands(server: Server, graphs: Graphs): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.commands.registerCommand('fxls.debugGraph', debugGraph),
     vscode.commands.registerCommand('fxls.openGraphSource', openSource),
+    vscode.commands.registerCommand('fxls.askFirstPass', async (shelf: Graph | Past) =>
+      askFirstPass(server, shelf),
+    ),
     vscode.commands.registerCommand(
       'fxls.deleteGraph',
       async (shelf: Shelf, selected?: readonly Shelf[]) => {
@@ -37,6 +41,29 @@ async function openSource(shelf: Graph | Past): Promise<void> {
       viewColumn: vscode.ViewColumn.One,
     });
   }
+}
+
+/** Asks what the pass should have done; the server says and shows which was the first. */
+async function askFirstPass(
+  server: Server,
+  { uri }: Graph | Past,
+): Promise<readonly FirstPass[]> {
+  const question = await vscode.window.showQuickPick(firstPassQuestions, {
+    title: 'First pass where …',
+  });
+  if (question === undefined) return [];
+  const { asked, wants } = question;
+  const what =
+    wants === undefined
+      ? ''
+      : await vscode.window.showInputBox({ title: question.label, prompt: wants });
+  const client = await server.client();
+  if (what === undefined || client === undefined) return [];
+  const answer = await client.sendRequest<{ found?: FirstPass[] } | null>(
+    'workspace/executeCommand',
+    { command: 'fxls.firstPass', arguments: [uri, asked, what.trim()] },
+  );
+  return answer?.found ?? [];
 }
 
 /** Deletes what a person has chosen and confirmed. */

@@ -196,6 +196,17 @@ export interface RevisionItem {
   readonly time: number;
   readonly nodes?: number;
   readonly entry?: string;
+  readonly madeBy?: string;
+  readonly ordinal?: number;
+  readonly change?: string;
+  readonly compilation?: string;
+}
+
+/** The first pass that did what was asked, as far as the extension needs it. */
+export interface FirstPass {
+  readonly before: string;
+  readonly after: string;
+  readonly said: string;
 }
 
 /** What was deleted. */

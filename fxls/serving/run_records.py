@@ -1,0 +1,169 @@
+"""The records of runs, as far as listings are asked about."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from calendar import timegm
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fxls.ide.listing.recorded import Recorded
+from fxls.listing import Identity
+from fxls.record import Made, Pass, RevisionName
+from fxls.store import Revision, Store, StoreError
+from fxls.store.runs import RecordBookmark, Runs, run_ids
+
+__all__ = ["Placed", "RunRecords"]
+
+_KEPT = 2
+"""So many records stay in memory: a record has 32 MB at most."""
+_MOST = 4
+"""So many runs are asked which of their passes made the revisions of an identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A revision that a pass left, or was given."""
+
+    order: tuple[str, int]
+    """The run, and when in it."""
+    ran: Pass | None
+    """The pass that left it."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    bookmark: RecordBookmark | None
+    events: list[Pass | Made]
+
+
+class RunRecords:
+    """Reads of each record what is new, and of no record that nobody asks about.
+
+    Which run made a revision is said by the log of its identity: the log knows the
+    process, and so does the name of a record.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Path, str], _Kept] = {}
+
+    def of(self, store: Store, identity: Identity, text: str) -> Recorded | None:
+        """What is recorded of a listing, by the name of its file."""
+        for revision in reversed(store.revisions(identity)):
+            if revision.path.name == text:
+                for run in _runs_of(store.root, revision):
+                    found = _recorded(run, self._events(store.root, run), revision)
+                    if found is not None:
+                        return found
+        return None
+
+    def made(self, store: Store, revisions: Iterable[Revision]) -> Mapping[str, Placed]:
+        """By the name of the text, what the latest records say of these revisions."""
+        found: dict[str, Placed] = {}
+        asked: set[str] = set()
+        for revision in revisions:
+            for run in _runs_of(store.root, revision):
+                if run in asked or len(asked) >= _MOST:
+                    continue
+                asked.add(run)
+                placed: dict[str, Placed] = {}
+                for at, event in enumerate(self._events(store.root, run)):
+                    if isinstance(event, Pass) and event.changed:
+                        if event.before and event.before.text not in placed:
+                            placed[event.before.text] = Placed((run, 2 * at), None)
+                        if event.after:
+                            placed[event.after.text] = Placed((run, 2 * at + 1), event)
+                found = placed | found
+        return found
+
+    def _events(self, root: Path, run: str) -> list[Pass | Made]:
+        """The passes and listings of a run; none of what cannot be read."""
+        kept = self._kept.pop((root, run), None) or _Kept(None, [])
+        with contextlib.suppress(StoreError):
+            part = Runs(root, _unsaid).read(run, kept.bookmark)
+            if part.begins:
+                kept.events.clear()
+            kept.bookmark = part.bookmark
+            new = (entry.event for entry in part.entries)
+            kept.events += [one for one in new if isinstance(one, Pass | Made)]
+        self._kept[root, run] = kept
+        while len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return kept.events
+
+
+def _unsaid(_trouble: StoreError) -> None:
+    """`fxls runs` says what is wrong with a record."""
+
+
+def _runs_of(root: Path, revision: Revision) -> list[str]:
+    """The runs that may have made a revision: of its process, the latest before it."""
+    try:
+        ids = run_ids(root)
+    except StoreError:
+        return []
+    # On two machines there may be two processes with its number.
+    return [
+        run
+        for run in ids
+        if run.rsplit("-", 2)[1] == str(revision.pid) and _start(run) <= revision.time
+    ][:2]
+
+
+def _start(run: str) -> float:
+    try:
+        return timegm(time.strptime(run.partition("-")[0], "%Y%m%dT%H%M%SZ"))
+    except ValueError:
+        return 0.0
+
+
+def _recorded(
+    run: str, events: list[Pass | Made], revision: Revision
+) -> Recorded | None:
+    """What the events of a run say of a revision; None when they do not name it."""
+    text = revision.path.name
+    for at in range(len(events) - 1, -1, -1):
+        match events[at]:
+            case Pass(after=after, changed=True) as ran if _is(after, text):
+                # A pass that ended with it may only have run the one that made it.
+                step = _step(ran, events)
+                made = next(one for one in step if one.changed and _is(one.after, text))
+                return Recorded(run, step, step.index(made) + 1)
+            case Pass(before=before) as ran if _is(before, text):
+                return Recorded(run, _step(ran, events))
+            case Made(revision=one) if (one.text, one.identity) == (
+                text,
+                revision.identity,
+            ):
+                # Listings are noted when they are written, which may be later.
+                last = _last_of(revision.identity, events)
+                return None if last is None else Recorded(run, _step(last, events))
+            case _:
+                pass
+    return None
+
+
+def _is(name: RevisionName | None, text: str) -> bool:
+    return name is not None and name.text == text
+
+
+def _last_of(identity: Identity, events: list[Pass | Made]) -> Pass | None:
+    for event in reversed(events):
+        if isinstance(event, Pass):
+            name = event.after or event.before
+            if name is not None and name.identity == identity:
+                return event
+    return None
+
+
+def _step(ran: Pass, events: list[Pass | Made]) -> tuple[Pass, ...]:
+    """The passes that were given the same graph, in the same step as this one."""
+    key = (ran.compilation, ran.producer, ran.stage, ran.subgraph)
+    return tuple(
+        one
+        for one in events
+        if isinstance(one, Pass)
+        and (one.compilation, one.producer, one.stage, one.subgraph) == key
+    )
