@@ -261,6 +261,12 @@ class Remark(
     """Innermost first."""
     hints: tuple[str, ...] = ()
     """What torch advises."""
+    about: str = ""
+    """What a guard that failed is about, as ``x: size 0`` or ``self.flag``."""
+    was: str = ""
+    """What that was when the guard was made."""
+    became: str = ""
+    """What it was when the guard failed, where torch says it."""
 
 
 class InBlob(msgspec.Struct, frozen=True, tag="blob", tag_field="kind"):

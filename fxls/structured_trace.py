@@ -19,6 +19,12 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from fxls import regular_file
+from fxls.failed_guards import (
+    expression_span,
+    failed_guard,
+    head_span,
+    input_span,
+)
 from fxls.listing import Place, source_digest
 from fxls.record import (
     Cause,
@@ -186,7 +192,9 @@ class Trace:
         if subject is not None and not (outcome is Outcome.SKIPPED and one.breaks):
             path = metrics.get("fail_user_frame_filename")
             line = metrics.get("fail_user_frame_lineno") or 0
-            place = quoted(path, line, one.function) if path else one.place
+            place = quoted(path, line, one.function) if path else _head(one.place)
+            if place is not None and outcome is Outcome.LIMIT:
+                place = _head(place)
             reason = said.reason or "torch.compile finds nothing to compile"
             self._note(Remark(subject, reason, name, said.id, _some(place), said.hints))
 
@@ -236,9 +244,16 @@ class Trace:
         reasons = _reasons(text)[:_MOST_CAUSES]
         one.causes = tuple(_guard(reason) for reason in reasons)
         for reason, guard in zip(reasons, one.causes, strict=True):
-            frames = list(_frames(reason))
-            place = quoted(*frames[-1]) if frames else one.place
-            self._note(Remark(Subject.RECOMPILATION, guard, name, "", _some(place)))
+            failed = failed_guard(guard)
+            self._note(
+                Remark(
+                    *(Subject.RECOMPILATION, guard, name, ""),
+                    places=_read_at(one.place, failed.expression, reason),
+                    about=failed.about,
+                    was=failed.was,
+                    became=failed.became,
+                )
+            )
 
     def _phase(self, text: str) -> None:
         event = json.loads(text)
@@ -357,6 +372,42 @@ def _id_of(table: Mapping[str, Any]) -> str | None:
 
 def _frame_of(name: str) -> str:
     return name.rpartition("/")[0]
+
+
+def _read_at(
+    function: QuotedPlace | None, expression: str, reason: str
+) -> tuple[QuotedPlace, ...]:
+    """Where what a guard is about comes in, if it is a parameter, and where it is read."""
+    found: list[QuotedPlace] = []
+    name = expression.partition(".")[0]
+    if function is not None and name == expression != "":
+        path = function.place.path
+        span = input_span(_read(path)[1], _line(function), name)
+        if span is not None:
+            found.append(_spanned(path, function.place.function, span))
+    frames = list(_frames(reason))
+    if frames:
+        path, line, inner = frames[-1]
+        span = expression_span(_read(path)[1], line, expression)
+        found.append(
+            quoted(path, line, inner) if span is None else _spanned(path, inner, span)
+        )
+    return tuple(found) or _some(_head(function))
+
+
+def _head(function: QuotedPlace | None) -> QuotedPlace | None:
+    """The name of a function, instead of its first line."""
+    if function is None:
+        return None
+    path = function.place.path
+    span = head_span(_read(path)[1], _line(function))
+    return function if span is None else _spanned(path, function.place.function, span)
+
+
+def _spanned(path: str, function: str, span: Span) -> QuotedPlace:
+    digest, lines = _read(path)
+    text = lines[span.start.line]
+    return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
 
 
 def _some(place: QuotedPlace | None) -> tuple[QuotedPlace, ...]:

@@ -19,6 +19,7 @@ from fxls.cli import (
     list_command,
     passes_command,
     prune_command,
+    remarks_command,
     run_command,
     runs_command,
     serve_command,
@@ -41,6 +42,7 @@ examples:
   fxls attach 4711                                    debug a program that runs
   fxls list                                           what the store holds
   fxls runs                                           what ran, and what was compiled
+  fxls remarks                                        what could not be compiled, and where
   fxls passes --first-gone add_37                     which pass removed a node
   fxls doctor                                         what works in this Python
   fxls serve                                          the server that editors start
@@ -119,6 +121,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     attach_command.add(commands)
     list_command.add(commands)
     runs_command.add(commands)
+    remarks_command.add(commands)
     passes_command.add(commands)
     prune_command.add(commands)
     doctor_command.add(commands)

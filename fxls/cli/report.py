@@ -32,6 +32,7 @@ __all__ = [
     "revision_as_json",
     "rows",
     "shown",
+    "snippet",
     "summary",
 ]
 
@@ -107,10 +108,10 @@ def shown(failure: Failure, entry: Entry | None, sources: Sources) -> str:
     is_shown = failure.instead is not None
     lines = [f"{first}{'note' if is_shown else 'error'}: {failure.message}"]
     if places:
-        lines += _snippet(places[0], sources)
+        lines += snippet(places[0], sources)
     for place in places[1 : _NOTES + 1]:
         lines.append(f"{_where(place, sources)}note: called here, in {place.function}")
-        lines += _snippet(place, sources)
+        lines += snippet(place, sources)
     if len(places) > _NOTES + 1:
         lines.append(f"note: {len(places) - _NOTES - 1} more callers are not shown")
     if entry is not None and entry.span is None and _is_about_entry(failure):
@@ -258,7 +259,7 @@ def _is_about_entry(failure: Failure) -> bool:
     return failure.reason not in (Reason.WORKER, Reason.STORE, Reason.NOT_FOUND)
 
 
-def _snippet(place: Place, sources: Sources) -> list[str]:
+def snippet(place: Place, sources: Sources) -> list[str]:
     """The line that a place begins in, with carets under the part that is meant."""
     start, end = place.span.start, place.span.end
     line = sources.lines(place.path).line(start.line)

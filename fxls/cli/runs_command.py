@@ -25,7 +25,7 @@ from fxls.cli.command import (
 if TYPE_CHECKING:
     from fxls.store.runs import Runs
 
-__all__ = ["add", "found_run", "runs"]
+__all__ = ["HOW", "add", "found_run", "runs"]
 
 _EPILOG = """\
 examples:
@@ -74,7 +74,7 @@ def runs(options: argparse.Namespace) -> int:
             elif found:
                 _print(run_report.runs_table(found, sources_here(), time.time()))
             elif troubles.code is ExitCode.OK:
-                say(f"fxls: no runs in {root}\nhelp: {_HOW}")
+                say(f"fxls: no runs in {root}\nhelp: {HOW}")
             return troubles.code
         one = of_store.one(found_run(of_store, options.run))
         if one is None:
@@ -116,4 +116,5 @@ def _print(text: str) -> None:
     print(text)
 
 
-_HOW = "`fxls run FILE` records a program that compiles; --store or FXLS_STORE names another folder."
+HOW = "`fxls run FILE` records a program that compiles; --store or FXLS_STORE names another folder."
+"""How a store comes to a run."""

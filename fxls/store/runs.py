@@ -113,6 +113,24 @@ class Runs:
             return ids[place : place + 1]
         return (words,) if words in ids else tuple(one for one in ids if words in one)
 
+    def newest_launch(self) -> tuple[str, ...]:
+        """The ids of the runs of the program that began last, the oldest first.
+
+        Raises `StoreError`.
+        """
+        ids = run_ids(self._root)
+        if not ids:
+            return ()
+        launch = self._head(record_path(self._root, ids[0])).launch
+        found = [ids[0]]
+        for name in ids[1:]:
+            # A launch is named after its first run, and names begin with the time.
+            if name.partition("-")[0] < launch.partition("-")[0]:
+                break
+            if self._head(record_path(self._root, name)).launch == launch:
+                found.append(name)
+        return tuple(reversed(found))
+
     def one(self, run: str) -> RunInList | None:
         """One run; None when it cannot be read, which is reported."""
         return self._listed(run)

@@ -34,6 +34,8 @@ REMEMBERED = {
     ),
     "fxls/ide/samples/first_layer.py: FirstLayer._asked": "for one question",
     "fxls/ide/samples/first_layer.py: FirstLayer._left": "for one question",
+    "fxls/ide/syntax/quoted_places.py: PlacesNow._found": "for one text",
+    "fxls/ide/syntax/quoted_places.py: PlacesNow._moves": "for one text",
     "fxls/ide/text_document_content.py: _Writer._lines": "for one text",
     "fxls/ide/text_document_content.py: _Writer._links": "for one text",
 }

@@ -35,13 +35,13 @@ FIRST = "20260102T030405Z-host-7-0123abcd"
 SECOND = "20260103T030405Z-host-8-0123abcd"
 
 
-def written(root: Path, name: str, *events: Event, start: float = 1.0) -> None:
+def written(root: Path, name: str, *events: Event, launch: str = "") -> None:
     head = Run(
         1,
         name,
-        name,
+        launch or name,
         2**22 + 1,
-        start,
+        1.0,
         program=str(root.parent / "train.py"),
         arguments=("--fast",),
         boot=machine.boot(),

@@ -28,6 +28,7 @@ from fxls.record import (
     Subject,
 )
 from fxls.store.runs import RecordPart, Runs
+from fxls.text import Span
 
 any_torch: Any = torch
 
@@ -358,24 +359,27 @@ def test_a_break_spans_an_expression_or_statement_of_its_line(
     assert spanned(at) in parts, spanned(at)
 
 
-def test_a_recompilation_names_each_guard_that_failed_and_its_line(
+def test_a_recompilation_names_each_guard_that_failed_its_input_and_where_it_is_read(
     module: Any, tmp_path: Path
 ) -> None:
     found = recorded(tmp_path / ".fxls", lambda: limited(module))
-    guards = [
-        (one.compilation, one.reason, place(one.places[0]))
-        for one in found.remarks(Subject.RECOMPILATION)
-    ]
-    line = PROGRAM.splitlines().index("    return x + n") + 1
+    failed = found.remarks(Subject.RECOMPILATION)
+    head = PROGRAM.splitlines().index("def adding(x, n):")
 
-    assert guards == [
-        ("0/1", "0/0: n == 0", (module.__file__, line)),
-        ("0/2", "0/1: n == 1", (module.__file__, line)),
-        ("0/2", "0/0: n == 0", (module.__file__, line)),
+    assert [(one.compilation, one.reason, one.about, one.was) for one in failed] == [
+        ("0/1", "0/0: n == 0", "n", "0"),
+        ("0/2", "0/1: n == 1", "n", "1"),
+        ("0/2", "0/0: n == 0", "n", "0"),
     ]
+    for one in failed:
+        assert [at.place.span for at in one.places] == [
+            Span.of(head, 14, head, 15),
+            Span.of(head + 1, 15, head + 1, 16),
+        ]
     assert found.compilations["0/2"].causes == ("0/1: n == 1", "0/0: n == 0")
     (limit,) = found.remarks(Subject.LIMIT)
     assert limit.reason.startswith("Dynamo recompile limit exceeded")
+    assert spanned(limit.places[0]) == "adding"
     assert found.compilations["0/2"].reason == limit.reason
 
 

@@ -1,0 +1,208 @@
+"""What a guard that failed was about, and where that is written in a source.
+
+torch says a guard in words of its own, as ``tensor 'x' size mismatch at index 0.
+expected 2, actual 3`` or ``self.flag == 1``. What is not said in a known way is about
+nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from fxls.text import Span
+
+__all__ = ["FailedGuard", "expression_span", "failed_guard", "head_span", "input_span"]
+
+_LONGEST = 200
+
+
+class FailedGuard(NamedTuple):
+    """What a guard asked for, and what was there instead; empty what nobody knows."""
+
+    about: str
+    """The expression, and what of it, as ``x: size 0`` or ``self.flag``."""
+    expression: str
+    """What the program reads, as ``x`` or ``self.flag``; empty for no name or path."""
+    was: str = ""
+    became: str = ""
+
+
+def failed_guard(text: str) -> FailedGuard:
+    """What torch's text of a guard says; all empty where it is said in no known way."""
+    text = _OF.sub("", text).strip()
+    for pattern, what in _WORDS:
+        found = pattern.match(text)
+        if found is not None:
+            said = found.groupdict()
+            expression = _plain(said["name"])
+            what = what.format(**said).strip()
+            values = (_short(said.get(one) or "") for one in ("was", "became"))
+            return FailedGuard(f"{expression}: {what}", _path(expression), *values)
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return FailedGuard("", "")
+    if isinstance(tree, ast.Compare) and isinstance(tree.ops[0], ast.Eq | ast.Is):
+        left, to = tree.left, tree.comparators[0]
+        if isinstance(to, ast.Constant) and len(tree.ops) == 1:
+            about = _plain(ast.unparse(left))
+            return FailedGuard(_short(about), _read(left), _short(ast.unparse(to)))
+    return FailedGuard(_short(_plain(text)), _read(tree))
+
+
+@lru_cache(256)
+def input_span(lines: tuple[str, ...], line: int, name: str) -> Span | None:
+    """Where a parameter is written of the function whose first line this is, from one."""
+    for found in _functions(lines, line):
+        of = found.args
+        known = [*of.posonlyargs, *of.args, *of.kwonlyargs]
+        known += [one for one in (of.vararg, of.kwarg) if one is not None]
+        for one in known:
+            if one.arg == name:
+                at = one.lineno - 1
+                start = _points(lines[at], one.col_offset)
+                return Span.of(at, start, at, start + len(name))
+    return None
+
+
+@lru_cache(256)
+def head_span(lines: tuple[str, ...], line: int) -> Span | None:
+    """Where the name of the function is written whose first line this is, from one."""
+    for found in _functions(lines, line):
+        if isinstance(found, ast.Lambda):
+            return _span(found, lines)
+        at = found.lineno - 1
+        word = re.compile(rf"\bdef\s+({re.escape(found.name)})\b").search(lines[at])
+        return word and Span.of(at, word.start(1), at, word.end(1))
+    return None
+
+
+@lru_cache(256)
+def expression_span(lines: tuple[str, ...], line: int, expression: str) -> Span | None:
+    """Where an expression is read on a line, from one; of a path of attributes that is
+    not written as torch says it, the only one that ends in the same name.
+    """
+    if not expression:
+        return None
+    reads = [
+        node
+        for node in ast.walk(_parsed(lines))
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and node.lineno == line == node.end_lineno
+    ]
+    same = [one for one in reads if ast.unparse(one) == expression]
+    if same:
+        return _span(same[0], lines)
+    last = expression.rpartition(".")[2]
+    ends = [one for one in reads if isinstance(one, ast.Attribute) and one.attr == last]
+    return _span(ends[0], lines) if "." in expression and len(ends) == 1 else None
+
+
+def _functions(
+    lines: tuple[str, ...], line: int
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]:
+    """The function whose code begins on a line, decorators included.
+
+    Of several lambdas on a line nobody knows which is meant.
+    """
+    lambdas: list[ast.Lambda] = []
+    for node in ast.walk(_parsed(lines)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first == line:
+                yield node
+                return
+        elif isinstance(node, ast.Lambda) and node.lineno == line:
+            lambdas.append(node)
+    if len(lambdas) == 1:
+        yield lambdas[0]
+
+
+@lru_cache(16)
+def _parsed(lines: tuple[str, ...]) -> ast.Module:
+    try:
+        return ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def _span(node: ast.expr, lines: Sequence[str]) -> Span:
+    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+    start = _points(lines[first], node.col_offset)
+    return Span.of(first, start, last, _points(lines[last], node.end_col_offset or 0))
+
+
+def _points(line: str, column: int) -> int:
+    """How many code points the first bytes of a line are."""
+    return len(line.encode()[:column].decode(errors="ignore"))
+
+
+def _plain(expression: str) -> str:
+    """An expression without the tables in which torch looks locals and globals up."""
+    return _TABLE.sub(lambda found: found[1], expression.strip())
+
+
+def _read(tree: ast.expr) -> str:
+    """The name, or the path of attributes, that a guard reads: the first of them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+            text = ast.unparse(node)
+            path = _path(_plain(text))
+            if path and text not in _TORCHS:
+                return path
+    return ""
+
+
+def _path(text: str) -> str:
+    return text if _PATH.fullmatch(text) else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+_OF = re.compile(r"^(!\d+/)?\d+/\d+:\s*")
+"""torch's name of the compilation that the guard is of."""
+_WORDS = (
+    (
+        re.compile(
+            r"tensor '(?P<name>.+?)' (?P<what>\w+) mismatch at index (?P<index>\d+)\. "
+            r"expected (?P<was>\S+), actual (?P<became>\S+)"
+        ),
+        "{what} {index}",
+    ),
+    (
+        re.compile(
+            r"tensor '(?P<name>.+?)' (?P<what>\w+) mismatch\. "
+            r"expected (?P<was>\S+), actual (?P<became>\S+)"
+        ),
+        "{what}",
+    ),
+    (
+        re.compile(
+            r"tensor '(?P<name>.+?)' (?P<what>\w+) mismatch\. expected \w+=(?P<was>\S+)"
+        ),
+        "{what}",
+    ),
+    (
+        re.compile(
+            r"expected type of '(?P<name>.+?)' to be .*found <class '(?P<became>.+?)'>"
+        ),
+        "type",
+    ),
+    (
+        re.compile(
+            r"___check_type_id\((?P<name>.+?), \d+\)(, type=<class '(?P<was>.+?)'>)?"
+        ),
+        "type",
+    ),
+)
+"""The forms in which torch says a guard that is no expression, and what it is about."""
+_TABLE = re.compile(r"\b[LG]\['([A-Za-z_]\w*)'\]")
+_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_TORCHS = frozenset({"L", "G", "len", "type", "str", "set", "dict", "list"})

@@ -1,0 +1,236 @@
+"""What a compiler could not do, made of the record of a run: one remark for each place
+and reason, however often torch said it.
+
+Values in, values out: nothing here knows torch, an editor or the store.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from fxls.record import (
+    Cause,
+    Compilation,
+    Entry,
+    Outcome,
+    QuotedPlace,
+    Remark,
+    Subject,
+)
+
+__all__ = ["Kind", "SourceRemark", "merged", "remarks_of", "title_of"]
+
+_PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb{}.html"
+_MOST = 5_000
+"""So many remarks are made of a record; there are as many as places and reasons."""
+_MOST_VALUES = 16
+
+
+class Kind(enum.Enum):
+    """How much a remark matters."""
+
+    PROBLEM = "problem"
+    """The program runs otherwise than who compiled it will want."""
+    COST = "cost"
+    """It runs as wanted, at a price."""
+    ANALYSIS = "analysis"
+    """What the compiler did, for who asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRemark:
+    """What a compiler says of one place in a source."""
+
+    kind: Kind
+    subject: Subject
+    reason: str
+    """As torch says it the first time."""
+    place: QuotedPlace | None = None
+    """The innermost place that a person can change; None where torch names none."""
+    id: str = ""
+    """torch's own, as ``GB0059``, where it has one."""
+    frames: tuple[QuotedPlace, ...] = ()
+    """The innermost place that torch names, and the others that a person can change."""
+    hints: tuple[str, ...] = ()
+    """What torch advises."""
+    compilations: tuple[str, ...] = ()
+    """torch's names of those that it happened in."""
+    without_graph: tuple[str, ...] = ()
+    """Those of them that came to no graph: their function runs as it was written."""
+    rest: tuple[str, ...] = ()
+    """For a break, the compilations of the rest of the function behind it."""
+    about: str = ""
+    """For guards that failed, what they are about."""
+    values: tuple[str, ...] = ()
+    """What that was, in the order in which it was compiled for."""
+
+    @property
+    def page(self) -> str | None:
+        """The address of torch's page about its id."""
+        return _PAGE.format(self.id[2:]) if self.id[:2] == "GB" else None
+
+
+def remarks_of(
+    entries: Iterable[Entry], is_own: Callable[[str], bool]
+) -> tuple[SourceRemark, ...]:
+    """The remarks of a record, in the order in which they came up.
+
+    `is_own` tells the files that a person can change from installed ones.
+    """
+    compilations: dict[str, Compilation] = {}
+    said: list[Remark] = []
+    for entry in entries:
+        if isinstance(entry.event, Compilation):
+            compilations[entry.event.id] = entry.event
+        elif isinstance(entry.event, Remark):
+            said.append(entry.event)
+    found: dict[object, _Gathered] = {}
+    for one in said:
+        place = _shown(one, is_own)
+        key = one.subject, one.id, one.about or one.reason, place and place.place
+        gathered = found.get(key)
+        if gathered is None:
+            if len(found) >= _MOST:
+                continue
+            frames = (
+                *one.places[:1],
+                *(frame for frame in one.places[1:] if is_own(frame.place.path)),
+            )
+            gathered = found[key] = _Gathered(one, place, frames)
+        gathered.add(one)
+    behind = _continuations(compilations.values())
+    return tuple(one.remark(compilations, behind) for one in found.values())
+
+
+def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
+    """The remarks of several runs as one: those of a place and reason are one remark."""
+    kept: dict[object, SourceRemark] = {}
+    for one in found:
+        place = one.place and one.place.place
+        key = one.subject, one.id, one.about or one.reason, place
+        before = kept.get(key)
+        if before is None:
+            kept[key] = one
+            continue
+        kept[key] = replace(
+            before,
+            compilations=_both(before.compilations, one.compilations),
+            without_graph=_both(before.without_graph, one.without_graph),
+            rest=_both(before.rest, one.rest),
+            values=_both(before.values, one.values),
+        )
+    return tuple(kept.values())
+
+
+def title_of(remark: SourceRemark) -> str:
+    """A remark in a line."""
+    match remark.subject:
+        case Subject.BREAK:
+            return f"Graph break: {remark.reason}"
+        case Subject.RECOMPILATION if remark.about:
+            return f"Recompiled because of {_changed(remark)}"
+        case Subject.RECOMPILATION:
+            return f"Recompiled because a guard failed: {remark.reason}"
+        case Subject.LIMIT:
+            return f"Not compiled any more: {remark.reason}"
+        case Subject.SKIPPED:
+            return f"Not compiled: {remark.reason}"
+        case _:
+            return remark.reason
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What torch said several times."""
+
+    first: Remark
+    place: QuotedPlace | None
+    frames: tuple[QuotedPlace, ...]
+    compilations: dict[str, None] = field(default_factory=dict[str, None])
+    values: dict[str, None] = field(default_factory=dict[str, None])
+
+    def add(self, one: Remark) -> None:
+        if one.compilation is not None:
+            self.compilations[one.compilation] = None
+        for value in filter(None, (one.was, one.became)):
+            self.values[value] = None
+
+    def remark(
+        self,
+        compilations: dict[str, Compilation],
+        behind: dict[tuple[str, int], list[str]],
+    ) -> SourceRemark:
+        first, names = self.first, tuple(self.compilations)
+        made = SourceRemark(
+            _kind(first),
+            first.subject,
+            first.reason,
+            self.place,
+            first.id,
+            self.frames,
+            first.hints,
+            names,
+            about=first.about,
+            values=tuple(self.values)[:_MOST_VALUES],
+        )
+        if first.subject is not Subject.BREAK:
+            return made
+        without = tuple(
+            name
+            for name in names
+            if name in compilations and compilations[name].outcome is Outcome.SKIPPED
+        )
+        rest: list[str] = []
+        if first.places and len(without) < len(names):
+            at = first.places[0].place
+            rest = behind.get((at.path, at.span.start.line), [])
+        return replace(made, without_graph=without, rest=tuple(rest))
+
+
+def _continuations(
+    compilations: Iterable[Compilation],
+) -> dict[tuple[str, int], list[str]]:
+    """By file and line, the compilations of what is behind a break there."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for one in compilations:
+        if one.cause is Cause.CONTINUATION and one.place is not None:
+            at = one.place.place
+            found.setdefault((at.path, at.span.start.line), []).append(one.id)
+    return found
+
+
+def _shown(one: Remark, is_own: Callable[[str], bool]) -> QuotedPlace | None:
+    own = (place for place in one.places if is_own(place.place.path))
+    return next(own, one.places[0] if one.places else None)
+
+
+def _both(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*some, *others)))
+
+
+def _kind(one: Remark) -> Kind:
+    # A function in which nothing is to be compiled is none that could not be.
+    if one.subject is Subject.SKIPPED and not one.id and not one.hints:
+        return Kind.ANALYSIS
+    return _KINDS.get(one.subject, Kind.ANALYSIS)
+
+
+def _changed(remark: SourceRemark) -> str:
+    """What was otherwise, and the values that it had."""
+    if not remark.values:
+        return remark.about
+    first, *others = remark.values
+    if not others:
+        return f"{remark.about}, which was {first}"
+    return f"{remark.about}, which was {first}, then {', '.join(others)}"
+
+
+_KINDS = {
+    Subject.BREAK: Kind.PROBLEM,
+    Subject.RECOMPILATION: Kind.PROBLEM,
+    Subject.LIMIT: Kind.PROBLEM,
+    Subject.SKIPPED: Kind.PROBLEM,
+    Subject.ERROR: Kind.PROBLEM,
+}

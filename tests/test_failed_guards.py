@@ -1,0 +1,93 @@
+"""What guards that failed were about, and where that is in a source."""
+
+from __future__ import annotations
+
+import pytest
+
+from fxls.failed_guards import (
+    FailedGuard,
+    expression_span,
+    failed_guard,
+    head_span,
+    input_span,
+)
+from fxls.text import LineTable, Span
+
+SAID = {
+    "0/0: tensor 'x' size mismatch at index 1. expected 2, actual 3": FailedGuard(
+        "x: size 1", "x", "2", "3"
+    ),
+    "tensor 'x' dtype mismatch. expected Float, actual Double": FailedGuard(
+        "x: dtype", "x", "Float", "Double"
+    ),
+    "tensor 'L['x']' rank mismatch. expected 1, actual 2": FailedGuard(
+        "x: rank", "x", "1", "2"
+    ),
+    "tensor 'x' requires_grad mismatch. expected requires_grad=0": FailedGuard(
+        "x: requires_grad", "x", "0"
+    ),
+    "expected type of 'xs[0]' to be a tensor type, ' but found <class 'int'>": (
+        FailedGuard("xs[0]: type", "", "", "int")
+    ),
+    "___check_type_id(xs, 140454303986496), type=<class 'list'>": FailedGuard(
+        "xs: type", "xs", "list"
+    ),
+    "0/1: self.flag == 1": FailedGuard("self.flag", "self.flag", "1"),
+    "!0/3/1: L['n'] == 2": FailedGuard("n", "n", "2"),
+    "G['G'] == 3": FailedGuard("G", "G", "3"),
+    "o is None": FailedGuard("o", "o", "None"),
+    "len(xs) == 1": FailedGuard("len(xs)", "xs", "1"),
+    "5 <= x.size()[0]": FailedGuard("5 <= x.size()[0]", "x.size"),
+    "GLOBAL_STATE changed: grad_mode": FailedGuard("", ""),
+    "": FailedGuard("", ""),
+    "(" * 500: FailedGuard("", ""),
+}
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_the_words_of_a_guard_say_what_it_is_about_and_its_values(text: str) -> None:
+    assert failed_guard(text) == SAID[text]
+
+
+TEXT = """\
+@decorated
+@torch.compile(
+    dynamic=False)
+async def f(é, n: int = 1, *rest, key=None, **others):
+    return self.layer.scale * n + self.scale
+
+pair = lambda a: a, lambda b: b
+alone = lambda c: c + G
+"""
+LINES = tuple(TEXT.split("\n"))
+
+
+def text_at(span: Span | None) -> str | None:
+    return span and LineTable(TEXT).slice(span)
+
+
+def test_an_input_is_found_in_the_function_that_begins_on_a_line() -> None:
+    names = ("é", "n", "rest", "key", "others")
+    assert [text_at(input_span(LINES, 1, name)) for name in names] == [*names]
+    assert text_at(input_span(LINES, 8, "c")) == "c"
+    assert input_span(LINES, 1, "self") is None
+    assert input_span(LINES, 5, "n") is None
+    assert input_span(LINES, 7, "a") is None  # which lambda is not known
+    assert input_span(("def f(:",), 1, "x") is None
+
+
+def test_the_head_of_a_function_is_its_name() -> None:
+    assert head_span(LINES, 1) == Span.of(3, 10, 3, 11)
+    assert text_at(head_span(LINES, 8)) == "lambda c: c + G"
+    assert head_span(LINES, 7) is None
+    assert head_span(LINES, 5) is None
+
+
+def test_an_expression_is_found_as_it_is_written_or_by_the_only_same_end() -> None:
+    assert text_at(expression_span(LINES, 5, "self.scale")) == "self.scale"
+    assert text_at(expression_span(LINES, 5, "n")) == "n"
+    assert text_at(expression_span(LINES, 5, "root.layer")) == "self.layer"
+    assert expression_span(LINES, 5, "root.scale") is None  # there are two
+    assert expression_span(LINES, 5, "m") is None
+    assert expression_span(LINES, 5, "") is None
+    assert text_at(expression_span(LINES, 8, "G")) == "G"

@@ -1,0 +1,133 @@
+"""The remarks that are made of a record: one for each place and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fxls.listing import Place
+from fxls.record import (
+    Cause,
+    Compilation,
+    Entry,
+    Event,
+    Outcome,
+    QuotedPlace,
+    Remark,
+    Subject,
+)
+from fxls.remarks import Kind, SourceRemark, merged, remarks_of, title_of
+from fxls.text import Span
+
+
+def at(line: int, path: str = "/p/net.py", function: str = "forward") -> QuotedPlace:
+    place = Place(path, function, Span.of(line, 4, line, 9))
+    return QuotedPlace(place, f"    line {line}", "ab")
+
+
+def made(events: Iterable[Event]) -> tuple[SourceRemark, ...]:
+    entries = (Entry(at, 1, 1.0, 2.0, one) for at, one in enumerate(events))
+    return remarks_of(entries, lambda path: "site-packages" not in path)
+
+
+def broken(name: str, *places: QuotedPlace, reason: str = "print") -> Remark:
+    return Remark(Subject.BREAK, reason, name, "GB0059", places, ("leave it out",))
+
+
+def test_a_break_is_one_remark_however_often_with_what_came_of_it() -> None:
+    assert made(
+        [
+            broken("0/0", at(3), at(9)),
+            Compilation("0/0", "forward", Outcome.BREAK),
+            Compilation("1/0", "forward", Outcome.OK, Cause.CONTINUATION, at(3)),
+            Compilation("2/0", "other", Outcome.OK, Cause.CONTINUATION, at(5)),
+            broken("0/1", at(3), at(9)),
+            Compilation("0/1", "forward", Outcome.SKIPPED, Cause.RECOMPILATION),
+            broken("0/1", at(4)),
+        ]
+    ) == (
+        SourceRemark(
+            Kind.PROBLEM,
+            Subject.BREAK,
+            "print",
+            at(3),
+            "GB0059",
+            (at(3), at(9)),
+            ("leave it out",),
+            ("0/0", "0/1"),
+            without_graph=("0/1",),
+            rest=("1/0",),
+        ),
+        SourceRemark(
+            Kind.PROBLEM,
+            Subject.BREAK,
+            "print",
+            at(4),
+            "GB0059",
+            (at(4),),
+            ("leave it out",),
+            ("0/1",),
+            without_graph=("0/1",),
+        ),
+    )
+
+
+def test_a_break_in_installed_code_is_shown_where_a_person_led_there() -> None:
+    library = at(7, "/v/site-packages/lib.py", "helper")
+    between = at(8, "/v/site-packages/torch/nn/module.py", "_call_impl")
+    (one,) = made([broken("0/0", library, between, at(3))])
+    assert (one.place, one.frames) == (at(3), (library, at(3)))
+    (other,) = made([broken("0/0", library, between)])
+    assert (other.place, other.frames) == (library, (library,))
+
+
+def test_a_guard_that_fails_again_and_again_is_one_remark_with_its_values() -> None:
+    def failed(name: str, was: str, became: str = "") -> Remark:
+        reason = f"0/0: x size {was}"
+        return Remark(
+            *(Subject.RECOMPILATION, reason, name, "", (at(1),)),
+            about="x: size 0",
+            was=was,
+            became=became,
+        )
+
+    one, other = made(
+        [
+            failed("0/1", "2", "3"),
+            failed("0/2", "3", "4"),
+            failed("0/2", "2", "4"),
+            Remark(Subject.RECOMPILATION, "0/0: GLOBAL_STATE", "0/3", "", (at(1),)),
+        ]
+    )
+    assert (one.about, one.values) == ("x: size 0", ("2", "3", "4"))
+    assert one.compilations == ("0/1", "0/2")
+    assert title_of(one) == "Recompiled because of x: size 0, which was 2, then 3, 4"
+    assert title_of(other) == "Recompiled because a guard failed: 0/0: GLOBAL_STATE"
+
+
+def test_a_function_in_which_there_is_nothing_to_compile_is_no_problem() -> None:
+    nothing = Remark(Subject.SKIPPED, "nothing to compile", "0/0", "", (at(1),))
+    refused = Remark(Subject.SKIPPED, "a generator", "1/0", "GB0003", (at(2),))
+    limit = Remark(Subject.LIMIT, "the limit", "2/8", "GB0039", (at(3),))
+    nowhere = Remark(Subject.ERROR, "it failed", "3/0")
+    found = made([nothing, refused, limit, nowhere])
+    assert [(one.kind, one.page, title_of(one)) for one in found] == [
+        (Kind.ANALYSIS, None, "Not compiled: nothing to compile"),
+        (Kind.PROBLEM, page("0003"), "Not compiled: a generator"),
+        (Kind.PROBLEM, page("0039"), "Not compiled any more: the limit"),
+        (Kind.PROBLEM, None, "it failed"),
+    ]
+
+
+def page(number: str) -> str:
+    site = "https://meta-pytorch.github.io/compile-graph-break-site"
+    return f"{site}/gb/gb{number}.html"
+
+
+def test_the_runs_of_a_program_share_their_remarks() -> None:
+    first = made([broken("0/0", at(3)), Compilation("0/0", "f", Outcome.BREAK)])
+    second = made([broken("4/0", at(3)), broken("4/0", at(6))])
+    both = merged((*first, *second))
+    assert [(one.place, one.compilations) for one in both] == [
+        (at(3), ("0/0", "4/0")),
+        (at(6), ("4/0",)),
+    ]
