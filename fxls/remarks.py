@@ -7,7 +7,7 @@ Values in, values out: nothing here knows torch, an editor or the store.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from fxls.record import (
@@ -20,15 +20,25 @@ from fxls.record import (
     Subject,
 )
 
-__all__ = ["Kind", "SourceRemark", "merged", "remarks_of", "title_of"]
+__all__ = [
+    "RemarkKind",
+    "SourceRemark",
+    "costs_of",
+    "merged",
+    "remarks_of",
+    "role_of",
+    "title_of",
+]
 
 _PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb{}.html"
 _MOST = 5_000
 """So many remarks are made of a record; there are as many as places and reasons."""
 _MOST_VALUES = 16
+_MOST_NAMED = 16
+"""A line names so many compilations, and counts the others."""
 
 
-class Kind(enum.Enum):
+class RemarkKind(enum.Enum):
     """How much a remark matters."""
 
     PROBLEM = "problem"
@@ -43,7 +53,7 @@ class Kind(enum.Enum):
 class SourceRemark:
     """What a compiler says of one place in a source."""
 
-    kind: Kind
+    kind: RemarkKind
     subject: Subject
     reason: str
     """As torch says it the first time."""
@@ -141,6 +151,27 @@ def title_of(remark: SourceRemark) -> str:
             return remark.reason
 
 
+def costs_of(remark: SourceRemark) -> Iterator[str]:
+    """What a remark came to, in lines."""
+    names = remark.compilations
+    if names:
+        yield f"in {_counted(len(names), 'compilation')}: {_listed(names)}"
+    if remark.without_graph:
+        yield f"no graph: {_listed(remark.without_graph)} runs as it was written"
+    if remark.rest:
+        count = _counted(len(remark.rest), "compilation")
+        yield f"the rest of the function is {count} more: {_listed(remark.rest)}"
+
+
+def role_of(frame: QuotedPlace, remark: SourceRemark) -> str:
+    """What one of the frames of a remark is, beside the place of it."""
+    if remark.subject is Subject.RECOMPILATION:
+        return "it is read here"
+    if remark.frames[0] == frame:
+        return f"it happened here, in {frame.place.function}"
+    return f"called here, in {frame.place.function}"
+
+
 @dataclass(slots=True)
 class _Gathered:
     """What torch said several times."""
@@ -210,11 +241,24 @@ def _both(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*some, *others)))
 
 
-def _kind(one: Remark) -> Kind:
+def _kind(one: Remark) -> RemarkKind:
     # A function in which nothing is to be compiled is none that could not be.
     if one.subject is Subject.SKIPPED and not one.id and not one.hints:
-        return Kind.ANALYSIS
-    return _KINDS.get(one.subject, Kind.ANALYSIS)
+        return RemarkKind.ANALYSIS
+    return _KINDS.get(one.subject, RemarkKind.ANALYSIS)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    return (
+        f"{shown} and {len(names) - _MOST_NAMED} more"
+        if len(names) > _MOST_NAMED
+        else shown
+    )
 
 
 def _changed(remark: SourceRemark) -> str:
@@ -228,9 +272,9 @@ def _changed(remark: SourceRemark) -> str:
 
 
 _KINDS = {
-    Subject.BREAK: Kind.PROBLEM,
-    Subject.RECOMPILATION: Kind.PROBLEM,
-    Subject.LIMIT: Kind.PROBLEM,
-    Subject.SKIPPED: Kind.PROBLEM,
-    Subject.ERROR: Kind.PROBLEM,
+    Subject.BREAK: RemarkKind.PROBLEM,
+    Subject.RECOMPILATION: RemarkKind.PROBLEM,
+    Subject.LIMIT: RemarkKind.PROBLEM,
+    Subject.SKIPPED: RemarkKind.PROBLEM,
+    Subject.ERROR: RemarkKind.PROBLEM,
 }

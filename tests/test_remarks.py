@@ -15,7 +15,7 @@ from fxls.record import (
     Remark,
     Subject,
 )
-from fxls.remarks import Kind, SourceRemark, merged, remarks_of, title_of
+from fxls.remarks import RemarkKind, SourceRemark, merged, remarks_of, title_of
 from fxls.text import Span
 
 
@@ -46,7 +46,7 @@ def test_a_break_is_one_remark_however_often_with_what_came_of_it() -> None:
         ]
     ) == (
         SourceRemark(
-            Kind.PROBLEM,
+            RemarkKind.PROBLEM,
             Subject.BREAK,
             "print",
             at(3),
@@ -58,7 +58,7 @@ def test_a_break_is_one_remark_however_often_with_what_came_of_it() -> None:
             rest=("1/0",),
         ),
         SourceRemark(
-            Kind.PROBLEM,
+            RemarkKind.PROBLEM,
             Subject.BREAK,
             "print",
             at(4),
@@ -111,10 +111,10 @@ def test_a_function_in_which_there_is_nothing_to_compile_is_no_problem() -> None
     nowhere = Remark(Subject.ERROR, "it failed", "3/0")
     found = made([nothing, refused, limit, nowhere])
     assert [(one.kind, one.page, title_of(one)) for one in found] == [
-        (Kind.ANALYSIS, None, "Not compiled: nothing to compile"),
-        (Kind.PROBLEM, page("0003"), "Not compiled: a generator"),
-        (Kind.PROBLEM, page("0039"), "Not compiled any more: the limit"),
-        (Kind.PROBLEM, None, "it failed"),
+        (RemarkKind.ANALYSIS, None, "Not compiled: nothing to compile"),
+        (RemarkKind.PROBLEM, page("0003"), "Not compiled: a generator"),
+        (RemarkKind.PROBLEM, page("0039"), "Not compiled any more: the limit"),
+        (RemarkKind.PROBLEM, None, "it failed"),
     ]
 
 

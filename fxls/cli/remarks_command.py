@@ -69,7 +69,7 @@ def add(commands: Commands) -> None:
 def remarks(options: argparse.Namespace) -> int:
     """`fxls remarks`: what is remarked of a run, or of all runs of the newest program."""
     from fxls.cli import remarks_report as report
-    from fxls.remarks import Kind
+    from fxls.remarks import RemarkKind
     from fxls.store import StoreError
     from fxls.store.runs import Runs
 
@@ -89,7 +89,7 @@ def remarks(options: argparse.Namespace) -> int:
     except StoreError as error:
         say(f"fxls: error: {error}")
         return ExitCode.SYSTEM
-    kept = [one for one in found if options.all or one.kind is Kind.PROBLEM]
+    kept = [one for one in found if options.all or one.kind is RemarkKind.PROBLEM]
     sources = sources_here()
     shown = _now(kept, sources)
     if options.json:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from fxls import __version__
 from fxls.cli.report import Sources, place_as_json, snippet
 from fxls.record import QuotedPlace, Subject
-from fxls.remarks import Kind, SourceRemark, title_of
+from fxls.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
 from fxls.text import Span
 
 __all__ = [
@@ -32,7 +32,11 @@ SCHEMA = 1
 
 _MOST_FRAMES = 8
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS = {Kind.PROBLEM: "note", Kind.COST: "note", Kind.ANALYSIS: "none"}
+_LEVELS = {
+    RemarkKind.PROBLEM: "note",
+    RemarkKind.COST: "note",
+    RemarkKind.ANALYSIS: "none",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,8 @@ def remarks_text(
         lines += [*_as_text(one, sources), ""]
     kinds = [one.remark.kind for one in found]
     counted = ", ".join(
-        f"{count} {kind.value}{'s' * (count != 1 and kind is not Kind.ANALYSIS)}"
-        for kind in Kind
+        f"{count} {kind.value}{'s' * (count != 1 and kind is not RemarkKind.ANALYSIS)}"
+        for kind in RemarkKind
         if (count := kinds.count(kind))
     )
     lines.append(f"{counted or 'nothing to remark'} in {', '.join(runs)}")
@@ -114,36 +118,13 @@ def _as_text(one: RemarkNow, sources: Sources) -> Iterator[str]:
             yield "note: the line was changed since"
     others = [each for each in remark.frames if each != remark.place]
     for frame in others[:_MOST_FRAMES]:
-        yield f"{_where(frame, sources)}note: {_role(frame, remark)}"
+        yield f"{_where(frame, sources)}note: {role_of(frame, remark)}"
     if len(others) > _MOST_FRAMES:
         yield f"note: {len(others) - _MOST_FRAMES} more frames are not shown"
-    yield from (f"note: {said}" for said in _costs(remark))
+    yield from (f"note: {said}" for said in costs_of(remark))
     yield from (f"help: {hint}" for hint in remark.hints)
     if remark.page:
         yield f"help: {remark.page}"
-
-
-def _role(frame: QuotedPlace, remark: SourceRemark) -> str:
-    if remark.subject is Subject.RECOMPILATION:
-        return "it is read here"
-    if remark.frames[0] == frame:
-        return f"it happened here, in {frame.place.function}"
-    return f"called here, in {frame.place.function}"
-
-
-def _costs(remark: SourceRemark) -> Iterator[str]:
-    names = remark.compilations
-    if names:
-        yield f"in {_counted(len(names), 'compilation')}: {', '.join(names)}"
-    if remark.without_graph:
-        yield f"no graph: {', '.join(remark.without_graph)} runs as it was written"
-    if remark.rest:
-        count = _counted(len(remark.rest), "compilation")
-        yield f"the rest of the function is {count} more: {', '.join(remark.rest)}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _where(quoted: QuotedPlace, sources: Sources) -> str:
@@ -198,10 +179,10 @@ _RULES = {
 
 def _result(one: RemarkNow, folder: Path) -> dict[str, Any]:
     remark = one.remark
-    words = [title_of(remark), *_costs(remark), *remark.hints]
+    words = [title_of(remark), *costs_of(remark), *remark.hints]
     result: dict[str, Any] = {
         "ruleId": _rule(remark),
-        "kind": "informational" if remark.kind is Kind.ANALYSIS else "fail",
+        "kind": "informational" if remark.kind is RemarkKind.ANALYSIS else "fail",
         "level": _level(remark),
         "message": {"text": "\n".join(_elsewhere(one, folder) for one in words)},
     }
@@ -209,7 +190,7 @@ def _result(one: RemarkNow, folder: Path) -> dict[str, Any]:
     if place is not None:
         result["locations"] = [place]
     related = [
-        location | {"message": {"text": _role(frame, remark)}}
+        location | {"message": {"text": role_of(frame, remark)}}
         for frame in remark.frames
         if frame != remark.place
         if (location := _location(frame, frame.place.span, folder)) is not None
@@ -269,7 +250,7 @@ def _annotation(one: RemarkNow, folder: Path) -> str | None:
         places["col"] = str(span.start.column + 1)
         places["endColumn"] = str(max(span.end.column, span.start.column + 1))
     places["title"] = f"torch.compile: {remark.subject.value} {remark.id}".strip()
-    words = [title_of(remark), *_costs(remark), *remark.hints]
+    words = [title_of(remark), *costs_of(remark), *remark.hints]
     message = _elsewhere("\n".join(words), folder)
     listed = ",".join(f"{key}={_property(value)}" for key, value in places.items())
     return f"::{command} {listed}::{_data(message)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from fxls.entry import Entry, Kind
@@ -11,6 +11,8 @@ from fxls.ide.listing.defects import Defect, DefectKind, defects
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.freshness import Freshness, freshness_in_words
 from fxls.listing import Failure, Place, Reason
+from fxls.record import Subject
+from fxls.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
 from fxls.text import Span
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "Severity",
     "diagnostics",
     "listing_diagnostics",
+    "remark_diagnostics",
 ]
 
 
@@ -46,7 +49,7 @@ class Diagnostic:
     path: str
     span: Span
     severity: Severity
-    reason: Reason | DefectKind
+    reason: Reason | DefectKind | Subject
     message: str
     related: tuple[Related, ...] = ()
     unnecessary: bool = False
@@ -54,6 +57,10 @@ class Diagnostic:
     failure: Failure | None = field(default=None, compare=False, repr=False)
     entry: Entry | None = field(default=None, compare=False, repr=False)
     """What was being traced when the failure happened."""
+    code: str = ""
+    """Another's number for the reason, as ``GB0059``."""
+    page: str | None = None
+    """The address of what they say of it."""
 
 
 def diagnostics(
@@ -111,6 +118,36 @@ def listing_diagnostics(
             ),
         )
     return tuple(found)
+
+
+def remark_diagnostics(
+    path: str, found: Iterable[tuple[SourceRemark, Span]]
+) -> tuple[Diagnostic, ...]:
+    """The problems among the remarks of a file, each with where its place is today."""
+    return tuple(
+        _of_remark(path, remark, span)
+        for remark, span in found
+        if remark.kind is RemarkKind.PROBLEM
+    )
+
+
+def _of_remark(path: str, remark: SourceRemark, span: Span) -> Diagnostic:
+    related = tuple(
+        Related(frame.place.path, frame.place.span, role_of(frame, remark))
+        for frame in remark.frames
+        if frame != remark.place
+    )
+    return Diagnostic(
+        path,
+        span,
+        # It was a run's, and may be as intended; at the limit nothing is compiled.
+        Severity.WARNING if remark.subject is Subject.LIMIT else Severity.HINT,
+        remark.subject,
+        "\n".join((title_of(remark), *costs_of(remark), *remark.hints)),
+        related,
+        code=remark.id,
+        page=remark.page,
+    )
 
 
 def _of_defect(document: Document, defect: Defect) -> Diagnostic:

@@ -44,9 +44,10 @@ from fxls.ide.source.under_cursor import (
     stages,
 )
 from fxls.listing import Facts, Identity, Place, Scope
-from fxls.text import LineTable, Point
+from fxls.remarks import SourceRemark, costs_of, role_of, title_of
+from fxls.text import LineTable, Point, Span
 
-__all__ = ["Passes", "SourceText", "hover", "source_hover"]
+__all__ = ["Passes", "SourceText", "hover", "remark_hover", "source_hover"]
 
 SourceText = Callable[[str], str | None]
 """The text of a source by its path; None when it cannot be read."""
@@ -107,6 +108,31 @@ def source_hover(source: SourceFile, point: Point) -> Hover | None:
     if any(made.document.path in source.moves for made in found):
         card.append(Line(("The file was edited since this was traced.",)))
     return Hover(found[0].span, tuple(card))
+
+
+def remark_hover(
+    found: Iterable[tuple[SourceRemark, Span]], point: Point
+) -> Hover | None:
+    """What torch.compile could not do at the place under a cursor, of every kind."""
+    touched = [(one, span) for one, span in found if span.touches(point)]
+    if not touched:
+        return None
+    card = tuple(block for one, _ in touched for block in _remark_blocks(one))
+    return Hover(touched[0][1], card)
+
+
+def _remark_blocks(remark: SourceRemark) -> Iterator[Block]:
+    page: tuple[Inline, ...] = ()
+    if remark.page is not None:
+        page = (" ", Page(remark.id, remark.page))
+    yield Line((f"torch.compile: {title_of(remark)}", *page))
+    for said in costs_of(remark):
+        yield Field("", (said,))
+    for frame in remark.frames[:_FRAMES]:
+        if frame != remark.place:
+            yield Field("", (f"{role_of(frame, remark)}: ", place_link(frame.place)))
+    for hint in remark.hints:
+        yield Field("help", (hint,))
 
 
 def _node_card(

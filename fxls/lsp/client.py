@@ -108,7 +108,10 @@ class Client:
             self.range(diagnostic.span, lines_of(diagnostic.path)),
             diagnostic.message,
             severity=_SEVERITY[diagnostic.severity],
-            code=diagnostic.reason.value,
+            code=diagnostic.code or diagnostic.reason.value,
+            code_description=lsp.CodeDescription(diagnostic.page)
+            if diagnostic.page
+            else None,
             source="fxls",
             tags=[lsp.DiagnosticTag.Unnecessary] if diagnostic.unnecessary else None,
             related_information=related or None,

@@ -248,6 +248,8 @@ class Connection(LanguageServer):
         if self._uris or self.client.abilities.takes_changes:
             self.watch()
             self.tell_news()
+            if self.session.look_at_runs():
+                self.publish(*self.open_paths)
             self._show_asked()
             for trouble in self.session.library.troubles():
                 self.window_show_message(

@@ -19,17 +19,21 @@ from fxls.ide.diagnostics import (
     Severity,
     diagnostics,
     listing_diagnostics,
+    remark_diagnostics,
 )
 from fxls.ide.entries import entries as ide_entries
 from fxls.ide.listing.document import Destination, Document, Jump
 from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.table_rows import rows
 from fxls.ide.source.source_file import SourceFile
+from fxls.ide.syntax.quoted_places import PlacesNow
 from fxls.listing import Failure, Reason
 from fxls.regular_file import LISTING_BYTES, SETTINGS_BYTES, SOURCE_BYTES, why
+from fxls.remarks import SourceRemark
 from fxls.said_once import SaidOnce
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
+from fxls.serving.run_remarks import RunRemarks
 from fxls.serving.settings import Settings
 from fxls.serving.traced_texts import TracedTexts, decoded
 from fxls.serving.tracing import Traces
@@ -60,6 +64,7 @@ class Session:
         """The project of the first source that was looked at, and is not installed."""
         self.library = Library(lambda: self.settings.store, lambda: self.folders)
         self.traces = traces
+        self._remarks = RunRemarks()
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = TracedTexts()
@@ -255,7 +260,27 @@ class Session:
     def diagnostics(self, path: str) -> tuple[Diagnostic, ...]:
         """All there is to say about a file, each thing once."""
         found = (d for said in self._said.values() for d in said if d.path == path)
-        return (*self._of_listing(path), *dict.fromkeys(found))
+        remarks = remark_diagnostics(path, self.remarks(path))
+        return (*self._of_listing(path), *dict.fromkeys(found), *remarks)
+
+    def remarks(self, path: str) -> tuple[tuple[SourceRemark, Span], ...]:
+        """What is remarked in a source of the newest program, and where that is today."""
+        if class_name_of(Path(path)) is not None or is_installed(path):
+            return ()
+        found = self._remarks.about(self.library.store_of(path).root, path)
+        text = self.text_of(path) if found else None
+        if text is None:
+            return ()
+        now = PlacesNow(text, self._texts.get)
+        return tuple(
+            (one, span)
+            for one in found
+            if one.place is not None and (span := now.span(one.place)) is not None
+        )
+
+    def look_at_runs(self) -> bool:
+        """Read what programs recorded; whether there are other remarks than before."""
+        return self._remarks.look()
 
     def failures(self, path: str) -> tuple[Diagnostic, ...]:
         """The diagnostics of a file that are failures, which fixes are made for."""

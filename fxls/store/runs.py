@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,7 @@ __all__ = [
     "blob_name",
     "record_path",
     "run_ids",
+    "runs_signature",
     "summary_path",
 ]
 
@@ -261,6 +262,12 @@ def run_ids(root: Path) -> tuple[str, ...]:
     names = files.names_in(root, root / FOLDER)
     ids = [name.removesuffix(_RECORD) for name in names if name.endswith(_RECORD)]
     return tuple(sorted(filter(_ID.fullmatch, ids), reverse=True)[:_MOST_RUNS])
+
+
+def runs_signature(root: Path, runs: Iterable[str]) -> object:
+    """What differs when there are other runs, or more of one of these."""
+    folder = files.sign(root / FOLDER)
+    return folder, tuple(files.sign(record_path(root, run)) for run in runs)
 
 
 def _lines(data: bytes) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from fxls.record import (
 )
 from fxls.text import Span
 from tests.cli.command import Command, Ended
-from tests.cli.test_runs import FIRST, SECOND, written
+from tests.support.records import FIRST, SECOND, written
 
 SOURCE = """\
 def f(x, ä):

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fxls import machine, record
 from fxls.listing import Facts, Identity, Listing, Place
 from fxls.record import (
     Cause,
     Compilation,
     End,
-    Entry,
     Event,
     Made,
     Outcome,
@@ -23,35 +21,13 @@ from fxls.record import (
     QuotedPlace,
     Remark,
     RevisionName,
-    Run,
     Subject,
 )
 from fxls.store import Store
 from fxls.store.runs import record_path
 from fxls.text import Span
 from tests.cli.command import Command, Ended
-
-FIRST = "20260102T030405Z-host-7-0123abcd"
-SECOND = "20260103T030405Z-host-8-0123abcd"
-
-
-def written(root: Path, name: str, *events: Event, launch: str = "") -> None:
-    head = Run(
-        1,
-        name,
-        launch or name,
-        2**22 + 1,
-        1.0,
-        program=str(root.parent / "train.py"),
-        arguments=("--fast",),
-        boot=machine.boot(),
-        host=machine.host(),
-        versions={"torch": "2.13.0"},
-    )
-    path = record_path(root, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    entries = (Entry(at, 1, 1.0, 2.0, one) for at, one in enumerate((head, *events)))
-    path.write_bytes(b"".join(record.encode(one) + b"\n" for one in entries))
+from tests.support.records import FIRST, SECOND, written
 
 
 def events(folder: Path) -> tuple[Event, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from lsprotocol import types as lsp
@@ -10,7 +11,7 @@ from lsprotocol import types as lsp
 from fxls.ide.declaration import declaration
 from fxls.ide.definition import definition, source_definition
 from fxls.ide.document_highlights import highlights
-from fxls.ide.hover import hover, source_hover
+from fxls.ide.hover import hover, remark_hover, source_hover
 from fxls.ide.implementation import implementation, source_implementation
 from fxls.ide.listing.document import Document, Jump
 from fxls.ide.listing.parent import captured_path
@@ -47,6 +48,10 @@ def on_hover(ls: Connection, params: lsp.HoverParams) -> lsp.Hover | None:
         found = hover(place.document, place.point, texts, parent, passes)
     else:
         found = source_hover(ls.session.source(place.path), place.point)
+        said = remark_hover(ls.session.remarks(place.path), place.point)
+        if found is not None and said is not None:
+            found = replace(found, card=(*found.card, *said.card))
+        found = found or said
     return ls.client.hover(found, place.lines) if found else None
 
 

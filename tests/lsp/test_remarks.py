@@ -1,0 +1,154 @@
+"""What torch.compile could not do, in the editor: of the newest run, on today's line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fxls.listing import Place, source_digest
+from fxls.record import QuotedPlace, Remark, Subject
+from fxls.store import locate
+from fxls.text import Span
+from tests.support.lsp_client import LspClient, started
+from tests.support.projects import spot
+from tests.support.records import FIRST, SECOND, written
+
+Json = Any
+
+MODEL = """\
+def step(x, n):
+    print('𝄞', x)
+    return x * n
+"""
+PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb{}.html"
+
+
+def quoted(path: Path, line: int, column: int, end: int) -> QuotedPlace:
+    place = Place(str(path), "step", Span.of(line, column, line, end))
+    text = MODEL.split("\n")[line]
+    return QuotedPlace(place, text, source_digest(MODEL.encode()))
+
+
+def broken(path: Path) -> Remark:
+    library = Place("/v/site-packages/lib.py", "helper", Span.of(6, 0, 6, 4))
+    places = (QuotedPlace(library, "call"), quoted(path, 1, 4, 17))
+    return Remark(Subject.BREAK, "print", "0/0", "GB0059", places, ("leave it out",))
+
+
+def limit(path: Path) -> Remark:
+    return Remark(Subject.LIMIT, "often", "0/8", "GB0039", (quoted(path, 0, 4, 8),))
+
+
+def failed(path: Path) -> Remark:
+    places = (quoted(path, 0, 12, 13), quoted(path, 2, 15, 16))
+    return Remark(
+        *(Subject.RECOMPILATION, "0/0: n == 1", "0/1", "", places),
+        about="n",
+        was="1",
+    )
+
+
+def said_break(line: int) -> Json:
+    return {
+        "range": spot(line, 4, 18),
+        "severity": 4,
+        "code": "GB0059",
+        "codeDescription": {"href": PAGE.format("0059")},
+        "source": "fxls",
+        "message": "Graph break: print\nin 1 compilation: 0/0\nleave it out",
+        "relatedInformation": [
+            {
+                "location": {
+                    "uri": "file:///v/site-packages/lib.py",
+                    "range": spot(6, 0, 4),
+                },
+                "message": "it happened here, in helper",
+            }
+        ],
+    }
+
+
+SAID_LIMIT: Json = {
+    "range": spot(0, 4, 8),
+    "severity": 2,
+    "code": "GB0039",
+    "codeDescription": {"href": PAGE.format("0039")},
+    "source": "fxls",
+    "message": "Not compiled any more: often\nin 1 compilation: 0/8",
+}
+
+
+def edited(client: LspClient, path: Path, text: str, version: int) -> None:
+    client.notify(
+        "textDocument/didChange",
+        {
+            "textDocument": {"uri": path.as_uri(), "version": version},
+            "contentChanges": [{"text": text}],
+        },
+    )
+
+
+def test_remarks_of_the_newest_run_are_diagnostics_that_follow_their_lines(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "my step.py"
+    path.write_text(MODEL, "utf-8")
+    root = locate(path)
+    written(root, FIRST, broken(path), limit(path))
+
+    with started() as client:
+        client.initialize(tmp_path)
+        client.open(path)
+        assert client.diagnostics(path) == [said_break(1), SAID_LIMIT]
+
+        # Lines above move a remark; an edit of its own line takes it away.
+        edited(client, path, "import os\n" + MODEL.replace("step", "run"), 2)
+        assert client.diagnostics(path) == [said_break(2)]
+        edited(client, path, MODEL, 3)
+        assert client.diagnostics(path) == [said_break(1), SAID_LIMIT]
+
+        # A newer run takes the place of the older one, while the file is open.
+        written(root, SECOND, failed(path))
+        (guard,) = client.diagnostics(path)
+        assert (guard["range"], guard["severity"]) == (spot(0, 12, 13), 4)
+        assert guard["code"] == "recompilation"
+        assert guard["message"] == (
+            "Recompiled because of n, which was 1\nin 1 compilation: 0/1"
+        )
+        written(root, SECOND)
+        assert client.diagnostics(path) == []
+        client.end()
+
+
+def test_a_hover_says_remarks_of_every_kind_with_torchs_page(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "step.py"
+    path.write_text(MODEL, "utf-8")
+    nothing = Remark(Subject.SKIPPED, "nothing", "1/0", "", (quoted(path, 2, 4, 16),))
+    written(locate(path), FIRST, broken(path), nothing)
+
+    with started() as client:
+        client.initialize(tmp_path)
+        client.open(path)
+        assert client.diagnostics(path) == [said_break(1)]
+        over_break = client.ask("hover", path, 1, 6)
+        over_return = client.ask("hover", path, 2, 6)
+        assert client.ask("hover", path, 0, 0) is None
+        client.end()
+
+    page = PAGE.format("0059")
+    assert over_break == {
+        "contents": {
+            "kind": "markdown",
+            "value": f"torch.compile: Graph break: print [GB0059]({page})\n\n"
+            "- in 1 compilation: 0/0\n"
+            "- it happened here, in helper: "
+            "[`lib.py:7`](file:///v/site-packages/lib.py#L7,1)\n"
+            "- **help**: leave it out",
+        },
+        "range": spot(1, 4, 18),
+    }
+    assert over_return["contents"]["value"] == (
+        "torch.compile: Not compiled: nothing\n\n- in 1 compilation: 1/0"
+    )
