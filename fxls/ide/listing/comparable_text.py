@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.node_matching import aligned
 from fxls.listing import Listing, Mark, Role
+from fxls.node_matching import aligned
 
 __all__ = ["normalized"]
 

@@ -6,7 +6,7 @@ import random
 
 from fxls.ide.listing.comparable_text import normalized
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.node_matching import aligned
+from fxls.node_matching import aligned
 from tests.support.listings import listing_of
 
 HEAD = "import torch\n\ndef forward(self, x):\n"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from fxls.listing import Listing
 
-__all__ = ["aligned"]
+__all__ = ["aligned", "matched", "rising"]
 
 _Key = tuple[object, ...]
 _Pairs = list[tuple[int, int]]
@@ -26,7 +26,7 @@ def aligned(old: Listing, new: Listing) -> dict[int, int]:
         [numbers.setdefault(key, len(numbers)) for key in _keys(listing)]
         for listing in (old, new)
     )
-    pairs = {b: a for a, b in _matched(before, after)}
+    pairs = {b: a for a, b in matched(before, after)}
     return {**pairs, **_named_alike(old, new, pairs)}
 
 
@@ -47,8 +47,11 @@ def _constant(pieces: Sequence[str | int]) -> tuple[str, ...]:
     return tuple("" if isinstance(piece, int) else piece for piece in pieces)
 
 
-def _matched(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The pairs, by what both begin and end with, and by what each has only once."""
+def matched(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The places of equal numbers that are in the same order in both rows.
+
+    Found by what both begin and end with, and by what each has only once.
+    """
     waiting = [(0, len(old), 0, len(new))]
     while waiting:
         a, a_end, b, b_end = waiting.pop()
@@ -109,7 +112,7 @@ def _once(
         for at in range(b, b_end)
         if in_new[new[at]] == 1 and new[at] in where
     ]
-    return _rising(found)
+    return rising(found)
 
 
 def _counted(
@@ -121,10 +124,10 @@ def _counted(
     for at in reversed(range(a, a_end)):
         where.setdefault(old[at], []).append(at)
     left = ((where.get(new[at]), at) for at in range(b, b_end))
-    return _rising([(known.pop(), at) for known, at in left if known])
+    return rising([(known.pop(), at) for known, at in left if known])
 
 
-def _rising(pairs: _Pairs) -> _Pairs:
+def rising(pairs: _Pairs) -> _Pairs:
     """The longest part of pairs, which rise on the right, that rises on the left."""
     tops: list[int] = []
     ends: list[int] = []
