@@ -15,6 +15,7 @@ from fxls.cli import (
     attach_command,
     completion_command,
     debug_command,
+    diff_command,
     doctor_command,
     list_command,
     passes_command,
@@ -44,6 +45,7 @@ examples:
   fxls runs                                           what ran, and what was compiled
   fxls remarks                                        what could not be compiled, and where
   fxls passes --first-gone add_37                     which pass removed a node
+  fxls diff net.Net                                   what is different in a new revision
   fxls doctor                                         what works in this Python
   fxls serve                                          the server that editors start
   fxls completion bash                                what your shell completes fxls by
@@ -123,6 +125,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     runs_command.add(commands)
     remarks_command.add(commands)
     passes_command.add(commands)
+    diff_command.add(commands)
     prune_command.add(commands)
     doctor_command.add(commands)
     serve_command.add(commands)

@@ -22,6 +22,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from fxls.listing import Identity, Listing
+from fxls.record import RevisionName
 from fxls.said_once import SaidOnce
 from fxls.sidecar import encode
 from fxls.store import files
@@ -187,6 +188,16 @@ class Store:
     def read_revision(self, revision: Revision) -> Listing:
         """The instance with the facts of this revision; raises as `read` does."""
         return self._instances.one(self._own(revision.path), revision.facts)
+
+    def read_named(self, name: RevisionName) -> Listing:
+        """The instance that a record names; the newest of its text where it names none.
+
+        Raises as `read` does.
+        """
+        path = self._own(self.root / name.text)
+        if not name.facts:
+            return self._instances.newest(path)
+        return self._instances.one(path, name.facts)
 
     def identities(self) -> tuple[Identity, ...]:
         """Every identity that has a revision in the store, by name."""
