@@ -9,7 +9,11 @@ from dataclasses import dataclass
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.value_text import holds_tensor, long_form, short_form
-from fxls.ide.source.agreement import agrees, is_alone_at_its_start
+from fxls.ide.source.agreement import (
+    agrees,
+    is_alone_at_its_start,
+    taken_out,
+)
 from fxls.ide.source.runs import Definitions, given_by, runs_of, runs_through
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.module_classes import parsed
@@ -64,19 +68,19 @@ def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
         return ()
     definitions = Definitions(tree)
     runs = runs_of(source, definitions)
-    found: list[Hint] = []
+    known: dict[Point, dict[str, tuple[Document, int]]] = {}
     for place in _places(tree, source.lines, first, last):
-        point = place.point
-        shapes: dict[str, tuple[Document, int]] = {}
         for document, node in _nodes(source, definitions, runs, place):
-            known = document.listing.nodes[node].value
-            if known is not None and holds_tensor(known):
-                shapes.setdefault(short_form(known), (document, node))
-        if shapes:
-            shown = [*shapes][:_SHAPES] + ["…"] * (len(shapes) > _SHAPES)
-            document, node = next(iter(shapes.values()))
-            text = ": " + " | ".join(shown)
-            found.append(Hint(point, text, document.path, node))
+            value = document.listing.nodes[node].value
+            if value is not None and holds_tensor(value):
+                shapes = known.setdefault(place.point, {})
+                shapes.setdefault(short_form(value), (document, node))
+    found: list[Hint] = []
+    for point, shapes in known.items():
+        shown = [*shapes][:_SHAPES] + ["…"] * (len(shapes) > _SHAPES)
+        document, node = next(iter(shapes.values()))
+        text = ": " + " | ".join(shown)
+        found.append(Hint(point, text, document.path, node))
     return tuple(found)
 
 
@@ -90,6 +94,8 @@ class _Place:
     value: ast.expr
     statement: Span | None = None
     """The whole statement, where there is one and it begins a line."""
+    item: tuple[int, int] | None = None
+    """Which part of the value it is about, of how many, where names take it apart."""
 
     def is_on_line(self, span: Span) -> bool:
         """Whether a span is the line of the statement, which torch knows no part of."""
@@ -108,7 +114,13 @@ def _places(
     """Every place of a hint on some lines."""
     alone = _alone(tree)
     for node in ast.walk(tree):
+        whole = _span(node, lines) if node in alone else None
         match node:
+            case ast.Assign(targets=[ast.Tuple() | ast.List() as target], value=value):
+                for place in _taken_apart(target, value, lines, whole):
+                    if first <= place.point.line <= last:
+                        yield place
+                continue
             case (
                 ast.Assign(targets=[ast.Name() as target], value=value)
                 | ast.AnnAssign(annotation=target, value=ast.expr() as value)
@@ -127,8 +139,40 @@ def _places(
             case _:
                 continue
         if first <= point.line <= last:
-            whole = _span(node, lines) if node in alone else None
-            yield _Place(point, span, value, whole)
+            yield from _each_side(_Place(point, span, value, whole), lines)
+
+
+def _each_side(place: _Place, lines: LineTable) -> Iterator[_Place]:
+    """A place for an expression; for a choice also one for each side of it."""
+    yield place
+    if isinstance(place.value, ast.IfExp):
+        for side in (place.value.body, place.value.orelse):
+            # A name computes nothing, and a line of its own is that of the whole.
+            part = _Place(place.point, _span(side, lines), side)
+            yield from _each_side(part, lines)
+
+
+def _taken_apart(
+    target: ast.Tuple | ast.List, value: ast.expr, lines: LineTable, whole: Span | None
+) -> Iterator[_Place]:
+    """A place for each name of ``q, k = …``, also of ``y, (h, c) = …``."""
+    if any(isinstance(one, ast.Starred) for one in target.elts):
+        return
+    parts = value.elts if isinstance(value, ast.Tuple | ast.List) else ()
+    for item, name in enumerate(target.elts):
+        if isinstance(name, ast.Tuple | ast.List):
+            inner = parts[item] if len(parts) == len(target.elts) else name
+            yield from _taken_apart(name, inner, lines, None)
+        elif isinstance(name, ast.Name):
+            point = _span(name, lines).end
+            if len(parts) == len(target.elts):
+                part = _Place(point, _span(parts[item], lines), parts[item])
+                yield from _each_side(part, lines)
+            else:
+                # The engine notes the name for what is taken out of a value.
+                yield _Place(point, _span(name, lines), name)
+                of = (item, len(target.elts))
+                yield _Place(point, _span(value, lines), value, whole, of)
 
 
 def _alone(tree: ast.Module) -> set[ast.AST]:
@@ -166,6 +210,11 @@ def _nodes(
                 is_exact or is_alone_at_its_start(place.value)
             )
             if not (is_sure or span == place.span or place.is_on_line(span)):
+                continue
+            if place.item is not None:
+                node = taken_out(place.value, document, frame, *place.item)
+                if node is not None and not is_exact:
+                    yield document, node
                 continue
             node = given_by(document, frame)
             if node is not None and (

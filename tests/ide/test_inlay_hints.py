@@ -11,7 +11,7 @@ from fxls.ide.inlay_hints import hints, source_hints
 from fxls.ide.listing.document import Document
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.line_map import LineMap
-from fxls.listing import How, Identity, Parent, Tensor
+from fxls.listing import How, Identity, Items, Parent, Tensor
 from fxls.text import LineTable
 from tests.ide.model import MODEL, PATH
 from tests.ide.nets import NET, TEXT
@@ -180,3 +180,92 @@ def test_a_function_that_has_another_name_today_has_no_hints() -> None:
         ),
     )
     assert hinted(MODEL, Document(traced().path, functions)) == []
+
+
+APART = """\
+class Net(torch.nn.Module):
+    def forward(self, x):
+        query, key = self.both(x).chunk(2, dim=-1)
+        y, (h, *c) = self.lstm(x)
+        a, b = torch.relu(y), h
+        w = torch.tanh(a) if self.hot else a
+        first, *rest = w.unbind(0)
+        return torch.sigmoid(w) if self.hot else torch.tanh(w + 1)
+"""
+
+PAIR = Items(
+    "tuple", (Tensor((2, 3), "float32", "cpu"), Tensor((2, 3), "int64", "cpu"))
+)
+
+
+def taken_apart(origins: dict[str, str], producer: str = "engine") -> Document:
+    text = """\
+def forward(self, x):
+    chunk = x.chunk(2)
+    getitem = chunk[0]
+    getitem_1 = chunk[1]
+    relu = torch.relu(getitem)
+    tanh = torch.tanh(relu)
+    sigmoid = torch.sigmoid(tanh)
+    return sigmoid
+"""
+    tensors = ("relu", "tanh", "sigmoid")
+    return Document(
+        "/work/.fxls/Net_0123456789ab.py",
+        listing_of(
+            text,
+            identity=Identity("net", "Net", producer),
+            sources={PATH: APART},
+            origins={node: [(PATH, spot)] for node, spot in origins.items()},
+            values={
+                "chunk": PAIR,
+                "getitem": PAIR.items[0],
+                "getitem_1": PAIR.items[1],
+                **{
+                    name: Tensor((n,), "float32", "cpu")
+                    for n, name in enumerate(tensors)
+                },
+            },
+        ),
+    )
+
+
+def hinted_apart(document: Document) -> list[str]:
+    source = SourceFile(PATH, LineTable(APART), (document,))
+    found = source_hints(source, 0, 99)
+    lines = APART.split("\n")
+    for hint in sorted(found, key=lambda h: h.point, reverse=True):
+        line, column = hint.point.line, hint.point.column
+        lines[line] = f"{lines[line][:column]}⟦{hint.text}⟧{lines[line][column:]}"
+    return [line.strip() for line in lines if "⟦" in line]
+
+
+def test_names_that_take_a_value_apart_and_both_sides_of_a_choice_have_hints() -> None:
+    document = taken_apart(
+        {
+            "chunk": "self.both(x).chunk(2, dim=-1)",
+            "getitem": "query",
+            "getitem_1": "key",
+            "relu": "torch.relu(y)",
+            "tanh": "torch.tanh(a)",
+            "sigmoid": "torch.sigmoid(w)",
+        }
+    )
+    assert hinted_apart(document) == [
+        "query⟦: f32[2, 3]⟧, key⟦: i64[2, 3]⟧ = self.both(x).chunk(2, dim=-1)",
+        "a⟦: f32[0]⟧, b = torch.relu(y), h",
+        "w⟦: f32[1]⟧ = torch.tanh(a) if self.hot else a",
+        "return torch.sigmoid(w) if self.hot else torch.tanh(w + 1)⟦: f32[2]⟧",
+    ]
+
+
+def test_what_a_producer_takes_out_on_a_line_is_that_of_the_called_operation() -> None:
+    line = "query, key = self.both(x).chunk(2, dim=-1)"
+    on_line = dict.fromkeys(["chunk", "getitem", "getitem_1"], line)
+
+    assert hinted_apart(taken_apart(on_line, "torch.export")) == [
+        "query⟦: f32[2, 3]⟧, key⟦: i64[2, 3]⟧ = self.both(x).chunk(2, dim=-1)"
+    ]
+    # What a module computes by itself is none of what it gives.
+    inside = dict.fromkeys(on_line, "y, (h, *c) = self.lstm(x)")
+    assert hinted_apart(taken_apart(inside, "torch.export")) == []

@@ -154,6 +154,8 @@ class _Reader:
                 name = type(operator).__name__.lower()
                 target = f"operator.{name.replace('mult', 'mul')}"
                 return "call_function", target, [left, right], []
+            case ast.Assign(value=ast.Subscript(value, index)):
+                return "call_function", "operator.getitem", [value, index], []
             case ast.Assign(value=value):
                 return "get_attr", ast.unparse(value).removeprefix("self."), [], []
             case _:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable
@@ -52,11 +53,12 @@ def seen(run: Callable[[], object]) -> _Shapes:
     found: _Shapes = defaultdict(set)
     bound = {
         node.lineno: [
-            target.id
+            name.id
             for target in (
                 node.targets if isinstance(node, ast.Assign) else [node.target]
             )
-            if isinstance(target, ast.Name)
+            for name in ast.walk(target)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
         ]
         for node in ast.walk(ast.parse(TEXT))
         if isinstance(node, ast.Assign | ast.AugAssign)
@@ -97,10 +99,15 @@ def hinted(store: Path, entry: str) -> list[tuple[int, str, list[str]]]:
     found: list[tuple[int, str, list[str]]] = []
     for hint in source_hints(SourceFile(PATH, lines, documents), 0, 10_000):
         before = lines.line(hint.point.line)[: hint.point.column].strip()
-        name = "return" if before.startswith("return") else before
+        name = "return" if before.startswith("return") else _last_name(before)
         shapes = [one[one.find("[") :] for one in hint.text[2:].split(" | ")]
         found.append((hint.point.line + 1, name, shapes))
     return found
+
+
+def _last_name(before: str) -> str:
+    """``k`` of ``q, k``."""
+    return re.split(r"[\s,(\[]+", before)[-1]
 
 
 _ENTRIES = {

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 
 from fxls.ide.listing.document import Document
-from fxls.listing import Facts
+from fxls.listing import Facts, Items
 
-__all__ = ["agrees", "is_alone_at_its_start"]
+__all__ = ["agrees", "is_alone_at_its_start", "taken_out"]
 
 
 def is_alone_at_its_start(value: ast.expr) -> bool:
@@ -48,6 +48,30 @@ def agrees(value: ast.expr, document: Document, frame: int, node: int) -> bool:
             return name in _operations(facts)
         case _:
             return False
+
+
+def taken_out(
+    value: ast.expr, document: Document, frame: int, item: int, count: int
+) -> int | None:
+    """The node that takes an item out of what a call gives, which has `count` of them.
+
+    A module, or a function of the user's, may compute its items by any operation.
+    """
+    nodes = document.listing.nodes
+    own = document.made_in(frame)
+    match value:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            called = [n for n in own if name.strip("_") in _operations(nodes[n])]
+        case _:
+            return None
+    given = nodes[called[-1]].value if called else None
+    if not isinstance(given, Items) or len(given.items) != count:
+        return None
+    taken = ((called[-1],), (str(item),))
+    return next(
+        (n for n in own if "getitem" in nodes[n].target and nodes[n].args == taken),
+        None,
+    )
 
 
 def is_operation(operator: ast.AST, facts: Facts) -> bool:
