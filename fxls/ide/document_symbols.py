@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.groups import Group
 from fxls.ide.listing.value_text import short_form
+from fxls.listing import Facts
 from fxls.text import Span
 
 __all__ = ["Symbol", "outline"]
@@ -56,9 +59,20 @@ def _children(document: Document, group: Group) -> tuple[Symbol, ...]:
 def _node(document: Document, node: int) -> Symbol:
     facts = document.listing.nodes[node]
     there = document.destination(node)
-    value = f" {short_form(facts.value)}" if facts.value is not None else ""
-    detail = f"{facts.target}{value}"
-    return Symbol(facts.name, detail, facts.opcode, there.whole, there.focus)
+    detail = [_kind(document, facts)]
+    if facts.value is not None:
+        detail.append(short_form(facts.value))
+    said = " ".join(filter(None, detail))
+    return Symbol(facts.name, said, facts.opcode, there.whole, there.focus)
+
+
+def _kind(document: Document, facts: Facts) -> str:
+    """What a node calls, as far as its name does not say it."""
+    if facts.opcode == "call_module" and facts.call is not None:
+        return document.listing.targets[facts.call].name.rpartition(".")[2]
+    name = re.sub(r"_\d+$", "", facts.name)
+    parts = [part.strip("_") for part in facts.target.split(".")]
+    return "" if name in {*parts, "_".join(parts)} else facts.target
 
 
 def _module(document: Document, group: Group) -> Symbol:

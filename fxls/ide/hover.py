@@ -17,6 +17,7 @@ from fxls.ide.listing.card import (
     Page,
     Snippet,
 )
+from fxls.ide.listing.defaults import given
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary
@@ -147,7 +148,7 @@ def _node_card(
     card: list[Block] = [
         Line((Code(facts.name), ": ", *node_line(document, node))),
         Field("args", arguments(document, facts.args)),
-        Field("kwargs", keywords(document, facts.kwargs)),
+        Field("kwargs", _keywords(document, facts)),
         Field("users", _users(document, facts.users)),
     ]
     calls = _calls(document, facts)
@@ -201,6 +202,15 @@ def _named(name: str, document: Document | None) -> Inline:
         if facts.name == name and document is not None:
             return node_link(document, node)
     return Code(name)
+
+
+def _keywords(document: Document, facts: Facts) -> tuple[Inline, ...]:
+    """The keyword arguments; of those that are as by default the names alone."""
+    kept, folded = given(document, facts)
+    parts = [*keywords(document, kept)]
+    if folded:
+        parts += ["; " if parts else "", "as by default: ", Code(", ".join(folded))]
+    return tuple(part for part in parts if part)
 
 
 def _calls(document: Document, facts: Facts) -> tuple[Inline, ...]:

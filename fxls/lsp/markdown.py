@@ -84,7 +84,15 @@ def _block(block: Block, link: _TableWords) -> str:
 
 
 def _inline(parts: tuple[Inline, ...], link: _TableWords) -> str:
-    return "".join(_part(part, link) for part in parts)
+    whole: list[Inline] = []
+    for part in parts:
+        before = whole[-1] if whole else None
+        if isinstance(part, Code) and isinstance(before, Code):
+            # The backticks of two that touch would be read as one fence.
+            whole[-1] = Code(before.text + part.text)
+        else:
+            whole.append(part)
+    return "".join(_part(part, link) for part in whole)
 
 
 def _part(part: Inline, link: _TableWords) -> str:

@@ -104,3 +104,12 @@ def test_a_snippet_may_hold_a_fence() -> None:
 
 def test_blank_lines_of_a_snippet_stay() -> None:
     assert "a\n\n\n\nb" in markdown((Snippet("a\n\n\n\nb"),))
+
+
+def test_code_that_touches_code_is_one_piece_of_code() -> None:
+    card: Card = (
+        Field("kwargs", (Code("inplace="), Code("False"), ", ", Code("p="), X)),
+    )
+    assert markdown(card) == (
+        "- **kwargs**: `inplace=False`, `p=`[`x_1`](file:///work/a%20net.py#L5,8)"
+    )
