@@ -13,14 +13,18 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any, cast
 
 from fxls.attempt import Raised, attempt
+from fxls.short_dtype import short_dtype
 
-__all__ = ["TensorView", "is_plain", "listeners", "shown", "unseen"]
+__all__ = ["TensorView", "brief", "is_plain", "listeners", "shown", "unseen"]
 
 listeners: set[Callable[[], object]] = set()
 """Called whenever a value is about to be shown: then a client is connected."""
 
 EXACT = 1 << 17
 """Elements that are looked at. Of a larger tensor every n-th of each dimension is."""
+
+INLINE = "inline"
+"""In what context an editor asks that has room for a few characters alone."""
 
 _SHOWN = 4
 _PARTS = 16
@@ -43,6 +47,8 @@ class TensorView:
     def get_str_in_context(self, val: Any, context: str) -> str:
         """The line; the whole `repr` where a person asked for the value itself."""
         _tell()
+        if context == INLINE:
+            return brief(val)
         return repr(val) if context in ("repl", "clipboard") else shown(val)
 
     def resolve(self, var: Any, attribute: str) -> Any:
@@ -75,6 +81,14 @@ def shown(tensor: Any) -> str:
     if isinstance(line, Raised):
         return f"{type(tensor).__name__} that cannot be read: {line.error}"
     return line
+
+
+def brief(tensor: Any) -> str:
+    """``f32[2, 3]``, as shapes are written beside code."""
+    written = attempt(
+        lambda: f"{short_dtype(str(tensor.dtype))}[{', '.join(map(str, tensor.shape))}]"
+    )
+    return type(tensor).__name__ if isinstance(written, Raised) else written
 
 
 def _kind(tensor: Any) -> str:

@@ -75,6 +75,22 @@ def test_the_whole_text_is_there_for_who_asks_for_the_value() -> None:
     assert VIEW.get_str_in_context(tensor, "watch") == VIEW.get_str(tensor)
 
 
+@pytest.mark.parametrize(
+    ("tensor", "expected"),
+    [
+        (torch.zeros(2, 3), "f32[2, 3]"),
+        (torch.tensor(1), "i64[]"),
+        (torch.zeros(1, dtype=torch.bfloat16), "bf16[1]"),
+        (torch.zeros(0, dtype=torch.bool), "bool[0]"),
+        (torch.zeros(2, device="meta", requires_grad=True), "f32[2]"),
+    ],
+)
+def test_behind_a_line_of_code_a_tensor_is_as_shapes_are_written(
+    tensor: torch.Tensor, expected: str
+) -> None:
+    assert VIEW.get_str_in_context(tensor, "inline") == expected
+
+
 def test_the_parts_are_what_people_look_for() -> None:
     tensor = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     parts = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fxls.ide.listing.document import Document
-from fxls.listing import Role, Tensor
+from fxls.listing import Role
 from fxls.text import Span
 
 __all__ = ["Lookup", "lookups"]
@@ -17,9 +17,6 @@ class Lookup:
 
     span: Span
     name: str
-    expression: str
-    """What is evaluated: the shape of a tensor, which its ``repr`` would bury; else
-    the name itself."""
 
 
 def lookups(
@@ -38,8 +35,5 @@ def lookups(
     }
     for mark in document.marks_in(first, min(last, stopped - 1)):
         if mark.role is Role.BINDS and mark.node not in freed:
-            name = document.lines.slice(mark.span)
-            value = document.listing.nodes[mark.node].value
-            shown = f"tuple({name}.shape)" if isinstance(value, Tensor) else name
-            found.append(Lookup(mark.span, name, shown))
+            found.append(Lookup(mark.span, document.lines.slice(mark.span)))
     return tuple(found)

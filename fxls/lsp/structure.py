@@ -179,10 +179,6 @@ def inline_values(
             case_sensitive_lookup=True,
             variable_name=lookup.name,
         )
-        if lookup.expression == lookup.name
-        else lsp.InlineValueEvaluatableExpression(
-            client.range(lookup.span, document.lines), lookup.expression
-        )
         for lookup in found
     ]
 

@@ -171,7 +171,11 @@ def test_a_paused_debugger_is_told_what_to_evaluate(
     )
 
     assert values == [
-        {"range": spot(3, 4, 8), "expression": "tuple(relu.shape)"},
+        {
+            "range": spot(3, 4, 8),
+            "variableName": "relu",
+            "caseSensitiveLookup": True,
+        },
         {
             "range": spot(4, 4, 9),
             "variableName": "count",

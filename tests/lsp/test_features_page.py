@@ -227,7 +227,7 @@ class Pictures:
         )
         for one in found:
             line = self.screen.line(self.listing, one["range"]["start"]["line"])
-            yield f"{line.strip()}     ⟦{one.get('expression') or one['variableName']}⟧"
+            yield f"{line.strip()}     ⟦{one['variableName']} = …⟧"
         stopped = self.screen.line(self.listing, number).strip()
         yield f"{stopped}     ← stopped here"
 

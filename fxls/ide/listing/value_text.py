@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-
 from fxls.listing import Items, Plain, Tensor, Value
+from fxls.short_dtype import short_dtype
 
 __all__ = ["bytes_of", "device_of", "dtype_of", "holds_tensor", "long_form"]
 __all__ += ["shape_of", "short_form", "size_of"]
@@ -13,14 +11,12 @@ __all__ += ["shape_of", "short_form", "size_of"]
 _ITEMS = 8
 """So many items of a tuple, list or dict are written."""
 
-_SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
-
 
 def short_form(value: Value) -> str:
     """``f32[1, 64]`` for a tensor; ``(f32[1], i64[])`` for a tuple of tensors."""
     match value:
         case Tensor():
-            return f"{_short_dtype(value.dtype)}[{_sizes(value.shape)}]"
+            return f"{short_dtype(value.dtype)}[{_sizes(value.shape)}]"
         case Items():
             return _items(value)
         case Plain():
@@ -79,19 +75,6 @@ def long_form(value: Value) -> str:
     if value.requires_grad:
         words.append("requires grad")
     return ", ".join(words)
-
-
-@lru_cache(maxsize=64)
-def _short_dtype(dtype: str) -> str:
-    """``f32`` for ``torch.float32``; a name that has no short form stays.
-
-    Remembered, because a table asks for a hundred thousand nodes of few dtypes.
-    """
-    name = dtype.removeprefix("torch.")
-    match = re.fullmatch(r"([a-z]+)(\d\w*)", name)
-    if match and match[1] in _SHORT:
-        return _SHORT[match[1]] + match[2]
-    return name
 
 
 def _sizes(sizes: tuple[int | str, ...]) -> str:

@@ -10,6 +10,7 @@ import {
   State,
 } from 'vscode-languageclient/node';
 import { complaint } from './complaint.ts';
+import { shortened } from '../debugging/inline_values.ts';
 import { isListing, showListing } from '../listings/listings.ts';
 import { projectFolder } from './project.ts';
 import { changed, EXPERIMENTAL, SETTINGS_FORMAT, serverStatus, TABLE } from './protocol.ts';
@@ -244,6 +245,8 @@ export class Server implements vscode.Disposable {
           command === TABLE && typeof values[0] === 'string'
             ? vscode.commands.executeCommand('fxls.showTable', { uri: values[0] })
             : (next(command, values) as unknown),
+        provideInlineValues: async (document, viewPort, context, token, next) =>
+          shortened((await next(document, viewPort, context, token)) ?? [], context),
         window: {
           showDocument: async (params, token, next) => {
             const uri = vscode.Uri.parse(params.uri);
