@@ -62,6 +62,7 @@ _LATE = {
     "_ModuleStack": ("origins.module_scopes", "ModuleStack"),
     "_blank_graph": ("ir.serialization", "blank_graph"),
     "_blank_module": ("module.pickling", "blank_module"),
+    "_packaged_module": ("module.pickling", "packaged_module"),
     "_fill_graph": ("ir.serialization", "fill_graph"),
     "_node_at": ("ir.pickled_node", "node_at"),
     "_value_named": ("ir.serialization", "value_named"),

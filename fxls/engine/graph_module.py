@@ -270,6 +270,11 @@ class GraphModule(Module):
 
         return pickling.reduce_module(self)
 
+    def __reduce_package__(self, exporter: Any) -> tuple[Any, ...]:
+        from fxls.engine.module import pickling  # noqa: PLC0415 - few are written
+
+        return pickling.reduce_packaged(self, exporter)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         cast("Any", super()).__setstate__(state)
         self.graph = self._graph

@@ -40,6 +40,7 @@ UNLISTED: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "arguments": ("map_aggregate",),
     },
+    "experimental.const_fold": {"inlining": ("_inline_module",)},
     "graph": {
         "operators": ("inplace_methods", "magic_methods", "reflectable_magic_methods"),
         "graphs": ("_InsertPoint", "_Namespace", "_node_list", "_snake_case"),

@@ -46,6 +46,7 @@ OF_OURS = {
     "fxls.engine _ModuleStack",
     "fxls.engine _blank_graph",
     "fxls.engine _blank_module",
+    "fxls.engine _packaged_module",
     "fxls.engine _fill_graph",
     "fxls.engine _node_at",
     "fxls.engine _value_named",

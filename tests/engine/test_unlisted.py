@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import importlib
 import math
+import operator
 import subprocess
 import sys
 from typing import Any, cast
@@ -150,6 +151,31 @@ def test_attributes_that_a_program_preserves_are_on_every_deep_copy() -> None:
     copied = copy.deepcopy(module)
 
     assert copied.version == 3
+
+
+def test_a_called_graph_becomes_nodes_of_its_caller() -> None:
+    written: list[Any] = []
+    for system in (importlib.import_module("torch.fx"), ours):
+        path = f"{system.__name__}.experimental.const_fold"
+        inner = system.symbolic_trace(lambda x, y: (x + y, [x.relu()]))
+        root: Any = nn.Module()
+        root.inner = inner
+        graph = system.Graph()
+        x = graph.placeholder("x")
+        pair = graph.call_module("inner", (x, graph.call_method("neg", (x,))))
+        first = graph.call_function(operator.getitem, (pair, 0))
+        graph.output((first, graph.call_function(operator.getitem, (pair, 1))))
+        module = system.GraphModule(root, graph)
+        x = torch.tensor([-1.0, 2.0])
+        before = repr(module(x))
+
+        stands = importlib.import_module(path)._inline_module(module, "inner")
+        module.recompile()
+
+        assert repr(module(x)) == before
+        written.append((module.code, {str(k): str(v) for k, v in stands.items()}))
+
+    assert written[0] == written[1]
 
 
 def test_the_lines_of_a_module_lead_to_its_nodes() -> None:

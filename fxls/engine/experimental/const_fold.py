@@ -7,7 +7,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.nn import Module, Parameter, ParameterList
@@ -16,6 +16,7 @@ from fxls.engine._symbolic_trace import symbolic_trace
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.ir.node import Node
+from fxls.engine.late_names import late_names
 from fxls.engine.origins import resolve as origin
 
 __all__ = [
@@ -213,3 +214,7 @@ def _remainder(
         if node.op != "placeholder" and node not in constants:
             take(node)
     return new
+
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from fxls.engine._lazy_graph_module import _get_graph_module_cls, _LazyGraphModule
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.torch_fx.bridge import from_torch_fx
 from fxls.engine.torch_fx.lent import theirs
@@ -22,7 +23,9 @@ def make_fx(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., A
 
     @functools.wraps(f)
     def captured(*inputs: Any, **keywords: Any) -> GraphModule:
-        return from_torch_fx(capture(*inputs, **keywords))
+        module = from_torch_fx(capture(*inputs, **keywords))
+        is_lazy = _get_graph_module_cls() is _LazyGraphModule
+        return _LazyGraphModule.from_graphmodule(module) if is_lazy else module
 
     return captured
 

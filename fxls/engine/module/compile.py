@@ -237,12 +237,13 @@ def _inner(code: CodeType) -> Iterator[CodeType]:
 def compile_in_memory(module: GraphModule, code: ForwardCode, /) -> FunctionType:
     """The engine's own compiler: a text in `linecache`, under a name that is no path.
 
-    Modules of one class name with the same text share the name and the compilation.
+    Modules of one class name with the same text, traced from one function, share the
+    name and the compilation.
     """
     digest = hashlib.sha256(code.src.encode()).hexdigest()[:12]
     class_name = type(module).__name__
     # Only a name that ends in > is left as it is by bdb, so that pdb finds its lines.
-    name = f"<fxls {class_name}.{function_name(code.graph)} {digest}>"
+    name = f"<fxls {class_name}.{function_name(code.graph)} {digest}{_traced(code)}>"
     text = _texts.get(name)
     if text is None:
         text = _texts[name] = _Text(name, code.src)
@@ -250,6 +251,12 @@ def compile_in_memory(module: GraphModule, code: ForwardCode, /) -> FunctionType
     # Kept by the globals, which a traceback keeps: its lines can be shown for as long.
     names[_KEPT] = text
     return run_definition(text.code, names, function_name(code.graph))
+
+
+def _traced(code: ForwardCode) -> str:
+    """Where the function is that was traced, if one was."""
+    of = code.graph._co_fields
+    return f" of {of['co_filename']}:{of['co_firstlineno']}" if of else ""
 
 
 def run_definition(

@@ -17,6 +17,8 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody calls it
 from torch import nn
+from torch.package.package_exporter import PackageExporter
+from torch.package.package_importer import PackageImporter
 
 from fxls import engine as fx
 from fxls.engine.passes.shape_prop import ShapeProp
@@ -219,3 +221,21 @@ def test_another_process_reads_it_and_knows_the_source(tmp_path: Path) -> None:
         f'5 File "{source.co_filename}", line {source.co_firstlineno + 1}, in forward\n'
         "    return x + y\n"
     )
+
+
+def test_a_package_of_torch_holds_the_module_and_leaves_the_engine_out() -> None:
+    module = fx.symbolic_trace(nn.Sequential(nn.Tanh(), nn.ReLU()))
+    module.meta["note"] = 3
+    file = io.BytesIO()
+    with PackageExporter(file) as exporter:
+        exporter.save_pickle("model", "model.pkl", module)
+    file.seek(0)
+
+    importer = PackageImporter(file)
+    loaded: Any = importer.load_pickle("model", "model.pkl")
+
+    x = torch.randn(3, 2)
+    assert torch.equal(loaded(x), module(x))
+    assert (loaded.code, loaded.meta) == (module.code, {"note": 3})
+    assert isinstance(loaded, fx.GraphModule)
+    assert not importer.file_structure(include="fxls/**").children

@@ -9,6 +9,7 @@ import bdb
 import gc
 import linecache
 import operator
+import re
 import traceback
 import weakref
 from collections.abc import Iterator
@@ -52,6 +53,17 @@ class TestInMemory:
         kind, text = name.removeprefix("<fxls ").removesuffix(">").split()
         assert kind == "Adding.forward"
         assert len(text) == 12
+
+    def test_the_name_says_which_function_was_traced(self) -> None:
+        def forward(x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+        name = code_of(fx.symbolic_trace(forward)).co_filename
+
+        place = f"{__file__}:{forward.__code__.co_firstlineno}"
+        assert re.fullmatch(
+            rf"<fxls forward.forward \w{{12}} of {re.escape(place)}>", name
+        )
 
     def test_the_text_is_known_for_as_long_as_anybody_has_the_code(self) -> None:
         module = adding()
@@ -110,8 +122,15 @@ class TestInMemory:
             def forward(self, x: Any) -> Any:
                 return x.relu()
 
-        first, second = fx.symbolic_trace(First()), fx.symbolic_trace(Second())
-        type(second).__name__ = "First"
+        class Around(nn.Module):
+            def __init__(self, inner: nn.Module) -> None:
+                super().__init__()
+                self.inner = inner
+
+            def forward(self, x: Any) -> Any:
+                return self.inner(x)
+
+        first, second = (fx.symbolic_trace(Around(one())) for one in (First, Second))
         assert code_of(first).co_filename == code_of(second).co_filename
 
         for module in (first, second):
