@@ -63,6 +63,23 @@ def test_the_worst_of_what_a_test_became_counts(tmp_path: Path) -> None:
     }
 
 
+def test_what_did_not_pass_runs_again_when_a_run_goes_on(tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    for name, outcome in [
+        *(("a", "died"), ("a", "passed"), ("b", "died"), ("b", "failed")),
+        *(("c", "skipped"), ("d", "died")),
+    ]:
+        records.add(record, name, outcome)
+    lines = record.read_text("utf-8").splitlines()
+
+    assert not records.is_whole(lines)
+    assert records.is_whole([*lines, json.dumps([records.ENDED, "passed", ""])])
+    assert records.passing(lines).splitlines() == [
+        '["a", "passed", ""]',
+        '["c", "skipped", ""]',
+    ]
+
+
 def test_a_test_that_passes_under_torch_fx_alone_has_a_line() -> None:
     good, bad = Outcome("passed"), Outcome("failed", "no")
     theirs = Run({"a": good, "b": good, "c": bad, "d": good})

@@ -11,7 +11,7 @@ _TIMM = """
     efficientformer_l1 efficientformerv2_s0 efficientvim_m1 efficientvit_b0
     efficientvit_m0 eva02_tiny_patch14_224 fasternet_t0 fastvit_t8 focalnet_tiny_srf
     gcvit_xtiny ghostnet_050 gmlp_s16_224 halonet_h1 hardcorenas_b hgnetv2_b0
-    hiera_tiny_224 hrnet_w18_small iformer_t inception_next_atto inception_v3
+    hrnet_w18_small iformer_t inception_next_atto inception_v3
     inception_v4 lcnet_035 lcnetv2_small legacy_seresnet18 levit_128 lowformer_b0
     mobilevit_xxs mvitv2_tiny nest_tiny nextvit_small pit_xs_224 pvt_v2_b0
     rdnet_tiny regnetx_002 repghostnet_050 repvit_m0_9 res2next50 resnest14d

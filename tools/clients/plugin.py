@@ -46,6 +46,18 @@ def return_retired() -> None:
         layers.new_module_tests = []
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is known already; what did not end then comes last."""
+    if _record is None:
+        return
+    lines = _record.read_text(encoding="utf-8").splitlines()
+    known = {name: had.word for name, had in records.outcomes(lines).items()}
+    items[:] = [
+        *(item for item in items if item.nodeid not in known),
+        *(item for item in items if known.get(item.nodeid) == "died"),
+    ]
+
+
 def pytest_runtest_logstart(nodeid: str) -> None:
     """Say that a test begins: one that takes the process with it says no more."""
     _note(nodeid, "died")

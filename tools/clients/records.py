@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ENDED", "Outcome", "add", "outcomes"]
+__all__ = ["ENDED", "Outcome", "add", "is_whole", "outcomes", "passing"]
 
 ENDED = ""
 """The name under which a run says that it came to its end."""
@@ -44,3 +44,14 @@ def outcomes(lines: Iterable[str]) -> dict[str, Outcome]:
         if before is None or _WEIGHT[word] >= _WEIGHT[before.word]:
             found[name] = Outcome(word, why)
     return found
+
+
+def is_whole(lines: Iterable[str]) -> bool:
+    """Whether the run came to its end."""
+    return any(json.loads(line)[0] == ENDED for line in lines)
+
+
+def passing(lines: Iterable[str]) -> str:
+    """A record of those tests that need not run again: they passed, or were skipped."""
+    good = {n: o for n, o in outcomes(lines).items() if o.word in {"passed", "skipped"}}
+    return "".join(json.dumps([n, o.word, o.why]) + "\n" for n, o in good.items())

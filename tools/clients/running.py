@@ -44,26 +44,28 @@ def ran(
 ) -> Run | None:
     """What became of the tests of a client; None without a record and without time.
 
-    It is read off the record of an earlier run, if there is one; when resumed, also of
-    one with another engine.
+    A record that was cut short goes on where it ended. When resumed, what passed with
+    another engine counts as well, and the other tests run again.
     """
     name, digest = _key(client, is_redirected=is_redirected)
     record = sources / "records" / f"{name}-{digest}.jsonl"
+    record.parent.mkdir(exist_ok=True)
     if not record.exists() and is_resumed:
         older = sorted(record.parent.glob(f"{name}-*.jsonl"), key=os.path.getmtime)
-        record = older[-1] if older else record
-    if not record.exists() and limit <= 0:
-        return None
+        if older and limit > 0 and is_redirected:
+            record.write_text(records.passing(_lines(older[-1])), encoding="utf-8")
+        elif older:
+            record = older[-1]
+    if limit > 0 and not (record.exists() and records.is_whole(_lines(record))):
+        record.touch()
+        _run(client, python, folder, record, limit, is_redirected=is_redirected)
     if not record.exists():
-        record.parent.mkdir(exist_ok=True)
-        fresh = record.with_suffix(".part")
-        fresh.unlink(missing_ok=True)
-        fresh.touch()
-        _run(client, python, folder, fresh, limit, is_redirected=is_redirected)
-        fresh.replace(record)
-    lines = record.read_text(encoding="utf-8").splitlines()
-    is_whole = any(f'["{records.ENDED}", "passed"' in line for line in lines)
-    return Run(records.outcomes(lines), is_whole)
+        return None
+    return Run(records.outcomes(_lines(record)), records.is_whole(_lines(record)))
+
+
+def _lines(record: Path) -> list[str]:
+    return record.read_text(encoding="utf-8").splitlines()
 
 
 def _run(
@@ -78,6 +80,7 @@ def _run(
     scope = [*client.packages, str(folder), str(TRIALS)] if is_redirected else []
     tests = [str(TRIALS / t) if (TRIALS / t).exists() else t for t in client.tests]
     settings = ("-q", "--assert=plain", "-W", "ignore", "-o", "addopts=")
+    settings += ("--continue-on-collection-errors",)
     plugins = ("-p", "tools.clients.plugin", "-p", "no:cacheprovider")
     command = [python, "-m", "pytest", *settings, *plugins, *tests]
     environment = {
@@ -94,7 +97,7 @@ def _run(
     }
     with record.with_suffix(".txt").open("w", encoding="utf-8") as words:
         try:
-            subprocess.run(
+            ended = subprocess.run(
                 command,
                 cwd=folder,
                 env=environment,
@@ -106,7 +109,8 @@ def _run(
             )
         except subprocess.TimeoutExpired:
             return
-    records.add(record, records.ENDED, "passed")
+    if ended.returncode >= 0:  # no signal took the process with the tests that follow
+        records.add(record, records.ENDED, "passed")
 
 
 def _key(client: Client, *, is_redirected: bool) -> tuple[str, str]:

@@ -241,9 +241,4 @@ CAUSES = (
     Cause("PyTorch: FX, core", "test_legalize_slice", _FOREIGN),
     Cause("PyTorch: FX, passes", "test_legalize_slice", _FOREIGN),
     Cause("PyTorch: FX, passes", "TestSplitOutputType", _FOREIGN),
-    Cause(
-        "PyTorch: FX, core",
-        "test_informative_co_filename",
-        "The name of the code is that of its listing; the error says where it was made.",
-    ),
 )
