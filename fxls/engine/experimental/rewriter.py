@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 import types
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
@@ -82,13 +81,16 @@ def _rewritten(rewriter: AST_Rewriter, function: Any) -> Any:
     if not isinstance(function, FunctionType):
         return function
     lines, first = inspect.getsourcelines(function)
-    tree = ast.parse(textwrap.dedent("".join(lines)))
-    match tree.body:
+    # Under a condition it may be indented; the texts in it, which dedent heeds, need not.
+    outside = ["if True:\n"] if lines[0][0].isspace() else []
+    tree = ast.parse("".join([*outside, *lines]))
+    body = tree.body[0].body if isinstance(tree.body[0], ast.If) else tree.body
+    match body:
         case [ast.FunctionDef(decorator_list=[]) as definition]:
             pass
         case _:
             return function
-    ast.increment_lineno(tree, first - 1)
+    ast.increment_lineno(tree, first - 1 - len(outside))
     definition = rewriter.visit(definition)
     # Names of the enclosing function are free in it only when one binds them.
     # Ours are free as well: the globals stay those in which functions are wrapped.

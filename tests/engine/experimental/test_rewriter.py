@@ -120,3 +120,20 @@ def test_wrapped_functions_of_the_module_are_recorded() -> None:
         "wrapped_here",
         "decorated_here",
     ]
+
+
+class Explained(nn.Module):
+    def forward(self, x: Any, y: Any) -> Any:
+        assert x == y, """a text with
+less indentation"""
+        return x + y
+
+
+def test_a_text_in_the_source_keeps_its_indentation() -> None:
+    model = Explained()
+
+    module = engine.GraphModule(model, RewritingTracer().trace(model))
+
+    assert module(2, 2) == 4
+    with pytest.raises(AssertionError, match=r"^a text with\nless indentation\n"):
+        module(2, 3)
