@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, cast
 import torch
 
 from fxls.engine.ir.arguments import Argument
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.names import Namespace, identifier, is_illegal
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.target_names import INPLACE_OPERATORS, OPERATORS, qualified_name
@@ -337,6 +338,7 @@ def _constant(arg: Any, kind: Any, scope: Globals) -> str:
         return f"torch.Tensor(size={list(arg.size())}, dtype={dtype})"
     if isinstance(arg, type):
         return scope.name_of(qualified_name(cast("Callable[..., Any]", arg)), arg)
+    refuse_foreign(arg)
     return repr(arg)
 
 

@@ -8,6 +8,7 @@ import torch
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.node import Node, Target, map_arg
 from fxls.engine.passes.shape_prop import ShapeProp, TensorMetadata
 
@@ -31,6 +32,7 @@ def replace_target_nodes_with(
 
     The module gets a copy of its graph.
     """
+    refuse_foreign(fx_module)
     made = Graph()
     copies: dict[Node, Node] = {}
     for node in fx_module.graph.nodes:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeAlias, cast
 
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.node import map_arg
 from fxls.engine.passes import net_min_search
 from fxls.engine.passes.net_min_errors import (
@@ -87,6 +88,7 @@ class _MinimizerBase:
         `exclusion_fn` may take nodes out of a list that is about to be compared.
         """
         if not isinstance(module, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
+            refuse_foreign(module)
             raise AssertionError(f"a GraphModule can be searched, not {type(module)}")
         self.module = module
         self.settings = settings

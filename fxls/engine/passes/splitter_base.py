@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.node import Node
 from fxls.engine.passes import split_preview, split_utils
 from fxls.engine.passes.acc_nodes import FxNetAccNodesFinder
@@ -127,6 +128,7 @@ class _SplitterBase:
         nodes_finder: FxNetAccNodesFinder | None = None,
     ) -> None:
         if not isinstance(module, GraphModule):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
+            refuse_foreign(module)
             raise AssertionError(f"a GraphModule can be split, not {type(module)}")
         self.module = module
         ShapeProp(module).propagate(*sample_input)

@@ -13,6 +13,7 @@ import torch
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.target_names import qualified_name
 from fxls.engine.torch_private import OPERATOR_MODULE
@@ -203,6 +204,7 @@ def legalize_graph(gm: GraphModule) -> GraphModule:
     `stable_topological_sort` keeps the order where it can. Raises RuntimeError for a
     graph that uses what it computes; the module keeps its graph then.
     """
+    refuse_foreign(gm)
     ready: deque[Node] = deque()
 
     def put(node: Node) -> None:
@@ -223,6 +225,7 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
     Of the nodes that can be next, the first in the old order is. Raises AssertionError
     for a graph that uses what it computes; the module keeps its graph then.
     """
+    refuse_foreign(gm)
     place = {node: i for i, node in enumerate(gm.graph.nodes)}
     ready: list[tuple[int, Node]] = []
 

@@ -19,6 +19,7 @@ import torch
 
 from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.names import Namespace
 from fxls.engine.ir.node import Node
 from fxls.engine.torch_fx import codegen as foreign_codegen
@@ -62,6 +63,7 @@ def through_torch_fx(
     For what is about objects that only torch's FX has. `gm` has new nodes then; returns
     what the function returns. `module` is the path below ``torch.fx``.
     """
+    refuse_foreign(gm)
     theirs = to_torch_fx(gm)
     found: Any = importlib.import_module(f"{_fx.__name__}.{module}")
     result = getattr(found, function)(theirs, *args, **kwargs)

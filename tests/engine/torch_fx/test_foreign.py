@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from fxls import engine
 
@@ -40,6 +41,20 @@ def part(_node: Any) -> int:
     return 0
 
 
+def fusing(name: str) -> Any:
+    return of("utils.fuser_utils", name)
+
+
+def tagged(gm: Any) -> Any:
+    for node in gm.graph.nodes:
+        node.tag = "a"
+    return gm
+
+
+def chosen(gm: Any) -> dict[Any, None]:
+    return {node: None for node in gm.graph.nodes if node.op == "call_module"}
+
+
 TAKERS: dict[str, Callable[[Any], object]] = {
     "Interpreter": lambda gm: engine.Interpreter(gm).run(torch.ones(1, 2)),
     "ShapeProp": lambda gm: of("shape_prop", "ShapeProp")(gm).propagate(torch.ones(2)),
@@ -48,6 +63,40 @@ TAKERS: dict[str, Callable[[Any], object]] = {
     "graph_copy": lambda gm: engine.Graph().graph_copy(gm.graph, {}),
     "replace_pattern": lambda gm: engine.replace_pattern(gm, relu, negated),
     "split_module": lambda gm: of("split_module", "split_module")(gm, None, part),
+    "split_by_tags": lambda gm: of("split_utils", "split_by_tags")(tagged(gm), ["a"]),
+    "legalize_graph": lambda gm: of("tools_common", "legalize_graph")(gm),
+    "stable_topological_sort": lambda gm: of("tools_common", "stable_topological_sort")(
+        gm
+    ),
+    "fuse_by_partitions": lambda gm: fusing("fuse_by_partitions")(gm, [chosen(gm)]),
+    "fuse_as_graphmodule": lambda gm: fusing("fuse_as_graphmodule")(
+        gm, list(chosen(gm)), "Fused"
+    ),
+    "CapabilityBasedPartitioner": lambda gm: of(
+        "infra.partitioner", "CapabilityBasedPartitioner"
+    )(gm, of("operator_support", "OperatorSupport")()).propose_partitions(),
+    "replace_target_nodes_with": lambda gm: of(
+        "graph_manipulation", "replace_target_nodes_with"
+    )(gm, "call_function", torch.relu, "call_function", torch.sigmoid),
+    "FakeTensorProp": lambda gm: of("fake_tensor_prop", "FakeTensorProp")(gm).propagate(
+        torch.ones(1, 2)
+    ),
+    "reinplace": lambda gm: of("reinplace", "reinplace")(gm, torch.ones(1, 2)),
+    "splitter": lambda gm: of("splitter_base", "_SplitterBase")(
+        gm,
+        [torch.ones(1, 2)],
+        of("operator_support", "OperatorSupport")(),
+        of("splitter_base", "_SplitterSettingBase")(),
+    ),
+    "minimizer": lambda gm: of("net_min_base", "_MinimizerBase")(
+        gm,
+        [torch.ones(1, 2)],
+        lambda *_: (0.0, True),
+        of("net_min_base", "_MinimizerSettingBase")(),
+    ),
+    "insert_deferred_runtime_asserts": lambda gm: of(
+        "runtime_assert", "insert_deferred_runtime_asserts"
+    )(gm, ShapeEnv(), "graph"),
     "CSEPass": lambda gm: of("dialect.common.cse_pass", "CSEPass")()(gm),
 }
 
@@ -62,6 +111,15 @@ def test_a_graph_of_torch_fx_is_told_how_it_crosses(
         take(theirs)
 
     take(engine.from_torch_fx(theirs))
+
+
+def test_a_node_of_torch_fx_is_no_argument_of_ours() -> None:
+    theirs = _fx.symbolic_trace(Model())
+    graph = engine.Graph()
+    graph.output(graph.call_function(torch.relu, (next(iter(theirs.graph.nodes)),)))
+
+    with pytest.raises(TypeError, match=r"^this Node is of torch\.fx"):
+        _ = engine.GraphModule({}, graph).code
 
 
 def test_each_side_says_of_the_others_that_they_are_not_its_own() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.target_names import qualified_name
 from fxls.engine.passes.operator_support import OperatorSupportBase
@@ -78,6 +79,7 @@ class CapabilityBasedPartitioner:
         allowed_single_node_partition_ops: _Operations | None = None,
         skip_horizontal_fusion: bool = False,  # noqa: FBT001, FBT002 - FX's signature
     ) -> None:
+        refuse_foreign(graph_module)
         self.graph_module = graph_module
         self.operator_support = operator_support
         self.skip_horizontal_fusion = skip_horizontal_fusion

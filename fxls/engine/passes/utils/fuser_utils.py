@@ -11,6 +11,7 @@ from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.ir import dependence
 from fxls.engine.ir.checkpoint import Checkpoint, SubmodulesCheckpoint
+from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.node import Node
 from fxls.engine.origins import resolve as origin
 from fxls.engine.passes.tools_common import (
@@ -84,6 +85,7 @@ def fuse_as_graphmodule(
     - `gm` stays as it is. Raises AssertionError for nodes of another module, erased
       ones, and those that cannot be made one (`validate_partition`).
     """
+    refuse_foreign(gm)
     _check_own(gm, nodes)
     if not validate_partition(nodes):
         raise AssertionError(
@@ -107,6 +109,7 @@ def insert_subgm(
     The call stands behind `insertion_point`, or else behind the last of the outputs;
     the old nodes stay, without users. The submodule is named after its class.
     """
+    refuse_foreign(gm)
     graph = gm.graph
     name = type(sub_gm).__name__
     if insertion_point is None:
@@ -154,6 +157,7 @@ def fuse_by_partitions(
     The graph of `gm` is a new one afterwards. When one set cannot be fused, none is:
     graph and module are as they were.
     """
+    refuse_foreign(gm)
     graph = gm.graph
     is_ordered = dependence.is_ordered(graph)
     with Checkpoint(graph), SubmodulesCheckpoint(gm):
