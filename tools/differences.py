@@ -105,7 +105,8 @@ def of_model(fx: Any, seed: int) -> list[object]:
         copied.graph.eliminate_dead_code()
         copied.recompile()
         found += [_text(copied.code), len(copied.graph.nodes)]
-        ran = fx.Interpreter(traced).run(x.clone(), y.clone())
+        given = (x.clone(), None) if concrete else (x.clone(), y.clone())
+        ran = fx.Interpreter(traced).run(*given)
         found += [repr(ran), _text(fx.Transformer(traced).transform().code)]
     except (TypeError, ValueError, RuntimeError, AttributeError, NameError) as error:
         found.append(type(error).__name__)

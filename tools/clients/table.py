@@ -237,8 +237,21 @@ CLIENTS = (
 )
 
 _FOREIGN = "The graph is that of torch.export, which is of torch.fx."
+_PARTITIONER = "The documents leave accelerator_partitioner out."
 CAUSES = (
     Cause("PyTorch: FX, core", "test_legalize_slice", _FOREIGN),
     Cause("PyTorch: FX, passes", "test_legalize_slice", _FOREIGN),
     Cause("PyTorch: FX, passes", "TestSplitOutputType", _FOREIGN),
+    *(
+        Cause("PyTorch: FX, experimental", test, _PARTITIONER)
+        for test in (
+            *("_based_partition", "test_cost_aware_partition", "test_saturate_host"),
+            *("test_find_single_partition", "test_partition_", "test_sparse_nn"),
+        )
+    ),
+    Cause(
+        "PyTorch: FX, experimental",
+        "test_meta_tracer",
+        "The documents leave experimental.meta_tracer out.",
+    ),
 )
