@@ -233,6 +233,8 @@ class Start:
     torch_and_runtime: float
     graph: float
     graph_and_runtime: float
+    run: float
+    run_with_flag: float
 
 
 def start(pairs: int) -> Start:
@@ -244,20 +246,28 @@ def start(pairs: int) -> Start:
     with tempfile.TemporaryDirectory() as store:
         startup = os.pathsep.join([str(folder / "startup"), plain["PYTHONPATH"]])
         runtime = {**plain, "PYTHONPATH": startup, "FXLS_STORE": store}
-        programs = [
-            ("pass", plain),
-            ("import fxls", plain),
-            ("import torch", plain),
-            ("import torch", runtime),
-            (graph, plain),
-            (graph, runtime),
+        hello = Path(store, "hello.py")
+        hello.write_text("print('hello')\n", "utf-8")
+        programs: list[tuple[list[str], dict[str, str]]] = [
+            (["-c", "pass"], plain),
+            (["-c", "import fxls"], plain),
+            (["-c", "import torch"], plain),
+            (["-c", "import torch"], runtime),
+            (["-c", graph], plain),
+            (["-c", graph], runtime),
+            (["-m", "fxls", "run", str(hello)], plain),
+            (["-m", "fxls", "run", "-u", str(hello)], plain),
         ]
         took: list[list[float]] = [[] for _ in programs]
         for turn in range(pairs + 1):
             for times, (program, environment) in zip(took, programs, strict=True):
                 began = _spent()
-                command = [sys.executable, "-c", program]
-                subprocess.run(command, env=environment, check=True)
+                subprocess.run(
+                    [sys.executable, *program],
+                    env=environment,
+                    stdout=subprocess.DEVNULL,
+                    check=True,
+                )
                 if turn:  # the first turn writes bytecode
                     times.append(_spent() - began)
     return Start(*map(statistics.median, took))
@@ -294,6 +304,8 @@ def table(rows: Sequence[tuple[Case, Comparison]], found: Start | None) -> str:
             _under("imports torch", found.torch, found.torch_and_runtime),
             f"| and makes a graph | {_ms(found.graph)} | |",
             _under("and makes a graph", found.graph, found.graph_and_runtime),
+            _under("prints a word", found.nothing, found.run),
+            _under("prints a word, with `-u`", found.nothing, found.run_with_flag),
         ]
     return "\n".join(lines)
 

@@ -7,20 +7,21 @@ only tells that one is about to be made.
 
 from __future__ import annotations
 
-import functools
-import importlib.abc
-import importlib.util
 import sys
-from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec
-from typing import Any
 
 from fxls.on_import import OnImport
 
-__all__ = ["FirstGraph", "forget"]
+TYPE_CHECKING = False  # that of `typing`: every program under `fxls run` imports this
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from typing import Any
+
+__all__ = ["FirstGraph", "forget", "is_awaited"]
 
 
-class FirstGraph(importlib.abc.MetaPathFinder):
+class FirstGraph:
     """Calls `action` once, before a graph is made that it would be too late for.
 
     - `action` must not raise, and torch is imported when it is called.
@@ -68,8 +69,12 @@ class FirstGraph(importlib.abc.MetaPathFinder):
         if fullname not in _BEFORE_IMPORT:
             return None
         self._come()
+        if not self._is_done:
+            return None
+        from importlib import util  # noqa: PLC0415 - takes a moment
+
         # Somebody may wait for this module from now on, whom the search has passed by.
-        return importlib.util.find_spec(fullname) if self._is_done else None
+        return util.find_spec(fullname)
 
     def _torch_is_there(self) -> None:
         self._has_torch = True
@@ -90,6 +95,8 @@ class FirstGraph(importlib.abc.MetaPathFinder):
 
     def _tell(self, owner: Any, name: str) -> None:
         """Let the first call of a method be told; it goes to what stands there then."""
+        import functools  # noqa: PLC0415 - torch has it
+
         original = owner.__dict__[name]
 
         @functools.wraps(original)
@@ -117,6 +124,11 @@ class FirstGraph(importlib.abc.MetaPathFinder):
             self._action()
             self._acts = False
             self.stop()
+
+
+def is_awaited() -> bool:
+    """Whether something is put off."""
+    return bool(_waiting)
 
 
 def forget() -> None:

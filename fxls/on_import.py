@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.util
 import sys
-from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec
-from types import ModuleType
+
+TYPE_CHECKING = False  # that of `typing`: every program under `fxls run` imports this
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.abc import Loader
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 __all__ = ["OnImport"]
 
 
-class OnImport(importlib.abc.MetaPathFinder):
+class OnImport:
     """Calls `action` when a module is there: at once, or right after its import.
 
     - `action` must not raise.
@@ -47,16 +50,18 @@ class OnImport(importlib.abc.MetaPathFinder):
         """What the other finders find, with a loader that calls the action."""
         if fullname != self._name or self._searching:
             return None
+        from importlib import util  # noqa: PLC0415 - takes a moment
+
         self._searching = True
         try:
-            spec = importlib.util.find_spec(fullname)
+            spec = util.find_spec(fullname)
         finally:
             self._searching = False
         if spec is not None and spec.loader is not None:
             self._follow(spec, spec.loader)
         return spec
 
-    def _follow(self, spec: ModuleSpec, loader: importlib.abc.Loader) -> None:
+    def _follow(self, spec: ModuleSpec, loader: Loader) -> None:
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:

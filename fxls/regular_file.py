@@ -10,7 +10,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from pathlib import Path
+
+TYPE_CHECKING = False  # that of `typing`, whose import takes longer than all of this
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "LISTING_BYTES",

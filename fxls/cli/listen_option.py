@@ -23,14 +23,15 @@ def check_listen(options: argparse.Namespace) -> None:
 
     Where it can, and others get there, that is said.
     """
+    if options.listen is None:
+        return
     from fxls.launching.listening import missing, trouble
 
-    if options.listen is not None:
-        problem = missing() or trouble(options.listen)
-        if problem is not None:
-            say(f"fxls: error: {problem}")
-            raise SystemExit(ExitCode.SYSTEM)
-        warn_of_exposure(options.listen)
+    problem = missing() or trouble(options.listen)
+    if problem is not None:
+        say(f"fxls: error: {problem}")
+        raise SystemExit(ExitCode.SYSTEM)
+    warn_of_exposure(options.listen)
 
 
 def warn_of_exposure(wanted: Address) -> None:

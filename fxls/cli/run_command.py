@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from fxls.cli.command import (
 from fxls.cli.listen_option import add_listen, check_listen
 
 if TYPE_CHECKING:
+    from fxls.launching.listening import Address
     from fxls.launching.python_arguments import PythonArguments
 
 __all__ = ["add", "run"]
@@ -90,8 +90,6 @@ def run(options: argparse.Namespace) -> int:
         raise SystemExit(ExitCode.USAGE)
     check_listen(options)
     more: dict[str, str] = {}
-    if not options.quiet and sys.stderr.isatty():
-        more["FXLS_SUMMARY"] = str(os.getpid())
     if options.break_on:
         more["FXLS_BREAK_ON"] = ",".join(options.break_on)
         more["FXLS_ON_BREAK"] = options.on_break
@@ -99,9 +97,15 @@ def run(options: argparse.Namespace) -> int:
         more["FXLS_RECORD"] = "1" if options.record else "0"
     if options.keep_values:
         more["FXLS_KEEP_VALUES"] = "1"
-    become(
-        *(python, options.store, os.environ, more),
-        wrapped=lambda program: _debugged(options, program),
+    where: Address | None = options.listen
+    return become(
+        python.program,
+        os.environ,
+        flags=python.flags,
+        store=options.store and str(options.store),
+        is_quiet=options.quiet,
+        more=more,
+        wrapped=where and (lambda program: _debugged(where, options.wait, program)),
     )
 
 
@@ -115,12 +119,10 @@ def _unclear(python: PythonArguments, *, listens: bool) -> str | None:
     return None
 
 
-def _debugged(options: argparse.Namespace, program: Sequence[str]) -> Sequence[str]:
+def _debugged(where: Address, waits: bool, program: Sequence[str]) -> Sequence[str]:  # noqa: FBT001  # private
     from fxls.launching.listening import under_debugger
 
-    if options.listen is None:
-        return program
-    return under_debugger(options.listen, program, waits=options.wait)
+    return under_debugger(where, program, waits=waits)
 
 
 def _rules(text: str) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NoReturn, cast
 
-from fxls.launching.python_arguments import PythonArguments
-from fxls.store import locate
+from fxls.store_root import is_url, locate
+
+TYPE_CHECKING = False  # that of `typing`, whose import takes longer than all of this
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, NoReturn
 
 __all__ = ["EPILOG", "SUMMARY", "USAGE", "become", "execute", "locked_out"]
 
@@ -62,41 +63,70 @@ _LOCKS = {
 
 
 def become(
-    python: PythonArguments,
-    store: Path | None,
+    program: Sequence[str],
     environment: Mapping[str, str],
-    more: Mapping[str, str] | None = None,
     *,
-    wrapped: Callable[[Sequence[str]], Sequence[str]] = lambda program: program,
-) -> NoReturn:
+    flags: Sequence[str] = (),
+    store: str | None = None,
+    is_quiet: bool = False,
+    more: Mapping[str, str] | None = None,
+    wrapped: Callable[[Sequence[str]], Sequence[str]] | None = None,
+) -> int:
     """Let this process be ``python flags... program...``, writing listings to `store`.
 
-    With `wrapped` it is what that makes of the program.
+    With `wrapped` it is what that makes of the program. Returns what the process is to
+    end with.
 
     The program sees nothing of it but variables in its environment, `more` among them,
     which the processes that it starts inherit.
     """
-    start = Path(python.program[0]) if python.is_file else Path.cwd()
-    folder = Path(__file__).parents[1] / "startup"
-    paths = [str(folder), *filter(None, [environment.get("PYTHONPATH")])]
+    is_file = program[0] not in ("-m", "-c", "-")
+    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "startup")  # noqa: PTH118, PTH120  # pathlib takes long to import
+    paths = [folder, *filter(None, [environment.get("PYTHONPATH")])]
+    found = store or _chosen(environment) or locate(program[0] if is_file else ".")
     inherited = {
         **environment,
         **(more or {}),
-        "FXLS_STORE": os.path.abspath(store or locate(start)),  # noqa: PTH100  # resolve() follows links
+        "FXLS_STORE": os.path.abspath(found),  # noqa: PTH100  # resolve() follows links
         "PYTHONPATH": os.pathsep.join(paths),
     }
+    if not is_quiet and sys.stderr.isatty():
+        inherited["FXLS_SUMMARY"] = str(os.getpid())
+    if not flags and wrapped is None and (is_file or program[0] == "-m"):
+        from fxls.launching.here import run_here  # noqa: PLC0415 - for this alone
+
+        if run_here(program, inherited):
+            return 0
     # A file may have the name of an option.
-    end = ["--"] if python.is_file and python.program[0].startswith("-") else []
-    execute([*python.flags, *wrapped([*end, *python.program])], inherited)
+    end = ["--"] if is_file and program[0].startswith("-") else []
+    called = [*end, *program]
+    return execute([*flags, *(wrapped(called) if wrapped else called)], inherited)
+
+
+def _chosen(environment: Mapping[str, str]) -> str | None:
+    """The folder that FXLS_STORE names, unless it names what is read elsewhere."""
+    chosen = environment.get("FXLS_STORE")
+    return None if chosen and is_url(chosen) else chosen
 
 
 def execute(program: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     """Let this process be ``python program...``, with the flags that it has itself."""
-    flags: list[str] = cast("Any", subprocess)._args_from_interpreter_flags()
-    # That keeps the folder's files from being what runs instead of fxls, and is no
-    # wish for the program.
-    flags = [flag for flag in flags if flag != "-P"]
-    command = [sys.executable, *flags, *program]
+    command = [sys.executable, *_own_flags(), *program]
     if os.name == "nt":  # there, exec ends this process before the program ends
+        import subprocess  # noqa: PLC0415 - takes a moment
+
         sys.exit(subprocess.run(command, env=environment, check=False).returncode)
     os.execve(sys.executable, command, environment)
+
+
+def _own_flags() -> list[str]:
+    """The flags that this process was started with."""
+    if not sys.orig_argv[1:] or sys.orig_argv[1][:1] != "-" or sys.orig_argv[1] == "-m":
+        return []
+    import subprocess  # noqa: PLC0415 - takes a moment
+
+    own: Any = subprocess
+    flags: list[str] = own._args_from_interpreter_flags()
+    # That keeps the folder's files from being what runs instead of fxls, and is no
+    # wish for the program.
+    return [flag for flag in flags if flag != "-P"]

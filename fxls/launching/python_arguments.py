@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+TYPE_CHECKING = False  # that of `typing`, whose import takes longer than all of this
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["PythonArguments", "split"]
 
@@ -14,27 +16,33 @@ _WITH_VALUE, _PROGRAM = "WX", "cm"
 """Python's letters that take a value, and those whose value is the program."""
 
 
-@dataclass(frozen=True, slots=True)
 class PythonArguments:
-    """What Python is called with, behind its own name."""
+    """What Python is called with, behind its own name.
 
-    flags: tuple[str, ...] = ()
-    """The options, as they were written."""
-    letters: frozenset[str] = frozenset()
-    """Those of them without a value."""
-    program: tuple[str, ...] = ()
-    """``FILE``, ``-m MODULE``, ``-c CODE`` or ``-``, and its arguments; maybe nothing."""
+    No dataclass, because importing `dataclasses` takes as long as starting Python.
+    """
 
-    @property
-    def is_file(self) -> bool:
-        """Whether the program is a file or folder that is named."""
-        return bool(self.program) and self.program[0] not in ("-m", "-c", "-")
+    __slots__ = ("flags", "letters", "program")
+
+    def __init__(
+        self,
+        flags: Sequence[str] = (),
+        letters: Iterable[str] = (),
+        program: Sequence[str] = (),
+    ) -> None:
+        self.flags = tuple(flags)
+        """The options, as they were written."""
+        self.letters = frozenset(letters)
+        """Those of them without a value."""
+        self.program = tuple(program)
+        """``FILE``, ``-m MODULE``, ``-c CODE`` or ``-``, and its arguments; maybe
+        nothing."""
 
     @property
     def is_whole(self) -> bool:
         """Whether a program is named."""
-        least = 1 if self.is_file or self.program[:1] == ("-",) else 2
-        return len(self.program) >= least
+        needs_more = self.program[:1] in (("-m",), ("-c",))
+        return len(self.program) >= (2 if needs_more else 1)
 
 
 def split(arguments: Sequence[str]) -> tuple[list[str], PythonArguments]:
@@ -64,14 +72,12 @@ def split(arguments: Sequence[str]) -> tuple[list[str], PythonArguments]:
             if plain:
                 flags.append(f"-{plain}")
             program = [f"-{letter}", *([value] if value else []), *rest]
-            return own, PythonArguments(
-                tuple(flags), frozenset(letters), tuple(program)
-            )
+            return own, PythonArguments(flags, letters, program)
         flags.append(one)
         if one == _PYTHONS_LONG or (letter and not value):
             flags += rest[:1]
             del rest[:1]
-    return own, PythonArguments(tuple(flags), frozenset(letters), tuple(rest))
+    return own, PythonArguments(flags, letters, rest)
 
 
 def _ending(option: str) -> tuple[str, str]:

@@ -40,8 +40,8 @@ from fxls.store import (
     prune_seldom,
 )
 from fxls.store.history import History, histories
-from fxls.store.names import FOLDER
 from fxls.store.show_requests import ShowRequest, ShowRequests
+from fxls.store_root import FOLDER
 
 if TYPE_CHECKING:
     from fxls.store.following import Follower

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from fxls import regular_file
 from fxls.store.errors import Unreadable, Unwritable
-from fxls.store.names import FOLDER
+from fxls.store_root import FOLDER
 
 __all__ = [
     "Growing",

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from fxls import store_root
 from fxls.listing import Identity
+from fxls.store_root import is_url
 
 __all__ = [
     "class_name_of",
@@ -29,9 +31,6 @@ __all__ = [
     "table_path",
 ]
 
-FOLDER = ".fxls"
-
-_MARKERS = ("pyproject.toml", ".git", FOLDER)
 _DIGITS = 12
 _LONGEST = 80
 """Bounds the readable part of a name, as file systems end names at 255 bytes."""
@@ -41,25 +40,9 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{_DIGITS}}}")
 _URI = re.compile(r"fxls:/+([A-Za-z0-9._-]+)/forward\.py")
 
 
-def is_url(store: str) -> bool:
-    """Whether a store is named by a URL, as ``ssh://host/folder/.fxls``."""
-    return "://" in store
-
-
 def locate(start: Path) -> Path:
-    """The store root for a source file or folder; it need not exist.
-
-    `.fxls` in the nearest parent that holds pyproject.toml, .git or .fxls; else in
-    the folder itself. Symbolic links stay as they are spelled, because debuggers and
-    editors compare spellings.
-    """
-    start = Path(os.path.abspath(start))  # noqa: PTH100  # resolve() follows links
-    folder = start if os.path.isdir(start) else start.parent  # noqa: PTH112  # as below
-    for parent in (folder, *folder.parents):
-        # Not Path.exists, because Path.exists raises for a folder that may not be searched.
-        if any(os.path.exists(parent / marker) for marker in _MARKERS):  # noqa: PTH110
-            return parent / FOLDER
-    return folder / FOLDER
+    """The store root for a source file or folder, as `fxls.store_root` finds it."""
+    return Path(store_root.locate(str(start)))
 
 
 def real_path(path: Path | str) -> str:

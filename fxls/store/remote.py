@@ -18,9 +18,10 @@ from fxls.attempt import Raised, attempt
 from fxls.store import files
 from fxls.store.errors import StoreError
 from fxls.store.log import SUFFIX, revisions_in
-from fxls.store.names import FOLDER, digest_in, digest_of, is_file_name
+from fxls.store.names import digest_in, digest_of, is_file_name
 from fxls.store.pruning import delete_listing
 from fxls.store.show_requests import NAME as SHOWN
+from fxls.store_root import FOLDER
 
 __all__ = ["Mirror", "Unreachable", "copies", "project_of"]
 

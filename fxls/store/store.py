@@ -31,7 +31,6 @@ from fxls.store.errors import NotAListing, StoreError, Unwritable
 from fxls.store.instances import Instances
 from fxls.store.log import Log, Logs, Revision
 from fxls.store.names import (
-    FOLDER,
     digest_of,
     file_name,
     is_file_name,
@@ -43,6 +42,7 @@ from fxls.store.names import (
 from fxls.store.pruning import delete_listing, look
 from fxls.store.runs import FOLDER as RUNS
 from fxls.store.show_requests import NAME as SHOWN
+from fxls.store_root import FOLDER
 
 __all__ = ["Bookmark", "Changes", "Store"]
 

@@ -18,7 +18,9 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/adapter/__main__.py",
     # What `fxls run` tells the process that it becomes, which may make no graph and so
     # never come to `install()`.
-    "fxls/startup/sitecustomize.py",
+    "fxls/launching/beginning.py",
+    "fxls/launching/here.py",
+    "fxls/cli/__init__.py",
     "fxls/cli/command.py",
     "fxls/cli/debug_command.py",
     "fxls/cli/doctor_command.py",
@@ -43,7 +45,7 @@ MAY_TOUCH_FILES = {
     "fxls/store/files.py": "writes below a store and follows no link",
     # What no folder of the user's brought:
     "fxls/serving/transport/quick_start.py": "compiled code, beside that of Python",
-    "fxls/cli/__init__.py": "/dev/null",
+    "fxls/cli/subcommands.py": "/dev/null",
     "fxls/worker/channel.py": "/dev/null",
     "fxls/machine.py": "/proc",
     "fxls/worker/limits.py": "/proc",

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from fxls.launching.python_arguments import PythonArguments, split
+from fxls.launching.python_arguments import split
 from fxls.store import Store
 from tests.cli.command import Command, Ended
 
@@ -110,14 +110,11 @@ def test_a_flag_that_keeps_fxls_out_is_refused(
 
 def test_options_of_fxls_stand_among_those_of_python() -> None:
     line = ["run", "-u", "--store", "s", "-Xdev", "--quiet", "-W", "error", "-um", "a"]
-    assert split([*line, "-u", "--store"]) == (
-        ["run", "--store", "s", "--quiet"],
-        PythonArguments(
-            ("-u", "-Xdev", "-W", "error", "-u"),
-            frozenset("u"),
-            ("-m", "a", "-u", "--store"),
-        ),
-    )
+    own, python = split([*line, "-u", "--store"])
+    assert own == ["run", "--store", "s", "--quiet"]
+    assert python.flags == ("-u", "-Xdev", "-W", "error", "-u")
+    assert python.letters == {"u"}
+    assert python.program == ("-m", "a", "-u", "--store")
 
 
 def test_a_debugger_needs_a_file(fxls: Command) -> None:

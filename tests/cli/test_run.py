@@ -110,10 +110,15 @@ def test_a_program_must_be_named(fxls: Command, arguments: list[str]) -> None:
 def test_the_environments_own_sitecustomize_runs_too(fxls: Command) -> None:
     fxls.file("print('customized')\n", "site/sitecustomize.py")
     fxls.file("import sitecustomize; print(sitecustomize.__file__)\n", "program.py")
-    ended = fxls.run("run", "program.py", env={"PYTHONPATH": str(fxls.folder / "site")})
-    # Once for the process of fxls, and once for the program.
-    customized = "customized\n" * 2
-    assert ended == Ended(0, customized + "FOLDER/site/sitecustomize.py\n", "")
+    site = {"PYTHONPATH": str(fxls.folder / "site")}
+    found = "FOLDER/site/sitecustomize.py\n"
+    assert fxls.run("run", "program.py", env=site) == Ended(
+        0, "customized\n" + found, ""
+    )
+    # Python starts again where it has to be told a flag.
+    assert fxls.run("run", "-u", "program.py", env=site) == Ended(
+        0, "customized\n" * 2 + found, ""
+    )
 
 
 @pytest.mark.slow
@@ -130,3 +135,99 @@ def test_with_an_old_torch_a_program_runs_without_fxls_which_says_so(
         f" {sys.executable} has torch 2.9.1\n",
     )
     assert not (fxls.folder / ".fxls").exists()
+
+
+WAYS_TO_END = """\
+import argparse, atexit, os, signal, sys, threading
+print(argparse, [one for one in sys.path if "bin" in one])
+print(sys.argv, sys.orig_argv, __file__, __spec__ and __spec__.name, sorted(globals()))
+print(sys.modules["__main__"].__dict__ is globals(), type(__loader__), sys.excepthook)
+
+def failing():
+    try:
+        {}["key"]
+    except KeyError:
+        raise ValueError("nobody handles it")
+
+way = sys.argv[1]
+atexit.register(lambda: print("at exit", hasattr(sys, "excepthook")))
+other = threading.Thread(target=lambda: print("in a thread", __name__))
+other.start()
+other.join()
+if way == "status":
+    sys.exit(5)
+elif way == "message":
+    sys.exit("why")
+elif way == "error":
+    failing()
+elif way == "hook":
+    sys.excepthook = lambda *told: print(told[:2], told[2].tb_lineno, sys.last_traceback.tb_lineno)
+    raise TypeError("hooked")
+elif way == "no hook":
+    del sys.excepthook
+elif way == "interrupt":
+    signal.raise_signal(signal.SIGINT)
+elif way == "signal":
+    sys.stdout.flush()
+    os.kill(os.getpid(), signal.SIGTERM)
+elif way == "pipe":
+    raise BrokenPipeError
+elif way == "main":
+    import __main__
+    print(__main__.failing is failing, sys.stdin.read())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "way",
+    [
+        *("status", "message", "error", "hook", "no hook", "interrupt", "signal"),
+        *("pipe", "main"),
+    ],
+)
+@pytest.mark.parametrize(
+    "program",
+    [["./folder/../folder/ways.py"], ["link.py"], ["no_suffix"], ["-m", "folder.ways"]],
+)
+def test_a_program_ends_as_under_python(
+    fxls: Command, program: list[str], way: str
+) -> None:
+    fxls.file(WAYS_TO_END, "folder/ways.py")
+    fxls.file(WAYS_TO_END, "no_suffix")
+    fxls.file("", "folder/argparse.py")
+    fxls.file("", "argparse.py")
+    (fxls.folder / "link.py").symlink_to("folder/ways.py")
+    plain = subprocess.run(
+        [sys.executable, *program, way],
+        cwd=fxls.folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "in a thread" in plain.stdout, "it began"
+    expected = Ended(
+        plain.returncode, fxls.alike(plain.stdout), fxls.alike(plain.stderr)
+    )
+    assert fxls.run("run", *program, way) == expected
+    if way == "error":  # also behind a parser of options
+        assert fxls.run("run", "--quiet", *program, way) == expected
+
+
+def test_what_python_refuses_it_refuses_under_fxls(fxls: Command) -> None:
+    fxls.file("1 +\n", "faulty.py")
+    fxls.file("a = '\\0'\n", "zero.py").write_bytes(b"a = 1\0\n")
+    fxls.file("", "odd.pyc")
+    for program in ("faulty.py", "zero.py", "odd.pyc", "none.py", "."):
+        plain = subprocess.run(
+            [sys.executable, program],
+            cwd=fxls.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert plain.returncode, program
+        expected = Ended(plain.returncode, "", fxls.alike(plain.stderr))
+        assert fxls.run("run", program) == expected

@@ -25,8 +25,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No parent of the folder of the test has anything in it."""
     exists = os.path.exists
 
-    def below(path: Path) -> bool:
-        return path.is_relative_to(tmp_path) and exists(path)
+    def below(path: str) -> bool:
+        return Path(path).is_relative_to(tmp_path) and exists(path)
 
     monkeypatch.setattr("os.path.exists", below)
 
