@@ -21,7 +21,6 @@ IDE_MAY_IMPORT = {
 REMEMBERED = {
     "fxls/ide/entries/entries.py: _comment_tokens": "of the latest eight texts",
     "fxls/ide/syntax/module_classes.py: modules": "of the latest eight texts",
-    "fxls/ide/listing/value_text.py: _short_dtype": "of the latest 64 dtypes",
     **dict.fromkeys(
         (
             f"fxls/ide/listing/document.py: Document.{table}"
