@@ -54,6 +54,14 @@ class Step:
     def __lt__(self, other: Step) -> bool:
         return self.key < other.key
 
+    def put_before(self, place: Step) -> None:
+        after, before = self.next, self.prev
+        before.next, after.prev = after, before
+        before = place.prev
+        self.key = (before.key + place.key) >> 1
+        self.prev, self.next = before, place
+        before.next = place.prev = self
+
     @property
     def inputs(self) -> list[Step]:
         return list(self.args)

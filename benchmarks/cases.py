@@ -13,6 +13,7 @@ from benchmarks import models
 from benchmarks import node_operations as nodes
 from benchmarks.made_once import models_and_chain, named, of_size
 from benchmarks.measure import Prepare
+from benchmarks.mutations import MUTATIONS
 from benchmarks.packages import Fx
 
 __all__ = ["Case", "cases", "growing", "is_quick"]
@@ -283,3 +284,10 @@ def _editing() -> Iterator[Case]:
             "replace_all_uses_with, 50 times", f"cat of {count // 1000}k", 1,
             lambda fx, n=count: nodes.replace_in_one_list(fx, n),
         )  # fmt: skip
+    for count in (1_000, 10_000):
+        for one in MUTATIONS:
+            yield Case(
+                one.operation, f"{one.shape}, {count // 1000}k", 1,
+                lambda fx, m=one, n=count: m.prepare(fx, n),
+                is_quick=False, repeats=one.repeats, cost=1 if count == 1_000 else 3,
+            )  # fmt: skip

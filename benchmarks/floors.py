@@ -259,6 +259,35 @@ def _found(on: str) -> Prepare:
     return lambda: found.copy
 
 
+def _moved(on: str) -> Prepare:
+    steps = bare.chain(_size(on) if on.startswith("few") else 15)
+
+    def run() -> None:
+        before = steps[2]
+        for step in steps[3:-2]:
+            step.put_before(before)
+            before.put_before(step)
+            before = step
+
+    return lambda: run
+
+
+def _told(on: str) -> Prepare:
+    steps = bare.chain(_size(on) * (1 if "list" in on or "many" in on else 2))
+
+    def run() -> None:
+        for _ in range(2):
+            for step in steps:
+                if type(step) is bare.Step:
+                    step.users = step
+
+    return lambda: run
+
+
+def _size(on: str) -> int:
+    return 1_000 if on.endswith(", 1k") else 10_000
+
+
 _SIZES = {"chain 10k": 10_000}
 
 
@@ -274,6 +303,8 @@ _COMPILE = Floor("`compile()` of our code, and one run of that", _compiled_and_r
 _COPY = Floor(
     "an object with sixteen slots and a tuple of arguments for each node", _graph_copied
 )
+
+_MOVE = Floor("a method that writes the six links and a label", _moved)
 
 FLOORS: dict[str, Floor] = {
     "Tracer().trace": _TRACE,
@@ -324,6 +355,11 @@ FLOORS: dict[str, Floor] = {
         "a property that makes a list of the arguments", _over(lambda node: node.inputs)
     ),
     "map_arg": Floor("a `map` over the arguments, made a tuple", _mapped),
+    "prepend": _MOVE,
+    "append": _MOVE,
+    "node.args =": Floor(
+        "a slot written for each argument that goes, and for each that comes", _told
+    ),
     "find_nodes, unsorted": Floor("a copy of a list", _found),
 }
 """By operation; a row whose operation is not here is far above its target."""

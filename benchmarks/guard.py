@@ -46,6 +46,12 @@ LEAST = {
     ("erase", "chain 10k"): 1.2,
     ("replace_all_uses_with, n users", "chain 10k"): 0.9,
     ("replace_all_uses_with, 50 times", "cat of 10k"): 1,
+    ("replace_all_uses_with", "keywords, 1k"): 0.35,
+    ("replace_input_with", "few, 1k"): 0.45,
+    ("erase_node", "one list, 1k"): 0.6,
+    ("node.args =", "one list, 10k"): 0.5,
+    ("prepend", "one list, 10k"): 0.1,
+    ("node.name =", "n users, 10k"): 2,
 }
 """The least ratio of each guarded row: torch.fx's time divided by ours."""
 

@@ -73,6 +73,9 @@ class Graph:
         """What the nodes that changed were at that snapshot; None when nobody has it."""
         self._keeps_order = False
         """Whether somebody has that snapshot, and the order is still what it was then."""
+        self._touched: dict[Node, None] = {}
+        """The nodes that were moved or named since lines were written last: these lines,
+        and those of the nodes that they use or that use them, may be out of date."""
         self._root = root = Node(self, "", "root", "", (), EMPTY_KWARGS)
         self._insert_point: Node | Behind = root
         """In front of which node new ones go, or behind which."""
@@ -373,6 +376,7 @@ class Graph:
         to_erase._args = map_references(to_erase._args, _nothing)
         to_erase._kwargs = map_references(to_erase._kwargs, _nothing)
         to_erase._line = None
+        self._touched.pop(to_erase, None)
         self._edits += 1
 
     def inserting_before(self, n: Node | None = None) -> InsertPoint:
@@ -503,6 +507,7 @@ class Graph:
         self._insert_point = self._root
         self._len = 0
         self._index = None
+        self._touched.clear()
         self._reordered()
 
     def _reordered(self) -> None:
@@ -515,12 +520,6 @@ class Graph:
     def _check_own(self, node: Node) -> None:
         if node.graph is not self:
             raise AssertionError(f"cannot insert at {node}: it is of another graph")
-
-    def _moved(self) -> None:
-        """Note that a node is at another place."""
-        if self._index is not None:
-            self._index.forget_order()
-        self._reordered()
 
     def _index_add(self, node: Node) -> None:
         if self._index is not None and node._op != "root":

@@ -17,7 +17,6 @@ from fxls.engine.ir import gc_pause
 from fxls.engine.ir.arguments import Argument, map_aggregate, map_references
 from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.last_uses import last_uses
-from fxls.engine.ir.node_list import ordered
 from fxls.engine.late_names import late_names
 from fxls.engine.module import attributes
 from fxls.engine.tracing.proxy import Proxy
@@ -72,7 +71,7 @@ class Interpreter:
     @cached_property
     def user_to_last_uses(self) -> dict[Node, list[Node]]:
         """Per node, the nodes whose value is dropped once it has run."""
-        return last_uses(ordered(self.graph)) if self.garbage_collect_values else {}
+        return last_uses(self.graph) if self.garbage_collect_values else {}
 
     def run(
         self,

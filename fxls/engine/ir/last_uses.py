@@ -5,19 +5,27 @@ A node knows its last user from when it was asked for until its users change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine.ir.arguments import ATOMS, EMPTY_KWARGS, references
 from fxls.engine.ir.node import Node
+from fxls.engine.ir.node_list import ordered
+from fxls.engine.ir.users import forget_last_user, users_of
+
+if TYPE_CHECKING:
+    from fxls.engine.graph import Graph
 
 __all__ = ["freed_by", "last_uses", "note_last_users"]
 
 
-def note_last_users(nodes: Iterable[Node]) -> None:
-    """Let each of these nodes know its last user; an unused one is its own."""
-    for node in nodes:
+def note_last_users(graph: Graph) -> None:
+    """Let each node know its last user; an unused one is its own.
+
+    A node whose line is out of date has none then.
+    """
+    _settle(graph._touched)
+    for node in ordered(graph):
         if node._last_user is not None:
             continue
         users = node._users
@@ -53,17 +61,31 @@ def freed_by(node: Node) -> list[Node]:
     return freed
 
 
-def last_uses(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
+def last_uses(graph: Graph) -> dict[Node, list[Node]]:
     """Per node, those whose value no node behind it reads, as its arguments name them."""
-    note_last_users(nodes)
+    note_last_users(graph)
     found: dict[Node, list[Node]] = {}
-    for node in nodes:
+    for node in ordered(graph):
         freed = freed_by(node)
         if node._last_user is node:
             freed.pop()
         if freed:
             found[node] = freed
     return found
+
+
+def _settle(touched: dict[Node, None]) -> None:
+    """Drop what moves and new names made untrue.
+
+    It is done here, so that these take no longer for a node with many neighbours.
+    """
+    for node in touched:
+        node._line = None
+        for used in node.all_input_nodes:
+            forget_last_user(used)
+        for user in users_of(node):
+            user._line = None
+    touched.clear()
 
 
 _order: Any = attrgetter("_sort_key")

@@ -13,6 +13,7 @@ from fxls.engine.ir import node_text, pickled_node, purity
 from fxls.engine.ir.arguments import (
     ATOMS,
     EMPTY_KWARGS,
+    LEAVES,
     Argument,
     Reference,
     freeze,
@@ -21,16 +22,15 @@ from fxls.engine.ir.arguments import (
     references,
 )
 from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, takes_target
-from fxls.engine.ir.order import link_before, unlink
-from fxls.engine.ir.snapshot import note_node, note_order
+from fxls.engine.ir.order import move_before
+from fxls.engine.ir.snapshot import note_node
 from fxls.engine.ir.users import (
     add_user,
     add_uses,
-    forget_last_user,
     hand_over,
-    remove_user,
+    put_in_place,
     remove_uses,
-    replaced,
+    replace_use,
     users_of,
 )
 from fxls.engine.lasting import lasting
@@ -284,13 +284,7 @@ class Node(Reference):
             )
         if x is self:
             return
-        note_order(x.graph)
-        unlink(x)
-        link_before(x, self)
-        for used in x.all_input_nodes:
-            forget_last_user(used)
-        self.graph._edits += 1
-        self.graph._moved()
+        move_before(x, self)
 
     def append(self, x: Node) -> None:
         """Move `x` directly behind this node."""
@@ -343,15 +337,16 @@ class Node(Reference):
         users = list(users_of(self))
         if delete_user_cb is not None:
             users = [user for user in users if delete_user_cb(user)]
-        hooks = _replace_hooks(self.graph)
+        graph = self.graph
+        hooks = () if graph._owning_module is None else _replace_hooks(graph)
         if hooks or len(users) < 2:
             for user in users:
                 for hook in hooks:
                     hook(old=self, new=replace_with.name, user=user)
-                _replace_input(user, self, replace_with)
+                replace_use(user, self, replace_with)
         else:
             for user in users:
-                _replace_input(user, self, replace_with, tells_them=False)
+                put_in_place(user, self, replace_with)
             hand_over(users, self, replace_with)
         return users
 
@@ -360,7 +355,7 @@ class Node(Reference):
         if self.graph._owning_module is not None:
             for hook in _replace_hooks(self.graph):
                 hook(old=old_input, new=new_input.name, user=self)
-        _replace_input(self, old_input, new_input)
+        replace_use(self, old_input, new_input)
 
     def is_impure(self, impure_random: bool = True) -> bool:  # noqa: FBT001, FBT002 - FX's signature
         """Whether erasing the node would change what the graph does."""
@@ -467,6 +462,8 @@ def freeze_kwargs(kwargs: Mapping[str, Argument]) -> immutable_dict[str, Argumen
     """Keyword arguments as a node keeps them."""
     if not kwargs:
         return EMPTY_KWARGS
+    if LEAVES.issuperset(map(type, kwargs.values())):
+        return immutable_dict(kwargs)
     return immutable_dict([(k, freeze(v)) for k, v in kwargs.items()])
 
 
@@ -485,11 +482,10 @@ def _retarget(node: Node, op: str, target: Target) -> None:
 
 def _set_name(node: Node, name: str) -> None:
     note_node(node)
-    node.graph._has_given_names = True
+    graph = node.graph
+    graph._has_given_names = True
     node._name = name
-    node._line = None
-    for user in users_of(node):
-        user._line = None
+    graph._touched[node] = None
 
 
 def _set_type(node: Node, value: Any) -> None:
@@ -497,28 +493,6 @@ def _set_type(node: Node, value: Any) -> None:
     node._type = value
     node._line = None
     node.graph._edits += 1
-
-
-def _replace_input(
-    user: Node, old: Node, new: Node, *, tells_them: bool = True
-) -> None:
-    """Put a node in the place of another one in the arguments of `user`.
-
-    `tells_them` whether the two are told at once who uses them.
-    """
-    graph = user.graph
-    if graph._were is not None:
-        note_node(user)
-    users = old._users
-    user._args = replaced(user._args, old, new, user)
-    kwargs = user._kwargs
-    if kwargs and not ATOMS.issuperset(map(type, kwargs.values())):
-        user._kwargs = replaced(kwargs, old, new, user)
-    user._line = None
-    graph._edits += 1
-    if tells_them and (users is user or (type(users) is dict and user in users)):
-        remove_user(old, user)
-        add_user(new, user)
 
 
 def _replace_hooks(graph: Graph) -> Sequence[Callable[..., Any]]:

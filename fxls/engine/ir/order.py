@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fxls.engine.ir.snapshot import note_order
+
 if TYPE_CHECKING:
     from fxls.engine.ir.node import Node
 
-__all__ = ["GAP", "link_before", "unlink"]
+__all__ = ["GAP", "link_before", "move_before"]
 
 GAP = 1 << 20
 """The distance between the order labels of nodes that were appended one by one."""
@@ -30,10 +32,20 @@ def link_before(node: Node, place: Node) -> None:
     before._next = place._prev = node
 
 
-def unlink(node: Node) -> None:
-    """Take a node out of the order; it still knows where it was."""
+def move_before(node: Node, place: Node) -> None:
+    """Put a node in front of another one of its graph; it takes as long for every node."""
+    graph = node.graph
+    if graph._keeps_order:
+        note_order(graph)
     node._prev._next = node._next
     node._next._prev = node._prev
+    link_before(node, place)
+    graph._touched[node] = None
+    graph._edits += 1
+    if graph._index is not None:
+        graph._index.forget_order()
+    if graph._order is not None:
+        graph._reordered()
 
 
 def _make_room(node: Node, root: Node) -> None:

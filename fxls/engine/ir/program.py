@@ -18,7 +18,6 @@ from fxls.engine.ir.arguments import (
     references,
 )
 from fxls.engine.ir.last_uses import last_uses
-from fxls.engine.ir.node_list import ordered
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
@@ -202,7 +201,7 @@ class _Writer:
 
 
 def _program(graph: Graph) -> Program:
-    frees = last_uses(ordered(graph))
+    frees = last_uses(graph)
     writer = _Writer()
     steps: list[Step] = []
     for node in _up_to_output(graph):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine.immutable_collections import immutable_dict, immutable_list
 from fxls.engine.ir.arguments import ATOMS, Argument, Reference, parts
+from fxls.engine.ir.snapshot import note_node
 
 if TYPE_CHECKING:
     from fxls.engine.ir.node import Node
@@ -17,9 +18,9 @@ __all__ = [
     "forget_last_user",
     "hand_over",
     "has_users",
-    "remove_user",
+    "put_in_place",
     "remove_uses",
-    "replaced",
+    "replace_use",
     "users_of",
 ]
 
@@ -36,6 +37,37 @@ def remove_uses(user: Node) -> None:
     _remove(user._args, user)
     if user._kwargs:
         _remove(user._kwargs.values(), user)
+
+
+def put_in_place(user: Node, old: Node, new: Node) -> None:
+    """Put a node in the place of another one in the arguments of `user`.
+
+    The two are not told who uses them.
+    """
+    graph = user.graph
+    if graph._were is not None:
+        note_node(user)
+    # For `_args`, what `replaced` does with a tuple: its call would be a tenth.
+    found: list[Argument] = []
+    for x in user._args:
+        if x is old:
+            found.append(new)
+        elif isinstance(x, Reference):
+            used: Any = x
+            users: dict[Node, None] | Node | None = used._users
+            if type(users) is dict:
+                users.pop(user, None)
+                users[user] = None
+            found.append(x)
+        elif type(x) in ATOMS:
+            found.append(x)
+        else:
+            found.append(replaced(x, old, new, user))
+    user._args = tuple(found)
+    if user._kwargs:
+        user._kwargs = replaced_values(user._kwargs, old, new, user)
+    user._line = None
+    graph._edits += 1
 
 
 def replaced(a: Argument, old: Node, new: Node, user: Node) -> Argument:
@@ -64,9 +96,7 @@ def replaced(a: Argument, old: Node, new: Node, user: Node) -> Argument:
                 found.append(replaced(x, old, new, user))
         return tuple(found) if kind is tuple else immutable_list(found)
     if isinstance(a, dict):
-        values = cast("dict[Any, Any]", a)
-        changed = replaced((*values.values(),), old, new, user)
-        return immutable_dict(zip(values, changed, strict=True))
+        return replaced_values(cast("dict[Any, Any]", a), old, new, user)
     if kind is slice:
         return slice(*replaced((a.start, a.stop, a.step), old, new, user))
     if isinstance(a, tuple | list):
@@ -75,6 +105,25 @@ def replaced(a: Argument, old: Node, new: Node, user: Node) -> Argument:
             return immutable_list(inside)
         return kind(*inside) if hasattr(kind, "_fields") else inside
     return a
+
+
+def replaced_values(
+    a: Mapping[Any, Argument], old: Node, new: Node, user: Node
+) -> immutable_dict[Any, Argument]:
+    """What `replaced` makes of a dict."""
+    found = {**a}
+    for key, x in a.items():
+        if x is old:
+            found[key] = new
+        elif isinstance(x, Reference):
+            used: Any = x
+            users: dict[Node, None] | Node | None = used._users
+            if type(users) is dict:
+                users.pop(user, None)
+                users[user] = None
+        elif type(x) not in ATOMS:
+            found[key] = replaced(x, old, new, user)
+    return immutable_dict(found)
 
 
 def add_user(used: Node, user: Node) -> None:
@@ -90,15 +139,28 @@ def add_user(used: Node, user: Node) -> None:
         used._users = {cast("Node", users): None, user: None}
 
 
-def remove_user(used: Node, user: Node) -> None:
-    """Note that `user` has `used` in its arguments no more."""
-    if used._last_user is not None:
-        forget_last_user(used)
-    users = used._users
+def replace_use(user: Node, old: Node, new: Node) -> None:
+    """Put a node in the place of another one in the arguments of one user."""
+    put_in_place(user, old, new)
+    users = old._users
     if users is user:
-        used._users = None
+        old._users = None
+    elif type(users) is dict and user in users:
+        del users[user]
+    else:
+        return
+    if old._last_user is not None:
+        forget_last_user(old)
+    if new._last_user is not None:
+        forget_last_user(new)
+    users = new._users
+    if users is None:
+        new._users = user
     elif type(users) is dict:
         users.pop(user, None)
+        users[user] = None
+    elif users is not user:
+        new._users = {cast("Node", users): None, user: None}
 
 
 def hand_over(users: Sequence[Node], old: Node, new: Node) -> None:

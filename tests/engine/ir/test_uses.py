@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from random import Random
 from typing import Any, NamedTuple
 
@@ -43,7 +45,7 @@ def _argument(random: Random, nodes: list[Any], depth: int = 2) -> Any:
             return Pair(inside(), inside())
 
 
-def _seen(fx: Any, seed: int) -> list[Any]:
+def _seen(fx: Any, seed: int) -> list[Any]:  # noqa: C901 - one case for each edit
     """What a random program of replacements leaves: arguments, and users in order."""
     random = Random(seed)
     graph = fx.Graph()
@@ -57,7 +59,18 @@ def _seen(fx: Any, seed: int) -> list[Any]:
     for _ in range(12):
         old, new = random.choice(nodes), random.choice(nodes)
         admitted = {n.name for n in graph.nodes if random.random() < 0.7}
-        match random.randint(0, 4):
+        match random.randint(0, 9):
+            case 5:
+                random.choice(nodes).prepend(random.choice(nodes[2:]))
+            case 6:
+                random.choice(nodes).append(random.choice(nodes[2:]))
+            case 7:
+                said.append(_erased(graph, random.choice(nodes[2:])))
+            case 8:
+                random.choice(nodes[2:]).update_kwarg("k", _argument(random, nodes))
+            case 9:
+                many = [random.choice(nodes) for _ in range(40)]
+                random.choice(nodes[2:]).args = (many, *many[:20])
             case 0:
                 said.append(str(old.replace_all_uses_with(new)))
             case 1:
@@ -76,9 +89,95 @@ def _seen(fx: Any, seed: int) -> list[Any]:
             (str(n), repr(n.args), repr(n.kwargs), str(list(n.users)))
             for n in graph.nodes
         ]
+        nodes = [*nodes[:2], *(n for n in graph.nodes if n in nodes[2:])]
     return said
+
+
+def _erased(graph: Any, node: Any) -> object:
+    try:
+        graph.erase_node(node)
+    except RuntimeError:
+        return "used"
+    return repr(node.args)
+
+
+def _is_output(user: Any) -> bool:
+    return user.op == "output"
+
+
+def _written(fx: Any, seed: int) -> list[str]:
+    """The code after each edit of a random program of moves, names and replacements."""
+    random = Random(seed)
+    graph = fx.Graph()
+    nodes = [graph.placeholder(name) for name in "ab"]
+    for _ in range(10):
+        nodes.append(graph.call_function(torch.add, tuple(random.choices(nodes, k=2))))
+    graph.output(nodes[-1])
+    said: list[str] = []
+    for turn in range(12):
+        for _ in range(random.randint(1, 3)):
+            node, other, one, two = random.sample(nodes[2:], k=4)
+            match random.randint(0, 5):
+                case 0:
+                    node.prepend(other)
+                case 1:
+                    node.append(other)
+                case 2:
+                    node.name = f"renamed_{turn}"
+                case 3:
+                    node.replace_all_uses_with(other, _is_output)
+                case 4:
+                    node.args = ([other, one, two, nodes[0]],)
+                case _:
+                    node.update_arg(0, one)
+        said.append(_FREED.sub(_sorted, graph.python_code("self").src))
+    return said
+
+
+_FREED = re.compile(r";  ((?:\w+ = )+)None")
+
+
+def _sorted(freed: re.Match[str]) -> str:
+    """Names that are freed, in an order that does not depend on earlier edits."""
+    return ";  " + "".join(sorted(freed[1].split(" = "))) + "None"
 
 
 @pytest.mark.parametrize("seed", range(150))
 def test_users_and_arguments_are_those_of_torch_fx(seed: int) -> None:
     assert _seen(engine, seed) == _seen(torch.fx, seed)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_code_that_is_written_after_every_edit_is_that_of_torch_fx(seed: int) -> None:
+    assert _written(engine, seed) == _written(torch.fx, seed)
+
+
+def test_a_move_takes_as_long_for_a_node_with_many_arguments() -> None:
+    graph = engine.Graph()
+    x = graph.placeholder("x")
+    rows = [graph.call_function(torch.relu, (x,)) for _ in range(100)]
+    cat = graph.call_function(torch.cat, (rows,))
+    graph.output(cat)
+    graph.python_code("self")
+    # Not one line for each of the arguments.
+    assert _reads(rows[0].prepend, cat) < 50
+    code = graph.python_code("self").src
+    assert code.index(" cat = ") < code.index(" relu = ")
+
+
+def _reads(move: Any, node: Any) -> int:
+    """How many lines of Python a move runs."""
+    lines = 0
+
+    def count(_frame: Any, event: str, _arg: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        move(node)
+    finally:
+        sys.settrace(before)
+    return lines
