@@ -84,7 +84,7 @@ def first_passes(passes: Iterable[Pass], question: Question, read: Read) -> Answ
         if before is None or after is None:
             unread += 1
             continue
-        pair = _Pair(before, after)
+        pair = _Pair(before, after, is_same=before.identity == after.identity)
         is_known = is_known or pair.knows(question)
         key = (ran.compilation, ran.stage, ran.subgraph)
         if key not in found and (because := pair.answers(question)) is not None:
@@ -94,13 +94,20 @@ def first_passes(passes: Iterable[Pass], question: Question, read: Read) -> Answ
 
 
 _Because = tuple[str, str, Listing]
+_OF_ANY_GRAPH = (Asked.WITH, Asked.SHAPE, Asked.BROKEN)
 
 
 class _Pair:
-    """A graph before and behind a pass."""
+    """A graph before and behind a pass.
 
-    def __init__(self, before: Listing, after: Listing) -> None:
+    The steps that make another graph are passes as well. A node is no node of the other
+    graph, though it may have a name of one; a target, a shape and an order are there or
+    are not.
+    """
+
+    def __init__(self, before: Listing, after: Listing, *, is_same: bool) -> None:
         self._before, self._after = before, after
+        self._is_same = is_same
         self._had = {facts.name: facts for facts in before.nodes}
         self._has = {facts.name: facts for facts in after.nodes}
 
@@ -120,6 +127,8 @@ class _Pair:
     def answers(self, question: Question) -> _Because | None:
         """By which node of which listing it is so, and why."""
         what = question.what
+        if not self._is_same and question.asked not in _OF_ANY_GRAPH:
+            return self._made(what) if question.asked is Asked.MADE else None
         match question.asked:
             case Asked.GONE if what in self._had and what not in self._has:
                 return what, self._became(what), self._before
@@ -172,6 +181,13 @@ class _Pair:
                     both = zip(mine, theirs, strict=True)
                     instead |= {b: None for a, b in both if a == name and b != name}
         return f"is replaced by {' and '.join(instead)}" if instead else "is erased"
+
+    def _made(self, name: str) -> _Because | None:
+        """Why a node is in another graph, where that is known of the node itself."""
+        facts = self._has.get(name)
+        if facts is None or not facts.passes or name in self._had:
+            return None
+        return name, f"is made by {facts.passes[0]}", self._after
 
     def _came(self, name: str) -> str:
         made_from = self._has[name].made_from

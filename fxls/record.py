@@ -31,6 +31,7 @@ __all__ = [
     "Event",
     "InBlob",
     "Made",
+    "MatchedPattern",
     "Names",
     "Outcome",
     "Pairs",
@@ -93,11 +94,10 @@ class Names(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Pairs(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Nodes that others took the place of: the first of them, and how many there are."""
+    """Nodes, each with another one or a word: the first of them, and how many there are."""
 
     count: _Natural = 0
     first: tuple[tuple[str, str], ...] = ()
-    """Old and new."""
 
 
 class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field="kind"):
@@ -192,6 +192,17 @@ class Compilation(
     guards: _Natural | None = None
 
 
+class MatchedPattern(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A pattern that a pass looks for, and had matches of."""
+
+    name: str
+    """That of the pattern or the operator, or of the function that it is made of."""
+    count: _Natural = 1
+    """How many matches it had; of an operator that was decomposed, how many nodes."""
+    place: QuotedPlace | None = None
+    """Where that function is written."""
+
+
 class Pass(
     msgspec.Struct, frozen=True, omit_defaults=True, tag="pass", tag_field="kind"
 ):
@@ -219,12 +230,17 @@ class Pass(
     created: Names = Names()
     erased: Names = Names()
     replaced: Pairs = Pairs()
+    """Nodes that others took the place of: old and new."""
     altered: Names = Names()
     """Nodes that stayed, with another target, other arguments, or in another place."""
-    pattern: str | None = None
-    """The pattern whose matches it replaced."""
-    place: QuotedPlace | None = None
-    """Where the pattern, or else the pass, is written."""
+    patterns: tuple[MatchedPattern, ...] = ()
+    """The patterns that it had matches of, or the operators that it decomposed."""
+    saved: Names = Names()
+    """For a partition, what the forward keeps for the backward."""
+    recomputed: Names = Names()
+    """For a partition, what the backward computes as the forward did."""
+    reasons: Pairs = Pairs()
+    """Of these, the ones of which torch says why, each with what it says."""
 
 
 class Made(msgspec.Struct, frozen=True, tag="made", tag_field="kind"):

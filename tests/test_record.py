@@ -13,6 +13,7 @@ from fxls.record import (
     Event,
     InBlob,
     Made,
+    MatchedPattern,
     Names,
     Outcome,
     Pairs,
@@ -43,7 +44,9 @@ EVENTS: list[Event] = [
     Pass(
         *("fuse", 1, "1/0", "torch.compile", "joint", ("all",), "cond_0", 0.5, True),
         *("ValueError: no", REVISION, REVISION, Names(1, ("a",)), Names(1, ("b",))),
-        *(Pairs(1, (("a", "b"),)), Names(1, ("c",)), "addmm", PLACE),
+        *(Pairs(1, (("a", "b"),)), Names(1, ("c",))),
+        *((MatchedPattern("addmm", 2, PLACE),), Names(1, ("d",)), Names(1, ("e",))),
+        Pairs(1, (("d", "compute intensive op"),)),
     ),
     Remark(Subject.BREAK, "print", "1/0", "GB0059", (PLACE,), ("leave it out",)),
     Made(REVISION),

@@ -24,6 +24,7 @@ from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.hooks import Hooks
 from fxls.runtime.listings.keeping import KeepValues
+from fxls.runtime.passes.aot_steps import AotSteps
 from fxls.runtime.passes.observed_passes import ObservedPasses
 from fxls.runtime.producers import excepthook
 from fxls.runtime.producers.compilations import Compilations
@@ -151,6 +152,11 @@ def built(
             *dynamo.hooks(),
             *(compilations.hooks() if recorder.is_on else ()),
             *passes.hooks(),
+            *(
+                AotSteps(passes, dynamo.step, dynamo.listed).hooks()
+                if recorder.is_on
+                else ()
+            ),
             *ExportedPrograms(
                 torch_fx.root, lambda: bool(watching) or pydevd.is_loaded()
             ).hooks(),

@@ -127,6 +127,47 @@ HOOKS = [
         )
         for package in ("torch.fx", "fxls.engine")
     ),
+    *(
+        (
+            f"torch._inductor.fx_passes.{module}",
+            "what inductor sorts between two passes has no name",
+            "stable_topological_sort",
+        )
+        for module in ("pre_grad", "joint_graph", "post_grad")
+    ),
+    (
+        "torch._inductor.pattern_matcher",
+        "passes of inductor do not say which patterns they found",
+        "GraphPatternEntry.apply",
+        "LoweringPatternEntry.apply",
+        "ReplacementPatternEntry.apply",
+    ),
+    (
+        "torch._functorch._aot_autograd.graph_compile",
+        "what AOTAutograd cleans up is no revision",
+        "aot_dispatch_autograd_graph",
+        "aot_dispatch_base_graph",
+    ),
+    (
+        "torch._functorch._aot_autograd.graph_capture",
+        "what AOTAutograd cleans up is no revision",
+        "_create_graph",
+    ),
+    (
+        "torch.fx.experimental.proxy_tensor",
+        "nodes do not say which operator was decomposed into them",
+        "maybe_handle_decomp",
+    ),
+    (
+        "torch._functorch._aot_autograd.graph_compile",
+        "partitions of torch.compile are no revisions",
+        "_aot_stage2a_partition",
+    ),
+    (
+        "torch._functorch.partitioners",
+        "partitions do not say why a value is saved or recomputed",
+        "get_name_to_node",
+    ),
     (PROGRAM, "programs of torch.export are no listings", "ExportedProgram.__init__"),
     (
         PROGRAM,

@@ -10,10 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections import Counter
-from collections.abc import Generator
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from fxls.engine.graph_module import GraphModule
@@ -21,10 +18,18 @@ from fxls.record import Pass, names, pairs
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.passes.change import Change, change
-from fxls.runtime.passes.graph_state import GraphState, inputs_of
+from fxls.runtime.passes.graph_state import GraphState
+from fxls.runtime.passes.partition import PARTITION, Partition
 from fxls.runtime.passes.pass_names import pass_here, pass_that_raised
-from fxls.runtime.passes.revisions import Lister, Point, head_after, head_before
-from fxls.runtime.producers.capture import Capture, capture_of
+from fxls.runtime.passes.revisions import (
+    Lister,
+    Point,
+    head_after,
+    head_before,
+    head_of_half,
+)
+from fxls.runtime.passes.scope import Running, Scope, current
+from fxls.runtime.producers import compiler_steps
 from fxls.runtime.producers.recompiled import on_recompile
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.record.recorder import Recorder
@@ -36,70 +41,6 @@ OUTSIDE = "(outside of any pass)"
 
 _LONGEST = 200
 """Characters of what a pass raised."""
-
-
-@dataclass(slots=True, eq=False)
-class _Running:
-    """A pass that runs."""
-
-    name: str
-    module: Any
-    path: str
-    before: Point
-    began: float
-    observer: object = None
-
-
-@dataclass(slots=True, eq=False)
-class _Scope:
-    """Where passes run one after the other, on one graph and its parts."""
-
-    step: Step | None
-    modules: list[Any]
-    """The module, and the part of it that is the turn of."""
-    points: dict[str, Point] = field(default_factory=dict[str, Point])
-    """The graph of each part as it was last seen."""
-    counts: Counter[str] = field(default_factory=Counter[str])
-    running: list[_Running] = field(default_factory=list[_Running])
-    is_asked_for: bool = False
-    """Whether a block of the program wants to see what changed the graph."""
-    seen: list[Pass] = field(default_factory=list[Pass])
-
-    paths: dict[int, tuple[Any, str]] = field(
-        default_factory=dict[int, "tuple[Any, str]"]
-    )
-    """By identity of a module, which lives as long: where it is."""
-
-    def path(self, module: Any) -> str:
-        """Which part of the graph a module is; the whole has an empty path."""
-        if id(module) not in self.paths:
-            self.paths[id(module)] = module, self._found(module)
-        return self.paths[id(module)][1]
-
-    def _found(self, module: Any) -> str:
-        for path, part in self.modules[0].named_modules():
-            if part is module:
-                return path
-        # A pass may return another module, which takes the place of the one it was given.
-        turn = self.modules[-1]
-        path = "" if turn is self.modules[0] else self.path(turn)
-        if path in self.points and self.points[path].state.inputs == inputs_of(module):
-            self.modules[self.modules.index(turn)] = module
-            return path
-        return f"another graph, {len(self.paths)}"
-
-    def capture(self, module: Any, path: str) -> Capture | None:
-        """What is said of the graph of a module."""
-        if self.step is None or path.startswith("another graph"):
-            return _ENGINE if isinstance(module, GraphModule) else capture_of(module)
-        whole = self.step.capture
-        if not path:
-            return whole
-        stage = f"{whole.stage}, {path}" if whole.stage else path
-        return replace(whole, stage=stage, parents=())
-
-
-_scope: ContextVar[_Scope | None] = ContextVar("fxls_passes", default=None)
 
 
 class ObservedPasses:
@@ -131,7 +72,8 @@ class ObservedPasses:
             )
             for package, _ in _PACKAGES
         )
-        return (*observers, *managers)
+        steps = compiler_steps.of_inductor(sorted_=self._sorted, matched=self._matched)
+        return (*observers, *managers, *steps)
 
     @contextlib.contextmanager
     def block(self, module: Any) -> Generator[list[Pass]]:
@@ -139,9 +81,9 @@ class ObservedPasses:
 
         Gives the list to which each that changed the graph is added.
         """
-        scope = _Scope(None, [module], is_asked_for=True)
+        scope = Scope(None, [module], is_asked_for=True)
         self._look(scope, module)
-        entered = _scope.set(scope)
+        entered = current.set(scope)
         telling = on_recompile.set(self._recompiled)
         try:
             yield scope.seen
@@ -151,12 +93,12 @@ class ObservedPasses:
             raise
         finally:
             on_recompile.reset(telling)
-            _scope.reset(entered)
+            current.reset(entered)
 
     @contextlib.contextmanager
     def in_step(self, module: Any, step: Step | None) -> Generator[Any]:
         """As `InStep` says."""
-        scope = _scope.get()
+        scope = current.get()
         if not self._recorder.is_on or (step is None and scope is None):
             yield _nothing
         elif step is None:
@@ -167,13 +109,94 @@ class ObservedPasses:
             finally:
                 scope.modules.pop()
         else:
-            scope = _Scope(step, [module])
+            outer, scope = scope, Scope(step, [module])
+            if outer is not None:
+                if outer.modules[0] is module:
+                    self._look(outer, module)
+                outer.inner = scope
             self._look(scope, module)
-            token = _scope.set(scope)
+            token = current.set(scope)
             try:
                 yield functools.partial(self._look, scope)
             finally:
-                _scope.reset(token)
+                current.reset(token)
+
+    # -- steps of AOTAutograd ----------------------------------------------------
+
+    def scope(self) -> Scope:
+        """That in which this thread is."""
+        scope = current.get()
+        assert scope is not None, "a step began"
+        return scope
+
+    def note(self, event: Pass) -> None:
+        """Put a pass into the record."""
+        self._recorder.note(event)
+
+    def note_made(self, node: Any, name: str, olds: Sequence[Any]) -> None:
+        """Let a pass of torch's have made a node in place of others."""
+        self._torch_fx.note_made(node, name, olds)
+
+    @contextlib.contextmanager
+    def in_pass(self, module: Any, name: str) -> Generator[None]:
+        """What stands in the block is a pass."""
+        self._begin(module, name, None)
+        scope, raised = self.scope(), None
+        try:
+            yield
+        except BaseException as error:
+            raised = _behind(error)
+            raise
+        finally:
+            self._end(scope, raised)
+
+    @contextlib.contextmanager
+    def going_on(self, scope: Scope, module: Any) -> Generator[None]:
+        """What ended goes on; what changed the graph in between is in no pass."""
+        self._look(scope, module)
+        token = current.set(scope)
+        try:
+            yield
+        finally:
+            current.reset(token)
+
+    def changed_by(self, scope: Scope, module: Any, name: str) -> None:
+        """Let what changed a graph since it was last seen be this pass."""
+        known = scope.points[""]
+        if not known.state.still_holds(module):
+            self._between(scope, module, "", name, None)
+
+    def made_half(
+        self, scope: Scope, before: Point, module: Any, step: Step, how: Partition
+    ) -> None:
+        """Let a partition have made a graph of the one that a step left."""
+        assert scope.step is not None, "AOTAutograd has one"
+        state = GraphState(module)
+        found = change(before.state, state)
+        capture = step.capture
+        is_first = before.revision(
+            scope.step.capture, head_before(scope.step.capture, "the partition")
+        )
+        head = head_of_half(capture, is_first, how.lines())
+        after = Point(module, self._torch_fx, state).revision(capture, head)
+        self._recorder.note(
+            Pass(
+                PARTITION,
+                1,
+                step.compilation,
+                producer=capture.producer,
+                stage=capture.stage,
+                changed=True,
+                before=is_first,
+                after=after,
+                created=names([*found.created]),
+                erased=names([*found.erased]),
+                altered=names([*found.altered, *found.moved]),
+                saved=names([*how.saved]),
+                recomputed=names([*how.recomputed]),
+                reasons=pairs([*how.reasons]),
+            )
+        )
 
     # -- observers ---------------------------------------------------------------
 
@@ -185,12 +208,25 @@ class ObservedPasses:
     def _exit(
         self, observer: Any, kind: object, error: Any, _traceback: object, /
     ) -> Generator[None, Any, Any]:
-        scope = _scope.get()
+        scope = current.get()
         if scope is not None and any(r.observer is observer for r in scope.running):
             # What an observer inside of it did not end has ended.
             while scope.running and scope.running[-1].observer is not observer:
                 scope.running.pop()
             self._end(scope, error)
+        return (yield)
+
+    def _sorted(self, graph: Any, /) -> Generator[None, Any, Any]:
+        scope, module = current.get(), graph.owning_module
+        if scope is None or scope.running or module is None:
+            return (yield)  # it is a part of a pass
+        with self.in_pass(module, _SORT):
+            return (yield)
+
+    def _matched(self, entry: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:
+        scope = current.get()
+        if scope is not None and scope.running:
+            scope.running[-1].matches.add(entry)
         return (yield)
 
     def _managed(self, _manager: Any, module: Any, /) -> Generator[None, Any, Any]:
@@ -201,7 +237,7 @@ class ObservedPasses:
 
     def _recompiled(self, module: Any) -> None:
         """What changed the graph since it was recompiled last is a pass that ended."""
-        scope = _scope.get()
+        scope = current.get()
         if scope is None or scope.running:
             return
         with logging_faults("what is between two recompilations is no revision"):
@@ -209,16 +245,15 @@ class ObservedPasses:
             if known is not None and not known.state.still_holds(module):
                 self._between(scope, module, path, pass_here(), None)
 
-    def _failed(self, scope: _Scope, module: Any, error: BaseException) -> None:
-        if isinstance(error, GeneratorExit) and error.__context__ is not None:
-            error = error.__context__  # of a function that is watched
+    def _failed(self, scope: Scope, module: Any, error: BaseException) -> None:
+        error = _behind(error)
         with logging_faults("a pass that raised is no revision"):
             path = scope.path(module)
             self._between(scope, module, path, pass_that_raised(error), error)
 
     def _between(
         self,
-        scope: _Scope,
+        scope: Scope,
         module: Any,
         path: str,
         name: str,
@@ -226,35 +261,35 @@ class ObservedPasses:
     ) -> None:
         """Note a pass that ran since the graph was last seen."""
         scope.counts[name] += 1
-        running = _Running(name, module, path, scope.points[path], 0.0)
+        running = Running(name, module, path, scope.points[path], 0.0)
         self._told(scope, running, None, error)
 
     def _lister(self, module: Any) -> Lister:
         return self._engine if isinstance(module, GraphModule) else self._torch_fx
 
     def _begin(self, module: Any, name: str, observer: object) -> None:
-        scope = _scope.get()
+        scope = current.get()
         if scope is None:
-            scope = _Scope(None, [module])
-            _scope.set(scope)
+            scope = Scope(None, [module])
+            current.set(scope)
         point = self._look(scope, module)
         path = scope.path(module)
         scope.counts[name] += 1
         scope.running.append(
-            _Running(name, module, path, point, time.perf_counter(), observer)
+            Running(name, module, path, point, time.perf_counter(), observer)
         )
 
-    def _end(self, scope: _Scope, error: BaseException | None) -> None:
+    def _end(self, scope: Scope, error: BaseException | None) -> None:
         running = scope.running.pop()
         if scope.step is None and not scope.running:
-            _scope.set(None)
+            current.set(None)
         took = time.perf_counter() - running.began
         self._told(scope, running, took, error)
 
     def _told(
         self,
-        scope: _Scope,
-        running: _Running,
+        scope: Scope,
+        running: Running,
         took: float | None,
         error: BaseException | None,
     ) -> None:
@@ -294,13 +329,14 @@ class ObservedPasses:
             erased=names([*found.erased]),
             replaced=pairs([*found.replaced]),
             altered=names([*found.altered, *found.moved]),
+            patterns=running.matches.named() if found else (),
         )
         if scope.is_asked_for and (found or raised):
             scope.seen.append(event)
         self._recorder.note(event)
 
     def _changed(
-        self, scope: _Scope, running: _Running, known: Point
+        self, scope: Scope, running: Running, known: Point
     ) -> tuple[Point, Change]:
         """The graph as a pass left it, and what is different."""
         module = running.module
@@ -321,7 +357,7 @@ class ObservedPasses:
             self._lister(module).note_made(news[made], name, made_from)
         return Point(module, self._lister(module), state)
 
-    def _look(self, scope: _Scope, module: Any) -> Point:
+    def _look(self, scope: Scope, module: Any) -> Point:
         """The graph as it is; what changed it since it was last seen is said."""
         path = scope.path(module)
         known = scope.points.get(path)
@@ -335,7 +371,7 @@ class ObservedPasses:
             else:
                 scope.counts[OUTSIDE] += 1
                 self._told(
-                    scope, _Running(OUTSIDE, module, path, known, 0.0), None, None
+                    scope, Running(OUTSIDE, module, path, known, 0.0), None, None
                 )
                 known = scope.points[path]
         return known
@@ -345,11 +381,18 @@ def _nothing(_module: Any) -> None:
     """Nobody wants to know how a step left a module."""
 
 
+def _behind(error: BaseException) -> BaseException:
+    """What was raised, where a function that is watched ends by it."""
+    if isinstance(error, GeneratorExit) and error.__context__ is not None:
+        return error.__context__
+    return error
+
+
 def _line(error: BaseException) -> str:
     text = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {text}"[:_LONGEST]
 
 
-_ENGINE = Capture("engine")
 _NOTHING = Change((), (), (), (), (), {})
+_SORT = "stable_topological_sort"
 _PACKAGES = (("torch.fx", "torch.fx and inductor"), ("fxls.engine", "the engine"))

@@ -16,7 +16,15 @@ from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers.capture import Capture, Revised
 from fxls.said_once import SaidOnce
 
-__all__ = ["MOST", "Lister", "Point", "head_after", "head_before"]
+__all__ = [
+    "MOST",
+    "Lister",
+    "Point",
+    "head_after",
+    "head_before",
+    "head_of_half",
+    "listed",
+]
 
 
 class Lister(Protocol):
@@ -54,6 +62,10 @@ class Point:
         self._kept = lister.kept(module)
         self._revision: RevisionName | None = None
 
+    def is_listed_as(self, revision: RevisionName) -> None:
+        """Let it be in the store already, unless it was written before."""
+        self._revision = self._revision or revision
+
     def revision(
         self, capture: Capture | None, header: tuple[Words, ...]
     ) -> RevisionName | None:
@@ -82,6 +94,17 @@ def head_before(capture: Capture, name: str) -> tuple[Words, ...]:
     return ((f"{_subject(capture)}, before {name}.",),)
 
 
+def head_of_half(
+    capture: Capture, before: RevisionName | None, said: tuple[Words, ...]
+) -> tuple[Words, ...]:
+    """What is above the code of a graph that a partition made, and says of it."""
+    rows: list[Words] = [(f"{_subject(capture)}, as the partition left it.",)]
+    if before is not None:
+        link = Leading(before.text, ToParent(before.text))
+        rows.append(("It was made from ", link, "."))
+    return (*rows, *said)
+
+
 def head_after(
     capture: Capture,
     name: str,
@@ -101,7 +124,7 @@ def head_after(
         became[old] = f"{became[old]} and {new}" if old in became else f"{old} by {new}"
     gone = [name for name in found.erased if name not in became]
     rows += [
-        (f"{verb} {_listed(names)}.",)
+        (f"{verb} {listed(names)}.",)
         for verb, names in (
             ("Created", found.created),
             ("Erased", gone),
@@ -119,7 +142,8 @@ def _subject(capture: Capture) -> str:
     return f"It is {capture.stage}{name}" if capture.stage else f"It is the graph{name}"
 
 
-def _listed(names: tuple[str, ...] | list[str]) -> str:
+def listed(names: tuple[str, ...] | list[str]) -> str:
+    """As many names as a head has, in a row."""
     shown = ", ".join(names[:_NAMES])
     more = len(names) - _NAMES
     return f"{shown} and {more:,} more" if more > 0 else shown

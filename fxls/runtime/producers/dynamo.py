@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, cast
 
 from fxls.installed_torch import private
 from fxls.listing import About, Parent, Remark, ToLine, ToParent
+from fxls.record import RevisionName
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
@@ -140,6 +141,23 @@ class Dynamo:
         torch_dynamo: Any = sys.modules.get("torch._dynamo")
         if self._captured and torch_dynamo is not None:
             torch_dynamo.reset()
+
+    def step(self, stage: _Stage) -> Step | None:
+        """A step of the compilation that runs; None while inductor's passes run, which
+        trace graphs of their own, and where the captured graph is not known.
+        """
+        parent = self._captured.get(compile_id())
+        if parent is None or _inside.get():
+            return None
+        return Step(compile_id(), _stage_of(parent, stage))
+
+    def listed(self, stage: _Stage) -> RevisionName | None:
+        """The listing of a stage of the compilation that runs, or what that is made of."""
+        parent = self._captured.get(compile_id())
+        known = (
+            () if parent is None else parent.given.get(stage) or parent.parents(stage)
+        )
+        return RevisionName(known[0].identity, known[0].file) if known else None
 
     # -- Dynamo ------------------------------------------------------------------
 
@@ -335,6 +353,7 @@ _CHANGED_IN_PLACE = "post-grad"
 """The step that returns no module."""
 
 _BEFORE = {
+    "traced": ("pre-grad",),
     "joint": ("pre-grad",),
     "forward": ("joint", "pre-grad"),
     "backward": ("joint", "pre-grad"),

@@ -12,6 +12,8 @@ import pytest
 
 import fxls
 
+_SORTING = ("pre_grad", "joint_graph", "post_grad")
+
 FOLLOWED = (
     "torch.fx",
     "torch.fx.passes.split_module",
@@ -26,6 +28,12 @@ FOLLOWED = (
     "torch._dynamo.trace_rules",
     "torch._dynamo.backends.debugging",
     "torch._inductor.compile_fx",
+    "torch._inductor.pattern_matcher",
+    *(f"torch._inductor.fx_passes.{one}" for one in _SORTING),
+    "torch._functorch._aot_autograd.graph_capture",
+    "torch._functorch._aot_autograd.graph_compile",
+    "torch._functorch.partitioners",
+    "torch.fx.experimental.proxy_tensor",
 )
 
 PUT = {
@@ -57,6 +65,16 @@ PUT = {
     "torch._inductor.compile_fx._recursive_pre_grad_passes",
     "torch._inductor.compile_fx._recursive_joint_graph_passes",
     "torch._inductor.compile_fx._recursive_post_grad_passes",
+    "torch._inductor.pattern_matcher.GraphPatternEntry.apply",
+    "torch._inductor.pattern_matcher.LoweringPatternEntry.apply",
+    "torch._inductor.pattern_matcher.ReplacementPatternEntry.apply",
+    *(f"torch._inductor.fx_passes.{one}.stable_topological_sort" for one in _SORTING),
+    "torch._functorch._aot_autograd.graph_capture._create_graph",
+    "torch._functorch._aot_autograd.graph_compile.aot_dispatch_autograd_graph",
+    "torch._functorch._aot_autograd.graph_compile.aot_dispatch_base_graph",
+    "torch._functorch._aot_autograd.graph_compile._aot_stage2a_partition",
+    "torch._functorch.partitioners.get_name_to_node",
+    "torch.fx.experimental.proxy_tensor.maybe_handle_decomp",
 }
 
 
