@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fxls.cli.command import (
     Commands,
@@ -21,9 +21,10 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
+    from fxls.cli.report import Sources
     from fxls.first_pass import Answer, Found, Question
-    from fxls.listing import Listing
-    from fxls.record import Pass, RevisionName
+    from fxls.listing import Place
+    from fxls.record import Pass
     from fxls.store import Store
     from fxls.store.runs import Runs
 
@@ -36,11 +37,15 @@ examples:
   fxls passes --first-gone add_37       the first pass behind which there is no add_37
   fxls passes --first-with convert_element_type.default
   fxls passes --first-shape 8x1024
+  fxls passes --became train.py:17      what became of that line, graph by graph
   fxls passes --first-broken --json | jq -r '.found[].after'
 
 A pass is a step of a compiler, or of your own, that was given a graph. +, -, ~ count the
 nodes that it created, erased, and altered or moved. A pass in another one stands below it.
 """
+
+_PATTERNS = 4
+"""So many patterns of one pass stand in the list; JSON has them all."""
 
 _ASKED = (
     ("gone", "NODE", "the node is not there any more"),
@@ -87,6 +92,13 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="the first behind which a node uses one that is made later",
     )
+    became = first.add_argument(
+        "--became",
+        metavar="FILE:LINE[:COLUMN]",
+        help="the nodes that came from a line, or from the expression at a column, "
+        "in each graph",
+    )
+    completed(became, "file")
     add_store_to_read(parser)
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
@@ -108,6 +120,11 @@ def passes(options: argparse.Namespace) -> int:
     except StoreError as error:
         troubles(error)
         return troubles.code
+    if options.became is not None:
+        from fxls.cli.became_report import show_became
+
+        events = [entry.event for entry in entries]
+        return show_became(events, store, run, options) or troubles.code
     ran = [entry.event for entry in entries if isinstance(entry.event, Pass)]
     ran = [one for one in ran if _says(one, options.words)]
     question = _question(options)
@@ -161,7 +178,9 @@ def _says(one: Pass, words: Iterable[str]) -> bool:
 def _show(ran: list[Pass], store: Store, run: str, options: argparse.Namespace) -> None:
     shown = [one for one in ran if options.all or one.changed or one.raised]
     if options.json:
-        found = [_as_json(one, store.root) for one in _in_order(shown)]
+        from fxls.cli.pass_report import pass_as_json
+
+        found = [pass_as_json(one, store.root) for one in _in_order(shown)]
         print(json.dumps({"schema": 1, "run": run, "passes": found}))
     elif shown:
         print(harmless(_table(shown, store.root)))
@@ -172,13 +191,14 @@ def _show(ran: list[Pass], store: Store, run: str, options: argparse.Namespace) 
 
 def _in_order(ran: Iterable[Pass]) -> list[Pass]:
     """As they began: a pass before those that are parts of it, which end first."""
-    found: list[Pass] = []
+    ended: list[list[Pass]] = []
+    """Each with its parts, of those whose whole has not ended."""
     for one in ran:
-        at = len(found)
-        while at and len(found[at - 1].under) > len(one.under):
-            at -= 1
-        found.insert(at, one)
-    return found
+        parts: list[list[Pass]] = []
+        while ended and len(ended[-1][0].under) > len(one.under):
+            parts.append(ended.pop())
+        ended.append([one, *(each for part in reversed(parts) for each in part)])
+    return [one for whole in ended for one in whole]
 
 
 def _table(ran: list[Pass], root: Path) -> str:
@@ -198,31 +218,27 @@ def _table(ran: list[Pass], root: Path) -> str:
         took = "" if one.seconds is None else f"{one.seconds * 1000:.1f} ms"
         indent = "  " * (1 + len(one.under))
         body.append((indent + name, one.raised or change, took, after))
+        body += [(f"{indent}  {what}", *more) for what, *more in _details(one, sources)]
     return rows(("pass", "change", "time", "revision"), body)
 
 
-def _as_json(one: Pass, root: Path) -> dict[str, Any]:
-    def path(name: RevisionName | None) -> str | None:
-        return None if name is None else str(root / name.text)
+def _details(one: Pass, sources: Sources) -> Iterator[tuple[str, str, str, str]]:
+    """What stands below a pass: the patterns that it found, or what it saved."""
+    for pattern in one.patterns[:_PATTERNS]:
+        place = pattern.place
+        where = "" if place is None else _line(place.place, sources)
+        yield f"by {pattern.name}", f"x{pattern.count}", "", where
+    if (more := len(one.patterns) - _PATTERNS) > 0:
+        yield f"and {more} more", "", "", ""
+    if one.saved.count or one.recomputed.count:
+        saved = f"saved {one.saved.count}, recomputed {one.recomputed.count}"
+        yield saved, "", "", ""
 
-    return {
-        "name": one.name,
-        "ordinal": one.ordinal,
-        "compilation": one.compilation,
-        "producer": one.producer,
-        "stage": one.stage,
-        "under": one.under,
-        "subgraph": one.subgraph,
-        "seconds": one.seconds,
-        "changed": one.changed,
-        "raised": one.raised,
-        "before": path(one.before),
-        "after": path(one.after),
-        "created": {"count": one.created.count, "first": one.created.first},
-        "erased": {"count": one.erased.count, "first": one.erased.first},
-        "replaced": {"count": one.replaced.count, "first": one.replaced.first},
-        "altered": {"count": one.altered.count, "first": one.altered.first},
-    }
+
+def _line(place: Place, sources: Sources) -> str:
+    """Where a pattern is written; in a package, from the name of the package on."""
+    _, _, short = place.path.replace("\\", "/").rpartition("/site-packages/")
+    return f"{short or sources.name(place.path)}:{place.span.start.line + 1}"
 
 
 # -- the first pass ----------------------------------------------------------------
@@ -235,14 +251,18 @@ def _answer(
     question: Question,
     options: argparse.Namespace,
 ) -> None:
+    from fxls.cli.pass_report import pass_as_json, reading
     from fxls.cli.report import place_as_json
     from fxls.first_pass import first_passes
 
-    answer = first_passes(ran, question, _reading(store))
+    answer = first_passes(ran, question, reading(store))
     if options.json:
         found = [
-            {"pass": _as_json(one.ran, store.root), "node": one.node}
-            | {"reason": one.reason, "place": one.place and place_as_json(one.place)}
+            {"pass": pass_as_json(one.ran, store.root), "node": one.node}
+            | {
+                "reason": one.reason,
+                "place": one.place and place_as_json(one.place),
+            }
             for one in answer.found
         ]
         said = {"schema": 1, "run": run, "found": found, "unread": answer.unread}
@@ -257,21 +277,6 @@ def _answer(
             f"fxls: warning: {answer.unread} passes changed a graph that is not in the "
             "store any more"
         )
-
-
-def _reading(store: Store) -> Callable[[RevisionName], Listing | None]:
-    from functools import lru_cache
-
-    from fxls.store import StoreError
-
-    @lru_cache(maxsize=2)  # what one pass left is what the next one was given
-    def read(text: str) -> Listing | None:
-        try:
-            return store.read(store.root / text)
-        except StoreError:
-            return None
-
-    return lambda name: read(name.text)
 
 
 def _found(one: Found, root: Path) -> str:

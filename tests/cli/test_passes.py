@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from fxls.cli.passes_command import _in_order  # pyright: ignore[reportPrivateUsage]  # the rule
+from fxls.record import Pass
 from tests.cli.command import Command, Ended
 
 PROGRAM = """\
@@ -116,6 +118,46 @@ def test_the_passes_of_a_run_and_the_first_that_did_something(fxls: Command) -> 
         "end_column": 30,
     }
 
+    # From the line to the nodes: an expression, and all that a line computes.
+    assert fxls.run("passes", "--became", "prog.py:7:27") == Ended(
+        0,
+        "prog.py:7:17: x.sin() + 1.5\n"
+        "torch.fx  .fxls/Net_<hash>.py\n"
+        "  removes: erased add\n"
+        "  nothing is left of it\n",
+        "",
+    )
+    became = json.loads(fxls.run("passes", "--became", "prog.py:7", "--json").out)
+    (stage,) = became["stages"]
+    assert {node["name"]: node["target"] for node in stage["nodes"]} == {
+        "sin": "sin",
+        "cos": "cos",
+        "sub": "operator.sub",
+        "gelu": "torch._C._nn.gelu",
+        "output": "output",
+    }
+    assert [
+        (one["pass"]["name"], one["gone"], one["made"], one["altered"])
+        for one in stage["passes"]
+    ] == [
+        ("removes", ["add"], [], ["sub"]),
+        ("swaps", [], [], ["sub"]),
+        ("makes", ["relu"], ["gelu"], ["output"]),
+    ]
+    assert fxls.run("passes", "--became", "prog.py:1") == Ended(
+        0,
+        "",
+        "fxls: no graph of this run has a node of prog.py:1\n"
+        "help: `fxls list` shows the graphs; a source that changed since the run has "
+        "other lines.\n",
+    )
+    assert fxls.run("passes", "--became", "prog.py") == Ended(
+        2,
+        "",
+        "fxls: error: 'prog.py' is no place\n"
+        "help: FILE:LINE means all that a line computes, and FILE:LINE:COLUMN the "
+        "expression there; both count from 1.\n",
+    )
     assert fxls.run("passes", "--first-gone", "nope") == Ended(
         0,
         "",
@@ -134,6 +176,22 @@ def test_the_passes_of_a_run_and_the_first_that_did_something(fxls: Command) -> 
         "help: `fxls passes` shows the revisions, whose nodes have the names.\n"
         "fxls: warning: 5 passes changed a graph that is not in the store any more\n"
     )
+
+
+def test_a_pass_stands_above_its_parts_which_end_first() -> None:
+    ended = [
+        Pass("part", under=("first", "middle")),
+        Pass("middle", under=("first",)),
+        Pass("other part", under=("first",)),
+        Pass("first"),
+        Pass("part", 2, under=("second",)),
+        Pass("second"),
+        Pass("alone"),
+    ]
+
+    assert [one.name for one in _in_order(ended)] == [
+        *("first", "middle", "part", "other part", "second", "part", "alone")
+    ]
 
 
 def test_without_a_run_it_says_how_to_make_one(fxls: Command) -> None:
