@@ -12,6 +12,7 @@ import pytest
 from fxls.ide.listing.table_rows import Column
 from fxls.lsp import custom, params
 from fxls.lsp import graph_view as picture
+from fxls.lsp.first_pass import FirstPassesItem, FirstPassItem
 from fxls.server import connection_of
 from fxls.serving.settings import Settings
 
@@ -39,6 +40,7 @@ MESSAGES = {
     f"Command `{custom.TRACE}`": (custom.TracedItem,),
     f"Notification `{custom.STATUS}`": (custom.StatusItem,),
     f"Notification `{custom.REVISED}`": (custom.Revised,),
+    f"Command `{custom.FIRST_PASS}`": (FirstPassesItem, FirstPassItem),
 }
 
 
@@ -80,6 +82,7 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
         custom.CHANGED,
         custom.CONTENT,
         custom.DELETE,
+        custom.FIRST_PASS,
         custom.GRAPH,
         custom.IDENTITIES,
         custom.LISTINGS,
@@ -113,6 +116,7 @@ def test_the_extension_knows_what_the_page_has_and_nothing_else() -> None:
     text = TYPESCRIPT.read_text("utf-8")
     interfaces: dict[str, type[msgspec.Struct]] = {
         "DeletedItem": custom.DeletedItem,
+        "FirstPassItem": FirstPassItem,
         "GraphItem": picture.GraphItem,
         "IdentityItem": custom.IdentityItem,
         "NodeItem": picture.NodeItem,

@@ -6,7 +6,7 @@ import { debugEntry } from '../debugging/configurations.ts';
 import { firstPassQuestions } from './first_pass.ts';
 import type { Graph, Graphs, Past, Shelf } from './view.ts';
 import { showListing } from '../listings/listings.ts';
-import { deleted, type FirstPass } from '../server/protocol.ts';
+import { deleted, type FirstPassItem } from '../server/protocol.ts';
 import type { Server } from '../server/server.ts';
 
 export function registerGraphCommands(server: Server, graphs: Graphs): vscode.Disposable {
@@ -47,7 +47,7 @@ async function openSource(shelf: Graph | Past): Promise<void> {
 async function askFirstPass(
   server: Server,
   { uri }: Graph | Past,
-): Promise<readonly FirstPass[]> {
+): Promise<readonly FirstPassItem[]> {
   const question = await vscode.window.showQuickPick(firstPassQuestions, {
     title: 'First pass where …',
   });
@@ -59,7 +59,7 @@ async function askFirstPass(
       : await vscode.window.showInputBox({ title: question.label, prompt: wants });
   const client = await server.client();
   if (what === undefined || client === undefined) return [];
-  const answer = await client.sendRequest<{ found?: FirstPass[] } | null>(
+  const answer = await client.sendRequest<{ found?: FirstPassItem[] } | null>(
     'workspace/executeCommand',
     { command: 'fxls.firstPass', arguments: [uri, asked, what.trim()] },
   );

@@ -203,7 +203,7 @@ export interface RevisionItem {
 }
 
 /** The first pass that did what was asked, as far as the extension needs it. */
-export interface FirstPass {
+export interface FirstPassItem {
   readonly before: string;
   readonly after: string;
   readonly said: string;
