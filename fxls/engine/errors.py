@@ -213,6 +213,10 @@ class MembershipError(IterationError):
     ...     return 1 in x
 
     Compare and reduce, which is recorded: ``(x == 1).any()``.
+
+    The other way round, ``x.shape[0] in {1, 2}``, Python asks the set, which compares
+    hashes alone and finds nothing: tracing goes on as if it were false, in ``torch.fx``
+    as well. A list or a tuple compares, and is refused like any other condition.
     """
 
     advice = "Compare and reduce instead: (x == value).any()."

@@ -250,7 +250,7 @@ class Graph:
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """A read of an attribute of the module, by its dotted path."""
-        self._warn_if_nothing_is_at(qualified_name, "get_attr", _OR_A_TENSOR)
+        self._warn_if_nothing_is_at(qualified_name)
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(
@@ -261,7 +261,8 @@ class Graph:
         type_expr: Any = None,
     ) -> Node:
         """A call of a submodule, by its dotted path."""
-        self._warn_if_nothing_is_at(module_name, "call_module", "")
+        if self._owning_module is not None:
+            self._owning_module.get_submodule(module_name)  # raises, as in torch.fx
         return self.create_node(
             "call_module", module_name, args, kwargs, type_expr=type_expr
         )
@@ -492,9 +493,9 @@ class Graph:
         is_behind = cast("Any", insert).__name__ == "append"
         self._insert_point = Behind(place) if is_behind else place
 
-    def _warn_if_nothing_is_at(self, path: str, op: str, more: str) -> None:
+    def _warn_if_nothing_is_at(self, path: str) -> None:
         if self._owning_module is not None and not _reaches(self._owning_module, path):
-            warnings.warn(_NOTHING_THERE.format(op=op, more=more), stacklevel=3)
+            warnings.warn(_NOTHING_THERE, stacklevel=3)
 
     def _target_to_str(self, target: Target | None) -> str:
         assert target is not None, "a node without a target has no name of its own"
@@ -591,8 +592,7 @@ class InsertPoint:
 
 
 # The very words of torch.fx, because programs filter the warning by them.
-_NOTHING_THERE = "Attempted to insert a {op} Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to add the necessary submodule{more}"
-_OR_A_TENSOR = ", GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the necessary buffer"
+_NOTHING_THERE = "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the necessary buffer"
 
 
 def _nothing(_node: Node) -> None:

@@ -30,6 +30,21 @@ __all__ = ["GraphModule"]
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
+class AskedByDynamo:
+    """Makes the forward of a module that torch.compile has met, and is no attribute.
+
+    Dynamo asks a module for it before it reads anything else of it; without it, it would
+    trace how the forward is made where a program writes ``self.inner.forward(x)``.
+    """
+
+    def __get__(self, instance: GraphModule | None, _owner: type) -> Any:
+        if instance is not None:
+            # What is wrong with the graph is said where the forward is needed.
+            with contextlib.suppress(Exception):
+                _: object = instance.forward
+        raise AttributeError("torchdynamo_force_dynamic")
+
+
 class GraphModule(Module):
     """A module with a graph, and a forward that does what the graph says.
 
@@ -42,6 +57,8 @@ class GraphModule(Module):
         *("graph", "code", "_code", "_boxed_call"),
         *("_lineno_map", "_prologue_start"),
     )
+
+    torchdynamo_force_dynamic = AskedByDynamo()
 
     if TYPE_CHECKING:  # TorchScript takes annotations of the class for its attributes
         meta: dict[str, Any]

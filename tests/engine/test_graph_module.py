@@ -151,6 +151,40 @@ class TestCode:
         assert module(3) == 3
         assert graph.owning_module is module
 
+    @pytest.mark.parametrize("system", [fx, torch.fx], ids=["ours", "theirs"])
+    def test_names_that_are_none_of_python_are_written_as_some(
+        self, system: Any
+    ) -> None:
+        graph = system.Graph()
+        x = graph.placeholder("x")
+        for name in ("a b!", "1st", "é", "class", ""):
+            x = graph.call_method("neg", (x,))
+            x.name = name
+        graph.output(x)
+
+        module = system.GraphModule({}, graph)
+
+        lines = [line.split(";")[0].strip() for line in module.code.splitlines()[3:]]
+        assert lines == [
+            "def forward(self, x):",
+            "a_b_ = x.neg()",
+            "_1st = a_b_.neg()",
+            "_ = _1st.neg()",
+            "class_1 = _.neg()",
+            "_unnamed = class_1.neg()",
+            "return _unnamed",
+            "",
+        ]
+        assert module(torch.ones(())) == -1
+
+    @pytest.mark.parametrize("system", [fx, torch.fx], ids=["ours", "theirs"])
+    def test_a_module_that_is_not_there_cannot_be_called(self, system: Any) -> None:
+        module = system.GraphModule(nn.Module(), system.Graph())
+        x = module.graph.placeholder("x")
+
+        with pytest.raises(AttributeError, match="has no attribute `nothing`"):
+            module.graph.call_module("nothing.there", (x,))
+
     def test_a_graph_is_a_graph(self) -> None:
         module = made({}, doubling())
 
@@ -245,9 +279,10 @@ class TestAsModule:
             def __init__(self) -> None:
                 super().__init__()
                 self.inner: nn.Module = traced(Pricing())
+                self.other: nn.Module = traced(Pricing())
 
             def forward(self, x: torch.Tensor) -> torch.Tensor:
-                return self.inner(x) + 1
+                return self.inner(x) + self.other.forward(x)
 
         holder, x = Holder(), torch.rand(3, 4)
 

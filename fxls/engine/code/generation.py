@@ -21,7 +21,7 @@ from fxls.engine.code.python_code import (
 )
 from fxls.engine.code.statement import Globals, PlainWriter, Writer
 from fxls.engine.ir.last_uses import freed_by, note_last_users
-from fxls.engine.ir.names import Namespace, is_illegal
+from fxls.engine.ir.names import Namespace, identifier, is_illegal
 from fxls.engine.ir.node import Node, naming_in_force
 from fxls.engine.ir.node_list import ordered
 from fxls.engine.ir.opcodes import check_op_and_target
@@ -190,7 +190,7 @@ class Generation:
         return (
             len(names) != len(self._nodes)
             or not names.isdisjoint(self._scope.values)
-            or any(is_illegal(name, None) for name in names)
+            or any(is_illegal(name, None) or identifier(name) != name for name in names)
         )
 
     def _write_with_new_names(self) -> None:

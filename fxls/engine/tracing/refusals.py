@@ -99,8 +99,11 @@ class _Operation:
         """Whether something that is written in C was given one."""
         match self._node:
             case ast.Call(func=function, args=args, keywords=keywords):
+                called = self._value(function)
+                if called is print:  # takes any value: what failed is the file
+                    return False
                 given = [*args, *(keyword.value for keyword in keywords)]
-                return _is_c(self._value(function)) and any(map(self._traced, given))
+                return _is_c(called) and any(map(self._traced, given))
             case ast.Subscript(value=whole, slice=part):
                 return self._traced(part) and self._has_items(whole)
             case ast.BinOp(left=left, op=ast.Mod(), right=right):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import linecache
 from pathlib import Path
 from typing import Any, cast
@@ -171,6 +172,13 @@ def a_full_disk(x: Any) -> Any:
     return x
 
 
+def a_closed_file(x: Any) -> Any:
+    file = io.StringIO()
+    file.close()
+    print(x, file=file)
+    return x
+
+
 def a_bad_shape(x: Any) -> Any:
     return x + TABLE.view(5, 5)
 
@@ -195,6 +203,7 @@ class WithoutIt(nn.Module):
                 not Path("/dev/full").exists(), reason="this system has no full device"
             ),
         ),
+        a_closed_file,
         a_bad_shape,
         WithoutIt(),
     ],
