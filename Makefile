@@ -87,6 +87,7 @@ clients: $(STAMP)
 	    $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	        > $$(echo $(CLIENTS)/venv/lib/python3*/site-packages)/base.pth; }
 	@$(BIN)/python -m tools.clients $(CLIENTS)/venv --sources $(CLIENTS) --write
+	@$(CLIENTS)/venv/bin/python -m tools.models --write
 
 clean:
 	rm -rf .venv .cache .fxls .hypothesis .import_linter_cache .pytest_cache .ruff_cache

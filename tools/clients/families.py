@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["timm_tests"]
+__all__ = ["timm_names", "timm_tests"]
 
 _TIMM = """
     caformer_s18 cait_xxs24_224 coat_tiny convit_tiny convmixer_768_32 cpubone_nano
@@ -27,4 +27,9 @@ _TIMM = """
 def timm_tests() -> tuple[str, ...]:
     """The tests that trace these models and compare what they compute."""
     test = "tests/test_models.py::test_model_forward_fx"
-    return tuple(f"{test}[1-{name}]" for name in _TIMM.split())
+    return tuple(f"{test}[1-{name}]" for name in timm_names())
+
+
+def timm_names() -> tuple[str, ...]:
+    """The names of these models."""
+    return tuple(_TIMM.split())
