@@ -29,6 +29,8 @@ __all__ = [
     "End",
     "Entry",
     "Event",
+    "Guard",
+    "Guards",
     "InBlob",
     "Made",
     "MatchedPattern",
@@ -285,6 +287,25 @@ class Remark(
     """What it was when the guard failed, where torch says it."""
 
 
+class Guard(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What has to hold so that a compilation can be used again."""
+
+    kind: str
+    """torch's word, as ``TENSOR_MATCH``; ``SIZE`` for what was found out of a size."""
+    text: str
+    """The condition, as torch writes it."""
+    place: QuotedPlace | None = None
+    """The line of the program because of which there is the guard."""
+
+
+class Guards(msgspec.Struct, frozen=True, tag="guards", tag_field="kind"):
+    """The guards of a compilation: the first of them, and how many there are."""
+
+    compilation: str
+    count: _Natural
+    first: tuple[Guard, ...]
+
+
 class InBlob(msgspec.Struct, frozen=True, tag="blob", tag_field="kind"):
     """An event that is too long for a line: it lies in the file of this name."""
 
@@ -316,7 +337,18 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True, tag="end", tag_field=
     """What it ended with, in a line; None where nothing is known to be wrong."""
 
 
-Event = Run | Compilation | Pass | Made | Remark | InBlob | Truncated | Counts | End
+Event = (
+    Run
+    | Compilation
+    | Pass
+    | Made
+    | Remark
+    | Guards
+    | InBlob
+    | Truncated
+    | Counts
+    | End
+)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -409,7 +441,10 @@ class _OfKind(msgspec.Struct):
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, MemoryError)
 _KINDS = frozenset(
     str(one.__struct_config__.tag)
-    for one in (Run, Compilation, Pass, Made, Remark, InBlob, Truncated, Counts, End)
+    for one in (
+        *(Run, Compilation, Pass, Made, Remark, Guards),
+        *(InBlob, Truncated, Counts, End),
+    )
 )
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Entry)

@@ -96,6 +96,7 @@ _COMMANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     custom.TABLE: life.on_table,
     custom.WRITE_ENTRY: life.on_write_entry,
     custom.FIRST_PASS: passes.on_first_pass,
+    custom.GUARDS: passes.on_guards,
 }
 
 _SOURCES = lsp.FileOperationRegistrationOptions(

@@ -8,54 +8,44 @@ entry that is not as expected says nothing.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from fxls import regular_file
 from fxls.failed_guards import (
     expression_span,
     failed_guard,
     head_span,
     input_span,
 )
-from fxls.listing import Place, source_digest
+from fxls.quoted_place import Columns, lines_of, quoted, spanned
 from fxls.record import (
     Cause,
     Compilation,
     Event,
+    Guard,
+    Guards,
     Outcome,
     QuotedPlace,
     Remark,
     Subject,
 )
-from fxls.text import Span
 
-__all__ = ["Columns", "Trace", "quoted"]
+__all__ = ["Columns", "GuardAt", "Trace", "quoted"]
 
 _MOST_OPEN = 1_000
 """So many compilations are remembered, of which more may be said."""
 _MOST_PHASES = 64
 _MOST_CAUSES = 16
 _MOST_PLACES = 16
+_MOST_GUARDS = 500
+"""So many guards of a compilation are kept; all are counted."""
 _LONGEST = 2_000
 """So many characters of a reason are kept."""
-
-
-class Columns(NamedTuple):
-    """A span as Python's own tables have it: lines from one, columns in bytes."""
-
-    line: int
-    column: int
-    end_line: int | None
-    """None where it is not known on which line the last column is."""
-    end_column: int
 
 
 @dataclass(slots=True)
@@ -68,7 +58,26 @@ class _Compilation:
     breaks: list[str] = field(default_factory=list[str])
     began: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     phases: dict[str, float] = field(default_factory=dict[str, float])
+    tensors: dict[str, str] = field(default_factory=dict[str, str])
+    """What is checked of a tensor, by the expression that has it."""
+    guards: list[Guard] = field(default_factory=list[Guard])
+    count: int = 0
+    """Of all guards."""
+    sizes: dict[Guard | Remark, None] = field(
+        default_factory=dict["Guard | Remark", None]
+    )
+    """What was found out of sizes; an attempt that begins anew finds it again."""
+    symbols: dict[str, str] = field(default_factory=dict[str, str])
+    """Where the value of a symbol comes from."""
     ended: Compilation | None = None
+
+
+class GuardAt(NamedTuple):
+    """A guard, and the file, line and function that it is there for, if they are known."""
+
+    kind: str
+    text: str
+    at: tuple[str, int, str] | None
 
 
 class Trace:
@@ -85,6 +94,11 @@ class Trace:
         self._compilations: dict[str, _Compilation] = {}
         self._functions: dict[str, tuple[str, QuotedPlace | None]] = {}
         """By torch's number of the frame."""
+        self._of_sizes: dict[str, Callable[[str, Mapping[str, Any]], None]] = {
+            "create_symbol": self._name,
+            "guard_added_fast": self._bound,
+            "symbolic_shape_specialization": self._specialize,
+        }
 
     def take(
         self,
@@ -109,14 +123,80 @@ class Trace:
             self._end(name, table["compilation_metrics"], table)
         elif "bwd_compilation_metrics" in table:
             self._end_backward(name)
+        elif "dynamo_cpp_guards_str" in table:
+            checked = _TENSOR.findall(text or "")
+            self._of(name).tensors = {what: whole for whole, what in checked}
         elif "artifact" in table:
-            match table["artifact"].get("name"):
-                case "dynamo_graph_break_reason":
-                    self._break(name, text or "", columns)
-                case "recompile_reasons":
-                    self._recompile(name, text or "")
-                case _:
-                    pass
+            self._artifact(name, table["artifact"].get("name"), text or "", columns)
+        else:
+            for key, take in self._of_sizes.items():
+                if key in table:
+                    take(name, table[key])
+
+    def _artifact(
+        self, name: str, kind: object, text: str, columns: Columns | None
+    ) -> None:
+        if kind == "dynamo_graph_break_reason":
+            self._break(name, text, columns)
+        elif kind == "recompile_reasons":
+            self._recompile(name, text)
+
+    def take_guards(self, name: str, found: Sequence[GuardAt]) -> None:
+        """Take the guards of a compilation, which the trace has as one text."""
+        one = self._of(name)
+        one.count = len(found)
+        one.guards = [
+            Guard(
+                kind,
+                one.tensors.get(text, text)[:_LONGEST],
+                None if at is None else quoted(*at),
+            )
+            for kind, text, at in found[:_MOST_GUARDS]
+        ]
+
+    def _name(self, name: str, said: Mapping[str, Any]) -> None:
+        """A symbol stands for a size from then on."""
+        symbols = self._of(name).symbols
+        if len(symbols) < _MOST_GUARDS:
+            symbols[str(said["symbol"])] = str(said["source"])
+
+    def _bound(self, name: str, said: Mapping[str, Any]) -> None:
+        """Something was found out of sizes, and has to hold from then on."""
+        one = self._of(name)
+        if len(one.sizes) < _MOST_GUARDS:
+            places = self._places(said.get("user_stack"))
+            text = self._with_sources(one, str(said["expr"]))
+            one.sizes[Guard("SIZE", text, places[0] if places else None)] = None
+
+    def _specialize(self, name: str, said: Mapping[str, Any]) -> None:
+        """A size that could have been any has one value only from then on."""
+        one = self._of(name)
+        sources = [str(source) for source in said.get("sources") or ()]
+        what = sources[0] if sources else str(said["symbol"])
+        reason = f"{what} is always {said['value']}: {said.get('reason')}"[:_LONGEST]
+        places = self._places(said.get("user_stack"))
+        remark = Remark(Subject.SPECIALIZED, reason, name, "", places)
+        if remark not in one.sizes and len(one.sizes) < 2 * _MOST_GUARDS:
+            one.sizes[remark] = None
+            self._note(remark)
+
+    def _places(self, stack: Any) -> tuple[QuotedPlace, ...]:
+        """Those of a stack, innermost first."""
+        return tuple(
+            quoted(self._texts[row["filename"]], row["line"], row["name"])
+            for row in reversed(stack or ())
+            if row["filename"] in self._texts
+        )[:_MOST_PLACES]
+
+    def _with_sources(self, one: _Compilation, text: str) -> str:
+        """An expression of symbols, with what they are the sizes of."""
+        return _SYMBOL.sub(lambda m: one.symbols.get(m[0], m[0]), text)[:_LONGEST]
+
+    def _note_guards(self, one: _Compilation) -> None:
+        sizes = [size for size in one.sizes if isinstance(size, Guard)]
+        if one.guards or sizes:
+            first = (*one.guards, *sizes)[:_MOST_GUARDS]
+            self._note(Guards(one.id, one.count + len(sizes), first))
 
     def _of(self, name: str) -> _Compilation:
         found = self._compilations.get(name)
@@ -188,6 +268,8 @@ class Trace:
             guards=metrics.get("guard_count"),
         )
         self._note(one.ended)
+        if outcome in (Outcome.OK, Outcome.BREAK):
+            self._note_guards(one)
         subject = _SUBJECTS.get(outcome)
         if subject is not None and not (outcome is Outcome.SKIPPED and one.breaks):
             path = metrics.get("fail_user_frame_filename")
@@ -279,6 +361,8 @@ class _Said(NamedTuple):
     hints: tuple[str, ...]
 
 
+_SYMBOL = re.compile(r"\b[su]\d+\b")
+_TENSOR = re.compile(r"TENSOR_MATCH: (check_tensor\((.+?), .*?\))\s*(?:  #.*)?$", re.M)
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
 _BROKEN_AT = re.compile(r"Graph break in user code at (.+):(\d+)\n")
 _FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
@@ -382,15 +466,15 @@ def _read_at(
     name = expression.partition(".")[0]
     if function is not None and name == expression != "":
         path = function.place.path
-        span = input_span(_read(path)[1], _line(function), name)
+        span = input_span(lines_of(path), _line(function), name)
         if span is not None:
-            found.append(_spanned(path, function.place.function, span))
+            found.append(spanned(path, function.place.function, span))
     frames = list(_frames(reason))
     if frames:
         path, line, inner = frames[-1]
-        span = expression_span(_read(path)[1], line, expression)
+        span = expression_span(lines_of(path), line, expression)
         found.append(
-            quoted(path, line, inner) if span is None else _spanned(path, inner, span)
+            quoted(path, line, inner) if span is None else spanned(path, inner, span)
         )
     return tuple(found) or _some(_head(function))
 
@@ -400,14 +484,8 @@ def _head(function: QuotedPlace | None) -> QuotedPlace | None:
     if function is None:
         return None
     path = function.place.path
-    span = head_span(_read(path)[1], _line(function))
-    return function if span is None else _spanned(path, function.place.function, span)
-
-
-def _spanned(path: str, function: str, span: Span) -> QuotedPlace:
-    digest, lines = _read(path)
-    text = lines[span.start.line]
-    return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
+    span = head_span(lines_of(path), _line(function))
+    return function if span is None else spanned(path, function.place.function, span)
 
 
 def _some(place: QuotedPlace | None) -> tuple[QuotedPlace, ...]:
@@ -416,51 +494,3 @@ def _some(place: QuotedPlace | None) -> tuple[QuotedPlace, ...]:
 
 def _line(place: QuotedPlace) -> int:
     return place.place.span.start.line + 1
-
-
-def quoted(
-    path: str, line: int, function: str, columns: Columns | None = None
-) -> QuotedPlace:
-    """A line of a file, from one; the whole line where nobody knows the columns."""
-    digest, lines = _read(path)
-    at = max(0, line - 1)
-    text = lines[at] if at < len(lines) else ""
-    span = Span.of(at, len(text) - len(text.lstrip()), at, len(text.rstrip()))
-    if columns is not None and columns.line == line and text:
-        span = _span(columns, lines) or span
-    return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
-
-
-def _span(columns: Columns, lines: tuple[str, ...]) -> Span | None:
-    """The span of columns in a file; None where it is not sure."""
-    at = columns.line - 1
-    end = at if columns.end_line is None else columns.end_line - 1
-    if not at <= end < len(lines):
-        return None
-    start = _points(lines[at], columns.column)
-    stop = _points(lines[end], columns.end_column)
-    if columns.end_line is None:
-        # A part of a line that is an expression is the whole of it.
-        try:
-            ast.parse(lines[at][start:stop], mode="eval")
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-    return Span.of(at, start, end, stop)
-
-
-def _points(line: str, column: int) -> int:
-    """How many code points the first bytes of a line are."""
-    return len(line.encode()[: max(0, column)].decode(errors="ignore"))
-
-
-@lru_cache(64)
-def _read(path: str) -> tuple[str, tuple[str, ...]]:
-    """The digest and the lines of a source, as it was when it was first asked for."""
-    if path.startswith("<"):
-        return "", ()
-    try:
-        content = regular_file.read(path, regular_file.SOURCE_BYTES)
-    except (OSError, ValueError):
-        return "", ()
-    lines = content.decode("utf-8", "replace").split("\n")
-    return source_digest(content), tuple(line.removesuffix("\r") for line in lines)

@@ -9,13 +9,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fxls.cli.report import Sources, age, place_as_json, rows
-from fxls.record import Cause, Compilation, Outcome, QuotedPlace, Remark, Subject
+from fxls.record import (
+    Cause,
+    Compilation,
+    Guards,
+    Outcome,
+    QuotedPlace,
+    Remark,
+    Subject,
+)
 from fxls.run_summary import State, Summary
 from fxls.store.runs import RecordPart, RunInList
 
 __all__ = [
     "SCHEMA",
     "compilations_of",
+    "guards_of",
     "run_as_json",
     "run_text",
     "runs_as_json",
@@ -42,6 +51,7 @@ _SUBJECTS = {
     Subject.LIMIT: "limit reached",
     Subject.SKIPPED: "skipped",
     Subject.ERROR: "error",
+    Subject.SPECIALIZED: "size fixed",
 }
 
 
@@ -81,8 +91,10 @@ def _others(summary: Summary) -> Iterator[str]:
         yield f"{summary.lost} events not kept"
 
 
-def run_text(one: RunInList, part: RecordPart, sources: Sources) -> str:
-    """All that there is to say of a run."""
+def run_text(
+    one: RunInList, part: RecordPart, sources: Sources, *, guards: bool = False
+) -> str:
+    """All that there is to say of a run; the guards only where they are asked for."""
     run = one.run
     program = sources.name(run.program) if run.program else "(none)"
     lines = [f"{' '.join((program, *run.arguments))}: {_ended(one)}", f"run {run.id}"]
@@ -101,11 +113,14 @@ def run_text(one: RunInList, part: RecordPart, sources: Sources) -> str:
     if part.left_out:
         lines.append(f"{part.left_out} lines of the record cannot be read.")
     remarks = remarks_of(part)
+    of = {one.compilation: one for one in guards_of(part)} if guards else {}
     for compilation in compilations_of(part):
         lines += ["", *_compilation(compilation, one.state, sources)]
         for remark in remarks:
             if remark.compilation == compilation.id:
                 lines += _remark(remark, sources)
+        if compilation.id in of:
+            lines += _guards(of[compilation.id], sources)
     return "\n".join(lines)
 
 
@@ -137,6 +152,15 @@ def _remark(one: Remark, sources: Sources) -> Iterator[str]:
         yield f"    help: {hint}"
 
 
+def _guards(found: Guards, sources: Sources) -> Iterator[str]:
+    for guard in found.first:
+        yield f"  guard {guard.kind}: {guard.text}"
+        if guard.place is not None:
+            yield f"    at {_where(guard.place, sources)}: {guard.place.line.strip()}"
+    if found.count > len(found.first):
+        yield f"  ... and {found.count - len(found.first)} guards more"
+
+
 def _where(quoted: QuotedPlace, sources: Sources) -> str:
     start = quoted.place.span.start
     return f"{sources.name(quoted.place.path)}:{start.line + 1}:{start.column + 1}"
@@ -157,20 +181,42 @@ def remarks_of(part: RecordPart) -> tuple[Remark, ...]:
     return tuple(one for one in found if isinstance(one, Remark))
 
 
+def guards_of(part: RecordPart) -> tuple[Guards, ...]:
+    """The guards of each compilation of a record, as it had them last."""
+    found = (entry.event for entry in part.entries)
+    last = {one.compilation: one for one in found if isinstance(one, Guards)}
+    return tuple(last.values())
+
+
 def runs_as_json(store: str, found: Iterable[RunInList]) -> dict[str, Any]:
     """A list of runs for programs."""
     runs = [_run_as_json(one) for one in found]
     return {"schema": SCHEMA, "store": store, "runs": runs}
 
 
-def run_as_json(one: RunInList, part: RecordPart) -> dict[str, Any]:
-    """One run for programs."""
+def run_as_json(
+    one: RunInList, part: RecordPart, *, guards: bool = False
+) -> dict[str, Any]:
+    """One run for programs; with its guards where they are asked for."""
+    asked = {"guards": [_guards_as_json(each) for each in guards_of(part)]}
     return {
         "schema": SCHEMA,
         "run": _run_as_json(one),
         "compilations": [_compilation_as_json(each) for each in compilations_of(part)],
         "remarks": [_remark_as_json(each) for each in remarks_of(part)],
         "left_out": part.left_out,
+        **(asked if guards else {}),
+    }
+
+
+def _guards_as_json(found: Guards) -> dict[str, Any]:
+    return {
+        "compilation": found.compilation,
+        "count": found.count,
+        "first": [
+            {"kind": one.kind, "text": one.text, "place": _place_as_json(one.place)}
+            for one in found.first
+        ],
     }
 
 

@@ -31,6 +31,7 @@ _EPILOG = """\
 examples:
   fxls runs                 the runs that there are, the newest first
   fxls runs -1              the newest one: its compilations, and what went wrong in them
+  fxls runs -1 --guards     and the guards of each compilation, with their lines
   fxls runs 4711            the one whose id has these characters, as its process's number
   fxls runs -1 --json | jq '.compilations[] | select(.outcome == "limit")'
   fxls list --run=-1        the listings that the newest one made
@@ -53,6 +54,11 @@ def add(commands: Commands) -> None:
         help="one run: its id or a part of it, or -1 for the newest, -2 for the one before",
     )
     completed(run, "word")
+    parser.add_argument(
+        "--guards",
+        action="store_true",
+        help="also what has to hold so that a compilation is used again (with a RUN)",
+    )
     add_store_to_read(parser)
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
@@ -84,9 +90,9 @@ def runs(options: argparse.Namespace) -> int:
         say(f"fxls: error: {error}")
         return ExitCode.SYSTEM
     if options.json:
-        print(json.dumps(run_report.run_as_json(one, part)))
+        print(json.dumps(run_report.run_as_json(one, part, guards=options.guards)))
     else:
-        _print(run_report.run_text(one, part, sources_here()))
+        _print(run_report.run_text(one, part, sources_here(), guards=options.guards))
     return troubles.code
 
 

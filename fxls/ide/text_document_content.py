@@ -10,10 +10,19 @@ from fxls.ide.document_links import DocumentLink
 from fxls.ide.listing.card import Grid, Inline, Line, Link
 from fxls.ide.listing.document import Destination, Document
 from fxls.ide.listing.graph_table import table
+from fxls.ide.listing.wording import counted, place_link
 from fxls.listing import Identity
+from fxls.record import Compilation, Guards
 from fxls.text import Point, Span
 
-__all__ = ["ROWS", "RevisionRow", "Sheet", "revisions_sheet", "table_sheet"]
+__all__ = [
+    "ROWS",
+    "RevisionRow",
+    "Sheet",
+    "guards_sheet",
+    "revisions_sheet",
+    "table_sheet",
+]
 
 ROWS = 20_000
 """The table of a larger graph ends here."""
@@ -73,6 +82,31 @@ def revisions_sheet(identity: Identity, rows: Iterable[RevisionRow]) -> Sheet:
         made = f"{when:%Y-%m-%d %H:%M:%S}"
         cells.append(((link,), (made,), (nodes,), (row.entry or "",)))
     writer.grid(("revision", "made", "nodes", "entry"), cells)
+    return writer.sheet()
+
+
+def guards_sheet(run: str, found: Iterable[tuple[Compilation, Guards]]) -> Sheet:
+    """The guards of compilations, each with the line that it is there for."""
+    writer = _Writer()
+    writer.line([(f"The guards of run {run}.",)])
+    writer.line([("A compilation is used again as long as all of its guards hold.",)])
+    for compilation, guards in found:
+        writer.line([])
+        at = compilation.place
+        where = (", ", place_link(at.place)) if at else ()
+        count = counted(guards.count, "guard")
+        title = f"{compilation.id}  {compilation.function}"
+        writer.line([(title, *where, f": {count}")])
+        for guard in guards.first:
+            writer.line([(f"  {guard.text}",)])
+            if guard.place is not None:
+                link = place_link(guard.place.place)
+                said = f": {guard.place.line.strip()}"
+                writer.line([(f"      {guard.kind}, for ", link, said)])
+            else:
+                writer.line([(f"      {guard.kind}",)])
+        if guards.count > len(guards.first):
+            writer.line([(f"  … and {guards.count - len(guards.first):,} more",)])
     return writer.sheet()
 
 

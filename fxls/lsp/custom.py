@@ -18,6 +18,7 @@ __all__ = [
     "DELETE",
     "FIRST_PASS",
     "GRAPH",
+    "GUARDS",
     "IDENTITIES",
     "LISTINGS",
     "NORMALIZED",
@@ -92,6 +93,9 @@ TABLE = "fxls.table"
 
 FIRST_PASS = "fxls.firstPass"
 """Command: the first pass that did something to the graph of a listing."""
+
+GUARDS = "fxls.guards"
+"""Command: the guards of the newest run, as a document."""
 
 WRITE_ENTRY = "fxls.writeEntry"
 """Command: write an entry comment for a class."""

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.freshness import Freshness
@@ -18,6 +19,7 @@ from fxls.ide.listing.recorded import Recorded, placed
 from fxls.ide.text_document_content import (
     RevisionRow,
     Sheet,
+    guards_sheet,
     revisions_sheet,
     table_sheet,
 )
@@ -50,6 +52,8 @@ __all__ = ["Library", "News", "virtual_uri"]
 
 _VIRTUAL = "fxls:/"
 _FORWARD, _TABLE, _REVISIONS = "forward.py", "table.txt", "revisions.txt"
+
+_RUNS, _GUARDS = "fxls:/runs/", "guards.txt"
 
 _LATEST = 200
 """So many revisions of an identity are listed."""
@@ -231,6 +235,11 @@ class Library:
 
     def virtual(self, uri: str) -> Document | Sheet | None:
         """What a virtual document shows; None when nothing is known of its identity."""
+        if uri.startswith(_RUNS):
+            run, *compilation, _ = uri.removeprefix(_RUNS).split("/")
+            asked = unquote("/".join(compilation)).replace("-", "/")
+            found = self._records.guards(tuple(self._stores), run, asked)
+            return found and guards_sheet(*found)
         store, identity, _ = self._named(uri)
         if store is None or identity is None:
             return None
@@ -247,6 +256,19 @@ class Library:
         if store is None or identity is None:
             return None
         return next((h for h in histories(store) if h.identity == identity), None)
+
+    def guards_uri(self, source: str | None, compilation: str) -> str | None:
+        """The virtual document of the guards of the newest run that has some, of the
+        store of a file, or of any.
+        """
+        roots = tuple(self._stores)
+        if source is not None:
+            is_listing = class_name_of(Path(source)) is not None
+            store = self.read(source)[0] and self.store_at(Path(source).parent)
+            roots = ((store if is_listing and store else self.store_of(source)).root,)
+        found = self._records.guards(roots, "", compilation)
+        of = f"{compilation.replace('/', '-')}/" if compilation else ""
+        return None if found is None else f"{_RUNS}{found[0]}/{quote(of)}{_GUARDS}"
 
     def recorded(self, document: Document) -> Recorded | None:
         """What the record of a run says of a listing; None where none names it."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from fxls.ide.listing.recorded import Recorded
 from fxls.listing import Identity
-from fxls.record import Made, Pass, RevisionName
+from fxls.record import Compilation, Guards, Made, Pass, RevisionName
 from fxls.store import Revision, Store, StoreError
-from fxls.store.runs import RecordBookmark, Runs, run_ids
+from fxls.store.runs import RecordBookmark, Runs, is_run_id, run_ids
 
 __all__ = ["Placed", "RunRecords"]
 
@@ -78,6 +78,32 @@ class RunRecords:
                 found = placed | found
         return found
 
+    def guards(
+        self, roots: Iterable[Path], run: str, compilation: str = ""
+    ) -> tuple[str, list[tuple[Compilation, Guards]]] | None:
+        """The guards of a run, of one of its compilations or of all; without the name of
+        a run, of the newest that has some. None where there are none.
+        """
+        for root in roots:
+            for name in filter(is_run_id, (run,)) if run else _newest(root):
+                try:
+                    part = Runs(root, _unsaid).read(name)
+                except StoreError:
+                    continue
+                events = [entry.event for entry in part.entries]
+                made = {one.id: one for one in events if isinstance(one, Compilation)}
+                last = {
+                    one.compilation: one for one in events if isinstance(one, Guards)
+                }
+                found = [
+                    (made[key], guards)
+                    for key, guards in last.items()
+                    if key in made and compilation in ("", key)
+                ]
+                if found:
+                    return name, found
+        return None
+
     def _events(self, root: Path, run: str) -> list[Pass | Made]:
         """The passes and listings of a run; none of what cannot be read."""
         kept = self._kept.pop((root, run), None) or _Kept(None, [])
@@ -96,6 +122,13 @@ class RunRecords:
 
 def _unsaid(_trouble: StoreError) -> None:
     """`fxls runs` says what is wrong with a record."""
+
+
+def _newest(root: Path) -> tuple[str, ...]:
+    try:
+        return run_ids(root)[:_MOST]
+    except StoreError:
+        return ()
 
 
 def _runs_of(root: Path, revision: Revision) -> list[str]:

@@ -33,6 +33,7 @@ __all__ = [
     "RunInList",
     "Runs",
     "blob_name",
+    "is_run_id",
     "record_path",
     "run_ids",
     "runs_signature",
@@ -252,6 +253,11 @@ def summary_path(root: Path, run: str) -> Path:
 def blob_name(content: bytes) -> str:
     """The name of the file of an event that is too long for a line."""
     return hashlib.sha256(content).hexdigest()[:32]
+
+
+def is_run_id(name: str) -> bool:
+    """Whether a run may have this name; no other is looked for in a folder."""
+    return _ID.fullmatch(name) is not None
 
 
 def run_ids(root: Path) -> tuple[str, ...]:

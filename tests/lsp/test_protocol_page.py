@@ -84,6 +84,7 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
         custom.DELETE,
         custom.FIRST_PASS,
         custom.GRAPH,
+        custom.GUARDS,
         custom.IDENTITIES,
         custom.LISTINGS,
         custom.NORMALIZED,

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from fxls.installed_torch import private
 from fxls.record import Event
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
-from fxls.structured_trace import Columns, Trace
+from fxls.structured_trace import Columns, GuardAt, Trace
 
 __all__ = ["Compilations"]
 
 _UNHEARD = "what torch.compile does, and could not do, is not recorded"
+_GUARDS = "the guards of compilations are not recorded"
 _PLACES = "graph breaks are recorded without their columns"
 
 
@@ -34,7 +35,9 @@ class Compilations:
         self._level = logging.NOTSET
 
     def hooks(self) -> tuple[Hook, ...]:
-        """Where torch knows the columns of a graph break, which its trace leaves out."""
+        """Where torch knows what its trace leaves out: the columns of a graph break, and
+        the line of each guard.
+        """
         return (
             Hook(
                 "torch._dynamo.symbolic_convert",
@@ -44,6 +47,11 @@ class Compilations:
                         self._breaking, _PLACES
                     )
                 },
+            ),
+            Hook(
+                "torch._dynamo.guards",
+                _GUARDS,
+                {"CheckFunctionManager.__init__": around(self._guarding, _GUARDS)},
             ),
         )
 
@@ -81,13 +89,27 @@ class Compilations:
         finally:
             self._here.columns = None
 
+    def _guarding(
+        self, _manager: Any, _code: Any, output_graph: Any, /, *more: Any, **rest: Any
+    ) -> Generator[None, Any, Any]:
+        guards: list[Any] = []
+        with logging_faults(_GUARDS):
+            guards = sorted(output_graph.guards or (), key=lambda one: one.sort_key())
+        made = yield  # which writes the condition of each
+        if self._listener is not None:
+            with logging_faults(_GUARDS):
+                name = str(_compilation_here())
+                found = [one for guard in guards for one in _conditions(guard)]
+                self._listener.trace.take_guards(name, found)
+        return made
+
 
 class _Listener(logging.Handler):
     """Gives the trace what torch says."""
 
     def __init__(self, trace: Trace, here: threading.local) -> None:
         super().__init__(logging.DEBUG)
-        self._trace = trace
+        self.trace = trace
         self._here = here
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -95,7 +117,26 @@ class _Listener(logging.Handler):
         with logging_faults("the record leaves out something of a compilation"):
             entry: Any = record
             columns = getattr(self._here, "columns", None)
-            self._trace.take(entry.metadata, entry.payload, columns)
+            self.trace.take(entry.metadata, entry.payload, columns)
+
+
+def _compilation_here() -> Any:
+    context: Any = private("torch._guards:CompileContext", _GUARDS, _nobody)
+    return context.current_compile_id()
+
+
+def _conditions(guard: Any) -> Iterator[GuardAt]:
+    """The conditions of a guard; none of one that is not checked."""
+    stack = guard.user_stack or ()
+    last = stack[-1] if stack else None
+    at = None if last is None else (last.filename, last.lineno, last.name)
+    kind = guard.create_fn_name()
+    if kind == "SHAPE_ENV":
+        at = None  # torch notes the end of the trace, and the sizes have their places
+    if kind == "TENSOR_MATCH":
+        yield GuardAt(kind, guard.name, at)
+    for text in guard.code_list or ():
+        yield GuardAt(kind, str(text), at)
 
 
 def _columns(translator: Any, exc: Any) -> Columns | None:

@@ -24,6 +24,7 @@ from fxls.record import (
     Counts,
     End,
     Entry,
+    Guards,
     InBlob,
     Made,
     Run,
@@ -236,7 +237,9 @@ class _Open:
             return
         line = record.encode(entry)
         size = len(line)
-        if size > runs.MOST_IN_BLOB:
+        is_too_much = isinstance(event, Guards) and self._blobs > self._most // 4
+        if size > runs.MOST_IN_BLOB or is_too_much:
+            # Of ten thousand compilations the outcome is worth more than the guards.
             self._tally.count(entry, is_written=False)
             return
         if self._file.size + self._blobs + size + _ROOM > self._most:

@@ -1,4 +1,4 @@
-"""The passes that the record of a run has of a listing: the first that did something."""
+"""What the record of a run has: the passes of a listing, and guards."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fxls.ide.listing.recorded import OfText, Recorded, askable
 from fxls.listing import Listing
 from fxls.lsp import custom
 from fxls.lsp.first_pass import FirstPassesItem, FirstPassItem, first_pass_item
+from fxls.lsp.uris import path_of
 from fxls.record import RevisionName
 from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
@@ -17,7 +18,7 @@ from fxls.serving.handlers.lifecycle import on_open
 from fxls.serving.handlers.request_place import document_of
 from fxls.text import Point
 
-__all__ = ["node_actions", "on_first_pass", "recorded_of"]
+__all__ = ["node_actions", "on_first_pass", "on_guards", "recorded_of"]
 
 _TITLES = {
     Asked.MADE: "Ask for the first pass that made {}",
@@ -70,6 +71,17 @@ async def on_first_pass(ls: Connection, uri: str = "", *words: str) -> object:
     return custom.plainly(item)
 
 
+async def on_guards(ls: Connection, uri: str = "", *words: str) -> str | None:
+    """The URI of the guards of the newest run, which the client also shows, if it can."""
+    compilation, *_ = (*words, "")
+    there = ls.session.library.guards_uri(path_of(uri), compilation)
+    if there is None:
+        ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, _NONE))
+    elif ls.client.abilities.reads_content and ls.client.abilities.shows_documents:
+        await task_with_faults_logged(on_open)(ls, there, 0, 0)
+    return there
+
+
 def _answer(
     ls: Connection, uri: str, asked: str, what: str
 ) -> tuple[FirstPassesItem, FirstPassItem | None]:
@@ -117,5 +129,9 @@ def _item(ls: Connection, found: Found, of_text: OfText) -> FirstPassItem:
 _UNKNOWN = (
     "No run in this store has passes of this graph. `fxls run FILE` records a program "
     "that compiles."
+)
+_NONE = (
+    "fxls: the newest runs in this store have no guards. `fxls run FILE` records a "
+    "program that compiles."
 )
 _UNREAD = "{} passes changed a graph that is not in the store any more."

@@ -1,0 +1,75 @@
+"""A place in a source with what stands there, as the record of a run keeps it."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import NamedTuple
+
+from fxls import regular_file
+from fxls.listing import Place, source_digest
+from fxls.record import QuotedPlace
+from fxls.text import Span
+
+__all__ = ["Columns", "quoted"]
+
+_LONGEST = 2_000
+"""So many characters of a line are kept."""
+
+
+class Columns(NamedTuple):
+    """A span as Python's own tables have it: lines from one, columns in bytes."""
+
+    line: int
+    column: int
+    end_line: int | None
+    """None where it is not known on which line the last column is."""
+    end_column: int
+
+
+def quoted(
+    path: str, line: int, function: str, columns: Columns | None = None
+) -> QuotedPlace:
+    """A line of a file, from one; the whole line where nobody knows the columns."""
+    digest, lines = _read(path)
+    at = max(0, line - 1)
+    text = lines[at] if at < len(lines) else ""
+    span = Span.of(at, len(text) - len(text.lstrip()), at, len(text.rstrip()))
+    if columns is not None and columns.line == line and text:
+        span = _span(columns, lines) or span
+    return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
+
+
+def _span(columns: Columns, lines: tuple[str, ...]) -> Span | None:
+    """The span of columns in a file; None where it is not sure."""
+    at = columns.line - 1
+    end = at if columns.end_line is None else columns.end_line - 1
+    if not at <= end < len(lines):
+        return None
+    start = _points(lines[at], columns.column)
+    stop = _points(lines[end], columns.end_column)
+    if columns.end_line is None:
+        # A part of a line that is an expression is the whole of it.
+        try:
+            ast.parse(lines[at][start:stop], mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+    return Span.of(at, start, end, stop)
+
+
+def _points(line: str, column: int) -> int:
+    """How many code points the first bytes of a line are."""
+    return len(line.encode()[: max(0, column)].decode(errors="ignore"))
+
+
+@lru_cache(64)
+def _read(path: str) -> tuple[str, tuple[str, ...]]:
+    """The digest and the lines of a source, as it was when it was first asked for."""
+    if path.startswith("<"):
+        return "", ()
+    try:
+        content = regular_file.read(path, regular_file.SOURCE_BYTES)
+    except (OSError, ValueError):
+        return "", ()
+    lines = content.decode("utf-8", "replace").split("\n")
+    return source_digest(content), tuple(line.removesuffix("\r") for line in lines)
