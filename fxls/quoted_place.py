@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fxls import regular_file
+from fxls.failed_guards import expression_span, head_span, input_span
 from fxls.listing import Place, source_digest
 from fxls.record import QuotedPlace
 from fxls.text import Span
 
-__all__ = ["Columns", "quoted"]
+__all__ = ["Columns", "expression_at", "head_of", "input_of", "quoted"]
 
 _LONGEST = 2_000
 """So many characters of a line are kept."""
@@ -38,6 +39,38 @@ def quoted(
     if columns is not None and columns.line == line and text:
         span = _span(columns, lines) or span
     return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
+
+
+def head_of(function: QuotedPlace) -> QuotedPlace:
+    """The name of a function, instead of its first line."""
+    path = function.place.path
+    span = head_span(_read(path)[1], _line(function))
+    return function if span is None else _spanned(path, function.place.function, span)
+
+
+def input_of(function: QuotedPlace, name: str) -> QuotedPlace | None:
+    """Where a parameter is written of the function whose first line this is."""
+    path = function.place.path
+    span = input_span(_read(path)[1], _line(function), name)
+    return None if span is None else _spanned(path, function.place.function, span)
+
+
+def expression_at(path: str, line: int, function: str, expression: str) -> QuotedPlace:
+    """An expression on a line, from one; the whole line where it is not found there."""
+    span = expression_span(_read(path)[1], line, expression)
+    if span is None:
+        return quoted(path, line, function)
+    return _spanned(path, function, span)
+
+
+def _line(place: QuotedPlace) -> int:
+    return place.place.span.start.line + 1
+
+
+def _spanned(path: str, function: str, span: Span) -> QuotedPlace:
+    digest, lines = _read(path)
+    text = lines[span.start.line][:_LONGEST]
+    return QuotedPlace(Place(path, function, span), text, digest)
 
 
 def _span(columns: Columns, lines: tuple[str, ...]) -> Span | None:

@@ -16,13 +16,8 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from fxls.failed_guards import (
-    expression_span,
-    failed_guard,
-    head_span,
-    input_span,
-)
-from fxls.quoted_place import Columns, lines_of, quoted, spanned
+from fxls.failed_guards import failed_guard
+from fxls.quoted_place import Columns, expression_at, head_of, input_of, quoted
 from fxls.record import (
     Cause,
     Compilation,
@@ -35,7 +30,7 @@ from fxls.record import (
     Subject,
 )
 
-__all__ = ["Columns", "GuardAt", "Trace", "quoted"]
+__all__ = ["Columns", "GuardAt", "Line", "Trace", "quoted"]
 
 _MOST_OPEN = 1_000
 """So many compilations are remembered, of which more may be said."""
@@ -46,6 +41,9 @@ _MOST_GUARDS = 500
 """So many guards of a compilation are kept; all are counted."""
 _LONGEST = 2_000
 """So many characters of a reason are kept."""
+
+Line = tuple[str, int]
+"""A file, and a line of it from one."""
 
 
 @dataclass(slots=True)
@@ -104,9 +102,11 @@ class Trace:
         self,
         table: Mapping[str, Any],
         text: str | None,
-        columns: Columns | None = None,
+        columns: Mapping[Line, Columns] | None = None,
     ) -> None:
-        """Take one entry; `columns` are those of the graph break that it tells of."""
+        """Take one entry; `columns` are those of the graph break that it tells of, for
+        each of the lines that led there.
+        """
         if "chromium_event" in table:
             self._phase(text or "")
             return
@@ -134,10 +134,10 @@ class Trace:
                     take(name, table[key])
 
     def _artifact(
-        self, name: str, kind: object, text: str, columns: Columns | None
+        self, name: str, kind: object, text: str, columns: Mapping[Line, Columns] | None
     ) -> None:
         if kind == "dynamo_graph_break_reason":
-            self._break(name, text, columns)
+            self._break(name, text, columns or {})
         elif kind == "recompile_reasons":
             self._recompile(name, text)
 
@@ -274,11 +274,16 @@ class Trace:
         if subject is not None and not (outcome is Outcome.SKIPPED and one.breaks):
             path = metrics.get("fail_user_frame_filename")
             line = metrics.get("fail_user_frame_lineno") or 0
-            place = quoted(path, line, one.function) if path else _head(one.place)
+            head = one.place and head_of(one.place)
+            place = quoted(path, line, one.function) if path else head
             if place is not None and outcome is Outcome.LIMIT:
-                place = _head(place)
+                place = head_of(place)
             reason = said.reason or "torch.compile finds nothing to compile"
-            self._note(Remark(subject, reason, name, said.id, _some(place), said.hints))
+            places = _some(place)
+            # torch names one frame, which may be in a library.
+            if place is not None and head and place.place.path != head.place.path:
+                places += (head,)
+            self._note(Remark(subject, reason, name, said.id, places, said.hints))
 
     def _end_backward(self, name: str) -> None:
         one = self._compilations.get(name)
@@ -302,12 +307,13 @@ class Trace:
             phases=phases,
         )
 
-    def _break(self, name: str, text: str, columns: Columns | None) -> None:
+    def _break(self, name: str, text: str, columns: Mapping[Line, Columns]) -> None:
         body, _, rest = text.partition("\nUser code traceback:")
         said = _said(body.partition("Graph Break Reason: ")[2] or body)
         stack = rest.partition("\nTraceback (most recent call last)")[0]
         places = [
-            quoted(path, line, function) for path, line, function in _frames(stack)
+            quoted(path, line, function, columns.get((path, line)))
+            for path, line, function in _frames(stack)
         ]
         places.reverse()
         at = _BROKEN_AT.match(text)
@@ -316,7 +322,7 @@ class Trace:
             function = self._of(name).function
             if places and (places[0].place.path, _line(places[0])) == (path, line):
                 function = places.pop(0).place.function
-            places.insert(0, quoted(path, line, function, columns))
+            places.insert(0, quoted(path, line, function, columns.get((path, line))))
         self._of(name).breaks.append(said.reason)
         kept = tuple(places[:_MOST_PLACES])
         self._note(Remark(Subject.BREAK, said.reason, name, said.id, kept, said.hints))
@@ -463,29 +469,11 @@ def _read_at(
 ) -> tuple[QuotedPlace, ...]:
     """Where what a guard is about comes in, if it is a parameter, and where it is read."""
     found: list[QuotedPlace] = []
-    name = expression.partition(".")[0]
-    if function is not None and name == expression != "":
-        path = function.place.path
-        span = input_span(lines_of(path), _line(function), name)
-        if span is not None:
-            found.append(spanned(path, function.place.function, span))
-    frames = list(_frames(reason))
-    if frames:
-        path, line, inner = frames[-1]
-        span = expression_span(lines_of(path), line, expression)
-        found.append(
-            quoted(path, line, inner) if span is None else spanned(path, inner, span)
-        )
-    return tuple(found) or _some(_head(function))
-
-
-def _head(function: QuotedPlace | None) -> QuotedPlace | None:
-    """The name of a function, instead of its first line."""
-    if function is None:
-        return None
-    path = function.place.path
-    span = head_span(lines_of(path), _line(function))
-    return function if span is None else spanned(path, function.place.function, span)
+    if function is not None:
+        found += _some(input_of(function, expression))
+    for frame in [*_frames(reason)][-1:]:
+        found.append(expression_at(*frame, expression))
+    return tuple(found) or _some(function and head_of(function))
 
 
 def _some(place: QuotedPlace | None) -> tuple[QuotedPlace, ...]:

@@ -16,7 +16,7 @@ from fxls.installed_torch import private
 from fxls.record import Event
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
-from fxls.structured_trace import Columns, GuardAt, Trace
+from fxls.structured_trace import Columns, GuardAt, Line, Trace
 
 __all__ = ["Compilations"]
 
@@ -139,17 +139,22 @@ def _conditions(guard: Any) -> Iterator[GuardAt]:
         yield GuardAt(kind, str(text), at)
 
 
-def _columns(translator: Any, exc: Any) -> Columns | None:
-    """The span of the instruction at which a graph breaks; None where nobody knows."""
+def _columns(translator: Any, exc: Any) -> dict[Line, Columns]:
+    """The spans of the instructions that led to a break, as far as somebody knows them."""
     stack = getattr(exc, "real_stack", None) or ()
+    found: dict[Line, Columns] = {}
+    for frame in stack:
+        if frame.colno is not None and frame.end_colno is not None:
+            found[frame.filename, frame.lineno] = Columns(
+                frame.lineno, frame.colno, frame.end_lineno, frame.end_colno
+            )
     at = translator.current_instruction.positions
     # It may break in a function that this one calls.
     if at is not None and len(stack) < 2 and None not in at:
-        return Columns(at.lineno, at.col_offset, at.end_lineno, at.end_col_offset)
-    if not stack or stack[-1].colno is None or stack[-1].end_colno is None:
-        return None
-    last = stack[-1]
-    return Columns(last.lineno, last.colno, last.end_lineno, last.end_colno)
+        path = translator.f_code.co_filename
+        columns = Columns(at.lineno, at.col_offset, at.end_lineno, at.end_col_offset)
+        found[path, at.lineno] = columns
+    return found
 
 
 def _nobody() -> None:

@@ -306,6 +306,7 @@ def test_a_break_in_a_function_that_is_called_says_the_whole_way(
         '    print("inner", (',
         "    return inner(x * 2) + 1",
     ]
+    assert spanned(outer.places[1]) == "inner(x * 2)"
     # Where torch knows no columns of a call over several lines, the line is said.
     assert spanned(own.places[0]).startswith('print("inner", (')
 

@@ -1,0 +1,113 @@
+"""Remarks of what torch.compile really does: breaks on small functions, and clean models."""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import importlib
+import importlib.util
+import warnings
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+import torch
+
+import fxls
+from fxls.remarks import RemarkKind, SourceRemark, remarks_of
+from fxls.serving.ownership import is_installed
+from fxls.store.runs import Runs
+from fxls.text import LineTable, Span
+from tests.runtime.producers.clean_models import clean_models
+from tests.runtime.producers.graph_breaks import BREAKS, program
+
+any_torch: Any = torch
+
+pytestmark = pytest.mark.slow
+
+
+@contextlib.contextmanager
+def recorded(root: Path) -> Generator[list[SourceRemark]]:
+    """At the end of the block, all remarks of what was compiled in it."""
+    found: list[SourceRemark] = []
+    any_torch.compiler.reset()
+    fxls.install(root)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield found
+    finally:
+        fxls.uninstall()
+        any_torch.compiler.reset()
+    runs = Runs(root, lambda trouble: pytest.fail(str(trouble)))
+    (name,) = runs.newest_launch()
+    found += remarks_of(runs.read(name).entries, lambda path: not is_installed(path))
+
+
+def test_each_kind_of_break_is_on_the_expression_that_the_bytecode_breaks_at(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "my breaks.py"
+    text = program()
+    path.write_text(text, "utf-8")
+    spec = importlib.util.spec_from_file_location("my_breaks", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    with recorded(tmp_path / ".fxls") as remarks:
+        for name in BREAKS:
+            any_torch.compiler.reset()
+            x, w = torch.ones(4), torch.ones(4, requires_grad=True)
+            # Most of them do what nobody may do, once they run as they are written.
+            with contextlib.suppress(Exception):
+                any_torch.compile(getattr(module, name), backend="eager")(x, w)
+    capfd.readouterr()
+
+    lines = LineTable(text)
+    found: dict[str, set[tuple[str, bool]]] = {name: set() for name in BREAKS}
+    for one in remarks:
+        if one.place is None or one.place.place.path != str(path):
+            continue
+        span, function = one.place.place.span, one.place.place.function
+        if one.id == function:
+            is_known = span in set(spans(getattr(module, function).__code__, lines))
+            found[one.id].add((lines.slice(span), is_known))
+    wanted = {
+        name: {(marked.partition("«")[2].partition("»")[0], True)}
+        for name, marked in BREAKS.items()
+    }
+    assert [(name, found[name]) for name in BREAKS if found[name] != wanted[name]] == []
+    assert len(wanted) >= 60
+
+
+def spans(code: CodeType, lines: LineTable) -> Iterator[Span]:
+    """The places of all instructions of a function, which count bytes."""
+    for one in dis.get_instructions(code):
+        at = one.positions
+        if at is None:
+            continue
+        line, end_line, start, end = at
+        if line and end_line and start is not None and end is not None:
+            yield Span.of(
+                *(line - 1, points(lines.line(line - 1), start)),
+                *(end_line - 1, points(lines.line(end_line - 1), end)),
+            )
+
+
+def points(line: str, column: int) -> int:
+    return len(line.encode()[:column].decode())
+
+
+def test_nothing_is_a_problem_in_clean_models(tmp_path: Path) -> None:
+    models = clean_models()
+    with recorded(tmp_path / ".fxls") as remarks:
+        for model, arguments in models.values():
+            any_torch.compiler.reset()
+            any_torch.compile(model, backend="eager")(*arguments)
+            any_torch.compile(model, backend="eager")(*arguments)
+    assert [one for one in remarks if one.kind is RemarkKind.PROBLEM] == []
+    assert len(models) >= 20
