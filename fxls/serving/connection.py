@@ -13,6 +13,7 @@ from pygls.lsp.server import LanguageServer
 from fxls import __version__
 from fxls.entry import Entry
 from fxls.ide.diagnostics import Diagnostic
+from fxls.listing import Reason
 from fxls.lsp import custom
 from fxls.lsp.client import Client
 from fxls.lsp.uris import path_of, uri_of
@@ -104,11 +105,14 @@ class Connection(LanguageServer):
         A client that pulls diagnostics is told to ask for those of open files.
         """
         pulled: set[str] = set()
+        is_lens_other = False
         for path in paths:
             said = self.session.diagnostics(path)
+            aged = _age(said) != _age(self.published.said(path))
             if not self.published.note(path, said):
                 # A client moves what it shows along with edits; leave that be.
                 continue
+            is_lens_other |= aged
             if self._is_pulled(path):
                 pulled.add(path)
             else:
@@ -117,6 +121,9 @@ class Connection(LanguageServer):
             self.wake(changed=True)
         if not pulled.isdisjoint(self._uris):
             self.workspace_diagnostic_refresh(None)
+        if is_lens_other and "codeLens" in self.client.abilities.refreshes:
+            # A lens says it as well.
+            self.workspace_code_lens_refresh(None)
 
     def diagnostics(self, path: str) -> list[lsp.Diagnostic]:
         """What was noted about a file."""
@@ -289,6 +296,11 @@ class Connection(LanguageServer):
         item, said = _status(health), _status(before)
         if self.client.abilities.takes_status and item != said:
             self.protocol.notify(custom.STATUS, custom.plainly(item))
+
+
+def _age(said: Iterable[Diagnostic]) -> list[str]:
+    """What is said of the age of a listing."""
+    return [one.message for one in said if one.reason is Reason.STALE]
 
 
 def _status(health: Health) -> custom.StatusItem:

@@ -25,6 +25,7 @@ from fxls.ide.entries import entries as ide_entries
 from fxls.ide.listing.document import Destination, Document, Jump
 from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.table_rows import rows
+from fxls.ide.source.gone import is_gone
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.quoted_places import PlacesNow
 from fxls.listing import Failure, Reason
@@ -122,7 +123,11 @@ class Session:
     def source(self, path: str) -> SourceFile:
         """A file of the user's with the newest listings about it."""
         expressions = {entry.expression for entry in self.entries(path)}
-        found = self.library.about(path, expressions)
+        found = [
+            document
+            for document in self.library.about(path, expressions)
+            if not is_gone(document, self._written)
+        ]
         real = real_path(path)
         spellings = frozenset(
             source.path
@@ -140,6 +145,13 @@ class Session:
         }
         order = self.settings.producers
         return SourceFile(path, LineTable(text), found, spellings, moves, order)
+
+    def _written(self, path: str) -> str | None:
+        """The text of a source; of one that was deleted from its folder it is empty."""
+        text = self.text_of(path)
+        if text is None and Path(path).parent.is_dir() and not Path(path).exists():
+            return ""
+        return text
 
     def text_as_traced(self, document: Document) -> Callable[[str], str | None]:
         """The texts of sources as they were when a listing was made, if still known."""

@@ -440,6 +440,8 @@ def test_a_listing_says_what_breaks_its_rules_and_that_it_is_stale(
     net.write_text("import os\n" + SOURCE)
     client.notify("textDocument/didSave", of(net))
     stale = client.diagnostics(listing)
+    # The lens says it too, whatever the trace will give.
+    client.reply("workspace/codeLens/refresh")
     lenses = client.request("textDocument/codeLens", of(listing))
     # That there is another listing may be told before the end, or not.
     client.unread()
@@ -455,6 +457,33 @@ def test_a_listing_says_what_breaks_its_rules_and_that_it_is_stale(
         "command": "fxls.trace",
         "arguments": [net.as_uri(), "Net()(torch.randn(2))"],
     }
+
+
+def test_a_class_that_has_another_name_today_shows_nothing_of_the_one_before(
+    client: LspClient, project: Path, listing: Path
+) -> None:
+    net = project / "net.py"
+
+    def shown() -> tuple[bool, bool, bool, bool]:
+        where = {**of(net), "range": spot(0, 0, 0, 9)}
+        lenses = client.request("textDocument/codeLens", of(net))
+        return (
+            client.ask("hover", net, 6, 18) is not None,
+            bool(client.request("textDocument/inlayHint", where)),
+            "Show generated code" in [one["command"]["title"] for one in lenses],
+            bool(client.request("fxls/listings", of(net))),
+        )
+
+    client.open(net)
+    before = shown()
+    client.notify("textDocument/didClose", of(net))
+    client.open(net, SOURCE.replace("class Net", "class Other"))
+
+    assert listing.exists()
+    assert before == (True, False, True, True)
+    assert shown() == (False, False, False, False)
+    (missing,) = client.diagnostics(net)
+    assert missing["message"] == "this file does not define Net"
 
 
 def test_settings_are_asked_for_when_they_change(
@@ -540,6 +569,8 @@ def test_files_that_are_renamed_or_deleted_say_nothing_more(
     files = [{"oldUri": net.as_uri(), "newUri": (project / "new.py").as_uri()}]
     client.notify("workspace/didRenameFiles", {"files": files})
     after = client.diagnostics(net)
+    for kind in ("inlayHint", "codeLens"):
+        client.reply(f"workspace/{kind}/refresh")
 
     assert said["code"] == "entry"
     assert after == []

@@ -130,4 +130,6 @@ def _catch_up(ls: Connection, path: str) -> None:
 def _gone(ls: Connection, uri: str) -> None:
     path = path_of(uri)
     if path is not None:
-        ls.publish(path, *ls.session.forget(path))
+        # What was made of it is gone, or old, for all that is open.
+        ls.publish(path, *ls.session.forget(path), *ls.open_paths)
+        ls.refresh()
