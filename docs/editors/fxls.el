@@ -1,7 +1,15 @@
 ;;; fxls.el --- The generated code of PyTorch models, with Eglot and GUD  -*- lexical-binding: t -*-
 
-;; Load it in your init file: (load "/path/to/docs/editors/fxls.el").
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "28.1") (eglot "1.8"))
+;; Keywords: languages, tools
+
+;;; Commentary:
+
+;; Install it as a package, and write (require 'fxls) in your init file; or load this file there.
 ;; Needs Emacs 29, or Emacs 28 with the package eglot.  docs/editors.md says how to use it.
+
+;;; Code:
 
 (require 'eglot)
 (require 'gud)

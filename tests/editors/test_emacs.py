@@ -19,6 +19,7 @@ from tests.editors.story import (
     write_project,
 )
 from tests.support.emacs import Emacs, emacs
+from tests.support.programs import program
 
 pytestmark = pytest.mark.slow
 
@@ -233,3 +234,31 @@ def stop(editor: Emacs) -> tuple[str, int]:
     """The buffer and the line that the arrow of the debugger is in."""
     name, line = editor.lisp(STOP)
     return name, line
+
+
+def test_it_is_a_package_that_is_installed_from_its_file(around: Path) -> None:
+    first = f'''(progn (setq package-user-dir "{around}/elpa" package-archives nil)
+        (require 'package) (package-initialize)'''
+    install = f'{first} (package-install-file "{ROOT}/docs/editors/fxls.el"))'
+    use = f"""{first} (require 'fxls) (princ (list
+        (package-desc-version (cadr (assq 'fxls package-alist)))
+        (lookup-key global-map (kbd "C-c x g"))
+        (and (memq 'eglot-ensure python-mode-hook) t))))"""
+
+    said = [in_batch(form, around / "home") for form in (install, use)]
+
+    assert "Error" not in said[0].stderr
+    assert said[1].stdout == "((0 1 0) fxls-show-generated-code t)", said[1].stderr
+
+
+def in_batch(form: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """What an Emacs says that evaluates a form and ends."""
+    home.mkdir(exist_ok=True)
+    emacs = program("emacs", "apt-get install emacs-nox elpa-eglot")
+    return subprocess.run(
+        ["env", f"HOME={home}", str(emacs), "--batch", "--eval", form],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )

@@ -44,6 +44,14 @@ end
 """Neovim waits a second for what a jump needs; a machine may have more to do."""
 
 
+def install(config: Path) -> None:
+    """Put the plugin where a plugin manager puts a clone of the repository."""
+    plugin = config.parent.parent / "data/nvim/site/pack/managed/start/fxls"
+    for part in ("lua", "plugin"):
+        shutil.copytree(ROOT / part, plugin / part)
+    config.mkdir(parents=True)
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     return write_project(tmp_path / "project")
@@ -53,10 +61,10 @@ def project(tmp_path: Path) -> Path:
 def editor(tmp_path: Path, project: Path) -> Generator[Neovim]:
     """Neovim with the model open, of which the server has made a listing."""
     config = tmp_path / "home/config/nvim"
-    shutil.copytree(ROOT / "docs/editors/nvim", config / "lua/fxls")
-    (config / "init.lua").write_text(f"{PATIENT}require('fxls')\n")
+    install(config)
+    (config / "init.lua").write_text(PATIENT)
     answers = tmp_path / "home/data/nvim/fxls-trusted.json"
-    answers.parent.mkdir(parents=True)
+    answers.parent.mkdir(parents=True, exist_ok=True)
     answers.write_text(json.dumps({str(project.resolve()): True}))
     with neovim(tmp_path / "home", project, "net.py") as editor:
         editor.until("#vim.lsp.inlay_hint.get({ bufnr = 0 }) > 0")
@@ -69,7 +77,7 @@ def test_nothing_of_a_folder_runs_before_it_is_trusted(
     tmp_path: Path, answer: str
 ) -> None:
     config = tmp_path / "home/config/nvim"
-    shutil.copytree(ROOT / "docs/editors/nvim", config / "lua/fxls")
+    install(config)
     programs = Path(sys.executable).parent
     number, ran = 1 if answer == "yes" else 2, tmp_path / "ran"
     (config / "init.lua").write_text(
@@ -77,7 +85,7 @@ def test_nothing_of_a_folder_runs_before_it_is_trusted(
         "vim.fn.confirm = function(question)\n"
         f"  assert(vim.fn.filereadable('{ran}') == 0)\n"
         "  vim.g.asked = vim.list_extend(vim.g.asked, { question })\n"
-        f"  return {number}\nend\nrequire('fxls')\n"
+        f"  return {number}\nend\n"
     )
     assert write_hostile_project(tmp_path / "project") == ran
     for session in range(2):
@@ -364,3 +372,23 @@ def test_a_lens_writes_an_example_call_and_goes_there(
     assert (
         message.split("\n")[0] == "Needy needs mode (str): write it in place of `...`"
     )
+
+
+def test_checkhealth_says_what_works_and_what_is_missing(
+    editor: Neovim, tmp_path: Path
+) -> None:
+    editor.type(":checkhealth fxls<CR>")
+    found = "\n".join(editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    assert "of the .venv in a folder that you trust" in found
+    assert f"the server runs for {(tmp_path / 'project').resolve()}" in found
+    for name in ("python", "torch", "fxls", "debugpy"):
+        assert re.search(rf"OK\W* {name} \d", found), found
+    assert "ERROR" not in found
+
+    # Where nobody was asked, nobody is asked, and nothing of the folder runs.
+    editor.lua("vim.fn.delete(vim.fn.stdpath('data') .. '/fxls-trusted.json')")
+    editor.lua("vim.env.PATH = '/nowhere'")
+    editor.type(":bwipeout<CR>:checkhealth fxls<CR>")
+    found = "\n".join(editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    assert "because you do not trust" in found
+    assert "there is no program fxls" in found

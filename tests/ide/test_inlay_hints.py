@@ -182,7 +182,7 @@ def test_a_function_that_has_another_name_today_has_no_hints() -> None:
     assert hinted(MODEL, Document(traced().path, functions)) == []
 
 
-APART = """\
+APART: str = """\
 class Net(torch.nn.Module):
     def forward(self, x):
         query, key = self.both(x).chunk(2, dim=-1)
@@ -233,7 +233,7 @@ def forward(self, x):
 def hinted_apart(document: Document) -> list[str]:
     source = SourceFile(PATH, LineTable(APART), (document,))
     found = source_hints(source, 0, 99)
-    lines = APART.split("\n")
+    lines: list[str] = APART.split("\n")
     for hint in sorted(found, key=lambda h: h.point, reverse=True):
         line, column = hint.point.line, hint.point.column
         lines[line] = f"{lines[line][:column]}⟦{hint.text}⟧{lines[line][column:]}"

@@ -1,5 +1,5 @@
 -- fxls in Neovim 0.11: the language server, its lenses, and listings that follow a save.
--- docs/editors.md says where to put this folder, and which keys there are.
+-- docs/editors.md says how to install it, and which keys there are.
 
 local pdb = require('fxls.pdb')
 local trust = require('fxls.trust')

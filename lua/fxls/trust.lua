@@ -20,7 +20,8 @@ local function remember(folder, answer)
 end
 
 -- A folder in one that is trusted is trusted; no other answer is about more than its folder.
-function M.trusts(folder)
+-- What was answered, and nil where nobody was asked.
+function M.answer(folder)
   folder = vim.uv.fs_realpath(folder) or folder
   local answers = known()
   if answers[folder] ~= nil then
@@ -30,6 +31,15 @@ function M.trusts(folder)
     if answers[parent] then
       return true
     end
+  end
+  return nil
+end
+
+function M.trusts(folder)
+  folder = vim.uv.fs_realpath(folder) or folder
+  local known_answer = M.answer(folder)
+  if known_answer ~= nil then
+    return known_answer
   end
   local question = ('Run the code of %s?\n'):format(folder)
     .. 'fxls then runs its .venv, and the models that you open; else it only shows listings.'
