@@ -114,7 +114,9 @@ def _places(
     """Every place of a hint on some lines."""
     alone = _alone(tree)
     for node in ast.walk(tree):
-        whole = _span(node, lines) if node in alone else None
+        whole: Span | None = None
+        if isinstance(node, ast.stmt) and node in alone:
+            whole = _span(node, lines)
         match node:
             case ast.Assign(targets=[ast.Tuple() | ast.List() as target], value=value):
                 for place in _taken_apart(target, value, lines, whole):
@@ -175,7 +177,7 @@ def _taken_apart(
                 yield _Place(point, _span(value, lines), value, whole, of)
 
 
-def _alone(tree: ast.Module) -> set[ast.AST]:
+def _alone(tree: ast.Module) -> set[ast.stmt]:
     """The statements that share their line with no other, and have no second line."""
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     count = Counter(node.lineno for node in statements)

@@ -123,11 +123,11 @@ class Session:
     def source(self, path: str) -> SourceFile:
         """A file of the user's with the newest listings about it."""
         expressions = {entry.expression for entry in self.entries(path)}
-        found = [
+        found = tuple(
             document
             for document in self.library.about(path, expressions)
             if not is_gone(document, self._written)
-        ]
+        )
         real = real_path(path)
         spellings = frozenset(
             source.path
