@@ -44,8 +44,6 @@ class What(enum.Enum):
     DTYPE = "dtype"
     DEVICE = "device"
     STRIDE = "stride"
-    GRADIENT = "gradient"
-    """Whether it requires one."""
     VALUE = "value"
     """What is known of a value that is no tensor."""
     TYPE = "type"
@@ -316,7 +314,6 @@ class _Comparison:
         for what, one, other in (
             (What.DTYPE, had.dtype, has.dtype),
             (What.DEVICE, had.device, has.device),
-            (What.GRADIENT, str(had.requires_grad), str(has.requires_grad)),
         ):
             if one != other:
                 yield Difference(what, one, other)

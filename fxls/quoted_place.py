@@ -12,7 +12,7 @@ from fxls.listing import Place, source_digest
 from fxls.record import QuotedPlace
 from fxls.text import Span
 
-__all__ = ["Columns", "expression_at", "head_of", "input_of", "quoted"]
+__all__ = ["Columns", "Sources"]
 
 _LONGEST = 2_000
 """So many characters of a line are kept."""
@@ -28,49 +28,63 @@ class Columns(NamedTuple):
     end_column: int
 
 
-def quoted(
-    path: str, line: int, function: str, columns: Columns | None = None
-) -> QuotedPlace:
-    """A line of a file, from one; the whole line where nobody knows the columns."""
-    digest, lines = _read(path)
-    at = max(0, line - 1)
-    text = lines[at] if at < len(lines) else ""
-    span = Span.of(at, len(text) - len(text.lstrip()), at, len(text.rstrip()))
-    if columns is not None and columns.line == line and text:
-        span = _span(columns, lines) or span
-    return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
+class Sources:
+    """Files of which places are quoted."""
 
+    def __init__(self, *, read: bool = True) -> None:
+        """Without `read` no file is read, and a place has its line and no text.
 
-def head_of(function: QuotedPlace) -> QuotedPlace:
-    """The name of a function, instead of its first line."""
-    path = function.place.path
-    span = head_span(_read(path)[1], _line(function))
-    return function if span is None else _spanned(path, function.place.function, span)
+        Files that somebody else's log names must not be: their lines would be shown.
+        """
+        self._read = _read if read else _unread
 
+    def quoted(
+        self, path: str, line: int, function: str, columns: Columns | None = None
+    ) -> QuotedPlace:
+        """A line of a file, from one; the whole line where nobody knows the columns."""
+        digest, lines = self._read(path)
+        at = max(0, line - 1)
+        text = lines[at] if at < len(lines) else ""
+        span = Span.of(at, len(text) - len(text.lstrip()), at, len(text.rstrip()))
+        if columns is not None and columns.line == line and text:
+            span = _span(columns, lines) or span
+        return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
 
-def input_of(function: QuotedPlace, name: str) -> QuotedPlace | None:
-    """Where a parameter is written of the function whose first line this is."""
-    path = function.place.path
-    span = input_span(_read(path)[1], _line(function), name)
-    return None if span is None else _spanned(path, function.place.function, span)
+    def head_of(self, function: QuotedPlace) -> QuotedPlace:
+        """The name of a function, instead of its first line."""
+        path = function.place.path
+        span = head_span(self._read(path)[1], _line(function))
+        return (
+            function
+            if span is None
+            else self._spanned(path, function.place.function, span)
+        )
 
+    def input_of(self, function: QuotedPlace, name: str) -> QuotedPlace | None:
+        """Where a parameter is written of the function whose first line this is."""
+        path = function.place.path
+        span = input_span(self._read(path)[1], _line(function), name)
+        return (
+            None if span is None else self._spanned(path, function.place.function, span)
+        )
 
-def expression_at(path: str, line: int, function: str, expression: str) -> QuotedPlace:
-    """An expression on a line, from one; the whole line where it is not found there."""
-    span = expression_span(_read(path)[1], line, expression)
-    if span is None:
-        return quoted(path, line, function)
-    return _spanned(path, function, span)
+    def expression_at(
+        self, path: str, line: int, function: str, expression: str
+    ) -> QuotedPlace:
+        """An expression on a line, from one; the whole line where it is not found there."""
+        span = expression_span(self._read(path)[1], line, expression)
+        if span is None:
+            return self.quoted(path, line, function)
+        return self._spanned(path, function, span)
+
+    def _spanned(self, path: str, function: str, span: Span) -> QuotedPlace:
+        digest, lines = self._read(path)
+        text = lines[span.start.line][:_LONGEST]
+        return QuotedPlace(Place(path, function, span), text, digest)
 
 
 def _line(place: QuotedPlace) -> int:
     return place.place.span.start.line + 1
-
-
-def _spanned(path: str, function: str, span: Span) -> QuotedPlace:
-    digest, lines = _read(path)
-    text = lines[span.start.line][:_LONGEST]
-    return QuotedPlace(Place(path, function, span), text, digest)
 
 
 def _span(columns: Columns, lines: tuple[str, ...]) -> Span | None:
@@ -106,3 +120,7 @@ def _read(path: str) -> tuple[str, tuple[str, ...]]:
         return "", ()
     lines = content.decode("utf-8", "replace").split("\n")
     return source_digest(content), tuple(line.removesuffix("\r") for line in lines)
+
+
+def _unread(_path: str) -> tuple[str, tuple[str, ...]]:
+    return "", ()

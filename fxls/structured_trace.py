@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from fxls.failed_guards import failed_guard
-from fxls.quoted_place import Columns, expression_at, head_of, input_of, quoted
+from fxls.quoted_place import Columns, Sources
 from fxls.record import (
     Cause,
     Compilation,
@@ -30,7 +30,7 @@ from fxls.record import (
     Subject,
 )
 
-__all__ = ["Columns", "GuardAt", "Line", "Trace", "quoted"]
+__all__ = ["GuardAt", "Line", "Trace", "id_of"]
 
 _MOST_OPEN = 1_000
 """So many compilations are remembered, of which more may be said."""
@@ -85,9 +85,12 @@ class Trace:
         self,
         note: Callable[[Event], None],
         texts: Mapping[int, str] | None = None,
+        *,
+        reads_sources: bool = True,
     ) -> None:
         """`texts` are those that entries name by a number, as far as they are known."""
         self._note = note
+        self._sources = Sources(read=reads_sources)
         self._texts = dict(texts or {})
         self._compilations: dict[str, _Compilation] = {}
         self._functions: dict[str, tuple[str, QuotedPlace | None]] = {}
@@ -114,7 +117,7 @@ class Trace:
             value, number = table["str"]
             self._texts[number] = value
             return
-        name = _id_of(table)
+        name = id_of(table)
         if name is None:
             return
         if "dynamo_start" in table:
@@ -149,7 +152,7 @@ class Trace:
             Guard(
                 kind,
                 one.tensors.get(text, text)[:_LONGEST],
-                None if at is None else quoted(*at),
+                None if at is None else self._sources.quoted(*at),
             )
             for kind, text, at in found[:_MOST_GUARDS]
         ]
@@ -183,7 +186,7 @@ class Trace:
     def _places(self, stack: Any) -> tuple[QuotedPlace, ...]:
         """Those of a stack, innermost first."""
         return tuple(
-            quoted(self._texts[row["filename"]], row["line"], row["name"])
+            self._sources.quoted(self._texts[row["filename"]], row["line"], row["name"])
             for row in reversed(stack or ())
             if row["filename"] in self._texts
         )[:_MOST_PLACES]
@@ -197,6 +200,10 @@ class Trace:
         if one.guards or sizes:
             first = (*one.guards, *sizes)[:_MOST_GUARDS]
             self._note(Guards(one.id, one.count + len(sizes), first))
+
+    def function_of(self, name: str) -> tuple[str, QuotedPlace | None] | None:
+        """The function of a compilation, and where that is; None while nobody said it."""
+        return self._functions.get(_frame_of(name))
 
     def _of(self, name: str) -> _Compilation:
         found = self._compilations.get(name)
@@ -230,7 +237,7 @@ class Trace:
                 one.cause = Cause.CONTINUATION
         one.function = function
         if path:
-            one.place = quoted(path, line, function)
+            one.place = self._sources.quoted(path, line, function)
         frame = _frame_of(one.id)
         self._functions.pop(frame, None)
         self._functions[frame] = function, one.place
@@ -274,10 +281,10 @@ class Trace:
         if subject is not None and not (outcome is Outcome.SKIPPED and one.breaks):
             path = metrics.get("fail_user_frame_filename")
             line = metrics.get("fail_user_frame_lineno") or 0
-            head = one.place and head_of(one.place)
-            place = quoted(path, line, one.function) if path else head
+            head = one.place and self._sources.head_of(one.place)
+            place = self._sources.quoted(path, line, one.function) if path else head
             if place is not None and outcome is Outcome.LIMIT:
-                place = head_of(place)
+                place = self._sources.head_of(place)
             reason = said.reason or "torch.compile finds nothing to compile"
             places = _some(place)
             # torch names one frame, which may be in a library.
@@ -312,7 +319,7 @@ class Trace:
         said = _said(body.partition("Graph Break Reason: ")[2] or body)
         stack = rest.partition("\nTraceback (most recent call last)")[0]
         places = [
-            quoted(path, line, function, columns.get((path, line)))
+            self._sources.quoted(path, line, function, columns.get((path, line)))
             for path, line, function in _frames(stack)
         ]
         places.reverse()
@@ -322,7 +329,9 @@ class Trace:
             function = self._of(name).function
             if places and (places[0].place.path, _line(places[0])) == (path, line):
                 function = places.pop(0).place.function
-            places.insert(0, quoted(path, line, function, columns.get((path, line))))
+            places.insert(
+                0, self._sources.quoted(path, line, function, columns.get((path, line)))
+            )
         self._of(name).breaks.append(said.reason)
         kept = tuple(places[:_MOST_PLACES])
         self._note(Remark(Subject.BREAK, said.reason, name, said.id, kept, said.hints))
@@ -336,7 +345,9 @@ class Trace:
             self._note(
                 Remark(
                     *(Subject.RECOMPILATION, guard, name, ""),
-                    places=_read_at(one.place, failed.expression, reason),
+                    places=_read_at(
+                        self._sources, one.place, failed.expression, reason
+                    ),
                     about=failed.about,
                     was=failed.was,
                     became=failed.became,
@@ -450,7 +461,7 @@ def _frames(text: str) -> Iterator[tuple[str, int, str]]:
         yield path, int(line), function
 
 
-def _id_of(table: Mapping[str, Any]) -> str | None:
+def id_of(table: Mapping[str, Any]) -> str | None:
     """The name that torch has for the compilation of an entry."""
     autograd, frame = table.get("compiled_autograd_id"), table.get("frame_id")
     count = table.get("frame_compile_id")
@@ -465,15 +476,15 @@ def _frame_of(name: str) -> str:
 
 
 def _read_at(
-    function: QuotedPlace | None, expression: str, reason: str
+    sources: Sources, function: QuotedPlace | None, expression: str, reason: str
 ) -> tuple[QuotedPlace, ...]:
     """Where what a guard is about comes in, if it is a parameter, and where it is read."""
     found: list[QuotedPlace] = []
     if function is not None:
-        found += _some(input_of(function, expression))
+        found += _some(sources.input_of(function, expression))
     for frame in [*_frames(reason)][-1:]:
-        found.append(expression_at(*frame, expression))
-    return tuple(found) or _some(function and head_of(function))
+        found.append(sources.expression_at(*frame, expression))
+    return tuple(found) or _some(function and sources.head_of(function))
 
 
 def _some(place: QuotedPlace | None) -> tuple[QuotedPlace, ...]:

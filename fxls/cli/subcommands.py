@@ -15,6 +15,7 @@ from fxls.cli import (
     debug_command,
     diff_command,
     doctor_command,
+    import_command,
     list_command,
     passes_command,
     prune_command,
@@ -47,6 +48,7 @@ examples:
   fxls remarks                                        what could not be compiled, and where
   fxls passes --first-gone add_37                     which pass removed a node
   fxls diff net.Net                                   what is different in a new revision
+  fxls import /tmp/trace                              what TORCH_TRACE logged elsewhere
   fxls doctor                                         what works in this Python
   fxls serve                                          the server that editors start
   fxls completion bash                                what your shell completes fxls by
@@ -129,6 +131,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     remarks_command.add(commands)
     passes_command.add(commands)
     diff_command.add(commands)
+    import_command.add(commands)
     prune_command.add(commands)
     doctor_command.add(commands)
     serve_command.add(commands)

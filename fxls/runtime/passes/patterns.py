@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any
 
 from fxls.record import MatchedPattern, QuotedPlace
-from fxls.structured_trace import quoted
+from fxls.quoted_place import Sources
 
 __all__ = ["Matches", "written_in"]
 
@@ -54,7 +54,7 @@ def written_in(function: Any) -> QuotedPlace | None:
     if not isinstance(code, CodeType):
         return None
     name = code.co_qualname.rpartition("<locals>.")[2]
-    return quoted(code.co_filename, code.co_firstlineno, name)
+    return Sources().quoted(code.co_filename, code.co_firstlineno, name)
 
 
 def _functions(entry: Any) -> Iterator[Any]:

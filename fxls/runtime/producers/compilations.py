@@ -16,7 +16,8 @@ from fxls.installed_torch import private
 from fxls.record import Event
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
-from fxls.structured_trace import Columns, GuardAt, Line, Trace
+from fxls.quoted_place import Columns
+from fxls.structured_trace import GuardAt, Line, Trace
 
 __all__ = ["Compilations"]
 
