@@ -105,12 +105,15 @@ def logs_in(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def read_log(path: Path) -> ImportedRun | None:
-    """What a log says; None for what is no log. Raises `OSError`."""
+def read_log(path: Path, launch: str | None = None) -> ImportedRun | None:
+    """What a log says; None for what is no log. Raises `OSError`.
+
+    `launch` is the run that one with a rank belongs to, if it does.
+    """
     size, data = regular_file.read_from(path, 0, MOST_OF_LOG)
     if not is_trace(data):
         return None
-    reader = _Reader(path.name, data)
+    reader = _Reader(path.name, data, launch)
     reader.read()
     return reader.imported(max(0, size - len(data)))
 
@@ -146,8 +149,9 @@ def write_run(store: Store, found: ImportedRun) -> bool:
 class _Reader:
     """Makes a record of one log."""
 
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, launch: str | None) -> None:
         self._data = data
+        self._launch = launch
         self._rank = int(found[1]) if (found := _RANK.search(name)) else None
         self._first = data[: data.find(b"\n")]
         self._trace = Trace(self._note, reads_sources=False)
@@ -235,7 +239,7 @@ class _Reader:
         return Run(
             schema=SCHEMA,
             id=name,
-            launch=name,
+            launch=name if self._rank is None else self._launch or name,
             pid=self._pid,
             start=when,
             program=self._program,

@@ -56,11 +56,14 @@ def import_(options: argparse.Namespace) -> int:
     troubles = Troubles()
     root = options.store or locate(Path.cwd())
     count = 0
+    launch: str | None = None
     try:
         for path in logs_in(options.folder):
-            found = read_log(path)
+            found = read_log(path, launch)
             if found is None:
                 continue
+            if found.run.rank is not None:
+                launch = found.run.launch  # the ranks in a folder belong together
             count += 1
             # A store for each, because it notes which program the listings are of.
             store = Store(root, report=troubles, program=found.run.program)

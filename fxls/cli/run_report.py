@@ -5,7 +5,7 @@ Values in, text out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fxls.cli.report import Sources, age, place_as_json, rows
@@ -14,6 +14,7 @@ from fxls.record import (
     Compilation,
     Guards,
     Outcome,
+    Pass,
     QuotedPlace,
     Remark,
     Subject,
@@ -44,6 +45,10 @@ _COUNTS = (
     ("passes", "passes"),
     ("lost", "events not kept"),
 )
+
+_MOST_PHASES = 8
+_MANY = 3
+"""So many recompilations of a frame are one row."""
 
 _SUBJECTS = {
     Subject.BREAK: "graph break",
@@ -92,9 +97,19 @@ def _others(summary: Summary) -> Iterator[str]:
 
 
 def run_text(
-    one: RunInList, part: RecordPart, sources: Sources, *, guards: bool = False
+    one: RunInList,
+    part: RecordPart,
+    sources: Sources,
+    ranks: Iterable[str] = (),
+    *,
+    is_whole: bool = True,
+    guards: bool = False,
 ) -> str:
-    """All that there is to say of a run; the guards only where they are asked for."""
+    """What there is to say of a run, and of the ranks beside it.
+
+    Unless it is to be whole, many recompilations of one frame are one row; the guards
+    are there only where they are asked for.
+    """
     run = one.run
     program = sources.name(run.program) if run.program else "(none)"
     lines = [f"{' '.join((program, *run.arguments))}: {_ended(one)}", f"run {run.id}"]
@@ -112,16 +127,96 @@ def run_text(
     lines.append(", ".join(counted) or "no compilations")
     if part.left_out:
         lines.append(f"{part.left_out} lines of the record cannot be read.")
-    remarks = remarks_of(part)
+    compilations = compilations_of(part)
+    lines += [*_phases(compilations), *ranks]
+    remarks: dict[str | None, list[Remark]] = {}
+    for remark in remarks_of(part):
+        remarks.setdefault(remark.compilation, []).append(remark)
+    changes = _changes(part)
     of = {one.compilation: one for one in guards_of(part)} if guards else {}
-    for compilation in compilations_of(part):
+    for group in _grouped(compilations, is_whole=is_whole or guards):
+        if len(group) > 1:
+            lines += ["", *_recompilations(group, remarks, sources)]
+            continue
+        (compilation,) = group
         lines += ["", *_compilation(compilation, one.state, sources)]
-        for remark in remarks:
-            if remark.compilation == compilation.id:
-                lines += _remark(remark, sources)
+        for remark in remarks.get(compilation.id, ()):
+            lines += _remark(remark, sources)
+        changed = changes.get(compilation.id, ())
+        if changed:
+            lines.append(f"  passes that changed a graph: {', '.join(changed)}")
         if compilation.id in of:
             lines += _guards(of[compilation.id], sources)
     return "\n".join(lines)
+
+
+def _phases(compilations: Iterable[Compilation]) -> Iterator[str]:
+    """The time by phase, the longest first; phases lie in one another."""
+    spent: dict[str, float] = {}
+    for one in compilations:
+        for name, seconds in one.phases:
+            spent[name] = spent.get(name, 0.0) + seconds
+    longest = sorted(spent.items(), key=lambda pair: -pair[1])[:_MOST_PHASES]
+    if longest:
+        said = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in longest)
+        yield f"time by phase: {said}"
+
+
+def _grouped(
+    compilations: Sequence[Compilation], *, is_whole: bool
+) -> Iterator[list[Compilation]]:
+    """The compilations in torch's order, those of one frame together; many
+    recompilations of a frame, that ended alike, in one group.
+    """
+    frames: dict[str, list[Compilation]] = {}
+    for one in compilations:
+        frames.setdefault(one.id.rpartition("/")[0], []).append(one)
+    for of_frame in frames.values():
+        again = [one for one in of_frame if _is_plain_recompilation(one)]
+        is_one_row = len(again) >= _MANY and not is_whole
+        for one in of_frame:
+            if not (is_one_row and _is_plain_recompilation(one)):
+                yield [one]
+            elif one is again[0]:
+                yield again
+
+
+def _is_plain_recompilation(one: Compilation) -> bool:
+    return one.cause is Cause.RECOMPILATION and one.outcome is Outcome.OK
+
+
+def _recompilations(
+    group: Sequence[Compilation],
+    remarks: Mapping[str | None, Sequence[Remark]],
+    sources: Sources,
+) -> Iterator[str]:
+    """Many recompilations of a frame in one row, with the first guard that failed."""
+    first, last = group[0], group[-1]
+    spent = sum(one.seconds or 0.0 for one in group)
+    yield (
+        f"{first.id} to {last.id}  {first.function}: {len(group)} recompilations,"
+        f" {spent:.2f} s (--all shows each)"
+    )
+    failed = [
+        remark
+        for one in group
+        for remark in remarks.get(one.id, ())
+        if remark.subject is Subject.RECOMPILATION
+    ]
+    for remark in failed[:1]:
+        yield from _remark(remark, sources)
+
+
+def _changes(part: RecordPart) -> dict[str | None, list[str]]:
+    """The passes that changed a graph, by their compilation, each with its counts."""
+    found: dict[str | None, list[str]] = {}
+    for entry in part.entries:
+        one = entry.event
+        if isinstance(one, Pass) and one.changed:
+            counts = (("+", one.created), ("-", one.erased), ("~", one.altered))
+            said = " ".join(f"{sign}{n.count}" for sign, n in counts if n.count)
+            found.setdefault(one.compilation, []).append(f"{one.name} {said}".strip())
+    return found
 
 
 def _ended(one: RunInList) -> str:

@@ -32,6 +32,7 @@ examples:
   fxls runs                 the runs that there are, the newest first
   fxls runs -1              the newest one: its compilations, and what went wrong in them
   fxls runs -1 --guards     and the guards of each compilation, with their lines
+  fxls runs -1 --all        the same, with each of many recompilations of a frame
   fxls runs 4711            the one whose id has these characters, as its process's number
   fxls runs -1 --json | jq '.compilations[] | select(.outcome == "limit")'
   fxls list --run=-1        the listings that the newest one made
@@ -59,6 +60,9 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="also what has to hold so that a compilation is used again (with a RUN)",
     )
+    parser.add_argument(
+        "--all", action="store_true", help="show each of many recompilations of a frame"
+    )
     add_store_to_read(parser)
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
@@ -66,7 +70,8 @@ def add(commands: Commands) -> None:
 def runs(options: argparse.Namespace) -> int:
     """`fxls runs`: all runs of a store, or one."""
     from fxls.cli import run_report
-    from fxls.store import StoreError
+    from fxls.cli.run_ranks import differences, ranks_as_json, ranks_of, ranks_text
+    from fxls.store import Store, StoreError
     from fxls.store.runs import Runs
 
     troubles = Troubles()
@@ -86,13 +91,21 @@ def runs(options: argparse.Namespace) -> int:
         if one is None:
             return troubles.code
         part = of_store.read(one.run.id)
+        of_launch = ranks_of(one, of_store.newest()) if one.run.rank is not None else []
     except StoreError as error:
         say(f"fxls: error: {error}")
         return ExitCode.SYSTEM
+    differing = differences(of_launch, of_store, Store(root, report=troubles), troubles)
     if options.json:
-        print(json.dumps(run_report.run_as_json(one, part, guards=options.guards)))
+        said = run_report.run_as_json(one, part, guards=options.guards)
+        print(json.dumps(said | ranks_as_json(of_launch, differing)))
     else:
-        _print(run_report.run_text(one, part, sources_here(), guards=options.guards))
+        sources = sources_here()
+        ranks = ["", *ranks_text(of_launch, differing, sources)] if of_launch else []
+        text = run_report.run_text(
+            *(one, part, sources, ranks), is_whole=options.all, guards=options.guards
+        )
+        _print(text)
     return troubles.code
 
 

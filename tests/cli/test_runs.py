@@ -96,6 +96,7 @@ train.py --fast: killed
 run {FIRST}
 torch 2.13.0
 3 compilations, 1 recompilations, 1 graph breaks, 1 limits reached
+time by phase: backend_compile 1.00 s
 
 0/0  forward, net.py:4:5: break, attempt 2, 3 nodes, 1.50 s
   graph break GB0059: print

@@ -1,0 +1,148 @@
+"""`fxls runs RUN`: what stands out in a run, and in the ranks beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+
+from fxls import record
+from fxls.listing import Identity, Place
+from fxls.record import (
+    Cause,
+    Compilation,
+    Entry,
+    Made,
+    Names,
+    Outcome,
+    Pass,
+    QuotedPlace,
+    Remark,
+    Subject,
+)
+from fxls.store.runs import record_path
+from fxls.text import Span
+from tests.cli.command import Command, Ended
+from tests.cli.test_diff import NEW, OLD, made
+from tests.cli.test_runs import FIRST, SECOND, written
+
+
+def recompiled(folder: Path, count: int) -> list[Compilation | Remark]:
+    """A function that is compiled once, and again so many times."""
+    place = Place(str(folder / "net.py"), "g", Span.of(7, 0, 7, 5))
+    found: list[Compilation | Remark] = [
+        Compilation("2/0", "g", Outcome.OK, seconds=1.0, phases=(("backend", 0.5),))
+    ]
+    for at in range(1, count + 1):
+        name = f"2/{at}"
+        one = Compilation(name, "g", Outcome.OK, Cause.RECOMPILATION, seconds=0.5)
+        found.append(one)
+        guard = f"2/{at - 1}: n == {at - 1}"
+        at_line = (QuotedPlace(place, "def g"),)
+        found.append(Remark(Subject.RECOMPILATION, guard, name, "", at_line))
+    return found
+
+
+def test_many_recompilations_of_a_frame_are_one_row_that_opens(fxls: Command) -> None:
+    changed = Pass(
+        "fuse",
+        1,
+        compilation="0/0",
+        changed=True,
+        created=Names(2, ("a", "b")),
+        altered=Names(1, ("c",)),
+    )
+    written(
+        fxls.folder / ".fxls",
+        FIRST,
+        Compilation("0/0", "f", Outcome.RUNNING),
+        *recompiled(fxls.folder, 8),
+        changed,
+        Pass("idle", 1, compilation="0/0"),
+        Compilation(
+            *("0/0", "f", Outcome.OK),
+            seconds=2.0,
+            phases=(("backend", 1.25), ("dynamo", 0.25)),
+        ),
+        Compilation("2/9", "g", Outcome.LIMIT, Cause.RECOMPILATION),
+    )
+    shown = fxls.run("runs", "-1")
+
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.split("\n")[4:] == [
+        "time by phase: backend 1.75 s, dynamo 0.25 s",
+        "",
+        "0/0  f: ok, 2.00 s",
+        "  passes that changed a graph: fuse +2 ~1",
+        "",
+        "2/0  g: ok, 1.00 s",
+        "",
+        "2/1 to 2/8  g: 8 recompilations, 4.00 s (--all shows each)",
+        "  guard failed: 2/0: n == 0",
+        "    at net.py:8:1: def g",
+        "",
+        "2/9  g: limit, recompilation",
+        "",
+    ]
+    opened = fxls.run("runs", "-1", "--all").out
+    assert opened.count("guard failed") == 8
+    assert "2/3  g: ok, recompilation, 0.50 s" in opened
+
+
+def of_rank(root: Path, name: str, rank: int, *body: str) -> None:
+    """The run of a rank, of a launch whose ranks made a graph each."""
+    identity = Identity("net", "Net", "torch.compile", "graph 0", rank)
+    written(root, name, Made(made(root, *body, identity=identity)))
+    path = record_path(root, name)
+    first, rest = path.read_bytes().split(b"\n", 1)
+    entry = record.decode(first)
+    assert isinstance(entry, Entry)
+    run = msgspec.structs.replace(entry.event, rank=rank, launch="one", world_size=2)
+    head = record.encode(msgspec.structs.replace(entry, event=run))
+    path.write_bytes(head + b"\n" + rest)
+
+
+def test_ranks_stand_side_by_side_with_the_first_node_that_differs(
+    fxls: Command,
+) -> None:
+    root = fxls.folder / ".fxls"
+    of_rank(root, FIRST, 0, *OLD)
+    of_rank(root, SECOND, 1, *NEW)
+    out = fxls.run("runs", FIRST).out
+
+    assert [line.split() for line in out.split("\n")[-5:-2]] == [
+        ["rank", "state", "compilations", "time", "run"],
+        ["0", "killed", "0", "0.0", "s", FIRST],
+        ["1", "killed", "0", "0.0", "s", SECOND],
+    ]
+    assert out.split("\n")[-2] == (
+        "rank 1 differs from rank 0 in Net, graph 0: +1 ~1 nodes, 1 moved, first at"
+        " neg_1"
+    )
+    said = json.loads(fxls.run("runs", SECOND, "--json").out)
+    assert said["ranks"] == [{"rank": 0, "run": FIRST}, {"rank": 1, "run": SECOND}]
+    assert said["rank_differences"] == [
+        {
+            "ranks": [0, 1],
+            "identity": {
+                "module": "net",
+                "qualname": "Net",
+                "producer": "torch.compile",
+                "stage": "graph 0",
+                "rank": None,
+            },
+            "node": "neg_1",
+            "summary": "+1 ~1 nodes, 1 moved",
+        }
+    ]
+
+
+def test_ranks_whose_graphs_are_the_same_say_so(fxls: Command) -> None:
+    root = fxls.folder / ".fxls"
+    of_rank(root, FIRST, 0, *OLD)
+    of_rank(root, SECOND, 1, *OLD)
+    ended = fxls.run("runs", "-1")
+
+    assert ended == Ended(0, ended.out, "")
+    assert ended.out.endswith("the graphs of all ranks are the same\n")
