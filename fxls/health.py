@@ -13,6 +13,7 @@ from typing import Any
 
 from fxls._version import __version__
 from fxls.attempt import Raised, attempt
+from fxls.code_cache import CodeCache, folder_for
 from fxls.store import Store, StoreError
 
 __all__ = ["Examination", "Part", "examination", "without_torch"]
@@ -36,6 +37,8 @@ class Examination:
     versions: dict[str, str]
     parts: tuple[Part, ...]
     store: dict[str, str | int]
+    code: dict[str, str | None]
+    """Where compiled code is kept."""
     environment: dict[str, str]
 
     @property
@@ -60,7 +63,8 @@ def examination(
         if name.startswith(("FXLS_", "TORCHDYNAMO_", "TORCHINDUCTOR_", "PYDEVD_"))
         or name in ("PYTHONPATH", "PYTHONBREAKPOINT", "TORCH_COMPILE_DISABLE")
     }
-    return Examination(_versions(), parts, _store(root), counts)
+    code = _code(folder_for(environment, str(root.parent)))
+    return Examination(_versions(), parts, _store(root), code, counts)
 
 
 def without_torch(
@@ -82,6 +86,11 @@ def _versions() -> dict[str, str]:
         version = attempt(lambda name=name: importlib.metadata.version(name))
         found[name] = "not installed" if isinstance(version, Raised) else version
     return found
+
+
+def _code(folder: str | None) -> dict[str, str | None]:
+    problem = CodeCache(folder).problem()
+    return {"folder": folder} | ({} if problem is None else {"problem": problem})
 
 
 def _store(root: Path) -> dict[str, str | int]:

@@ -78,6 +78,10 @@ def _print(found: Examination) -> None:
         print(f"            {found.store['identities']} models and functions")
     if "problem" in found.store:
         print(f"  off: {found.store['problem']}")
+    print(f"\ncompiled    {found.code['folder'] or '(nowhere)'}")
+    if "problem" in found.code:
+        print(f"  off: {found.code['problem']}")
+    print()
     for name, value in found.environment.items():
         print(f"{name}={value}")
     if found.off:

@@ -22,6 +22,7 @@ examples:
   fxls prune --dry-run
   fxls prune --megabytes 50
   fxls prune --all
+  fxls prune --compiled
 
 Too much goes in this order, the oldest first: listings that another revision took the
 place of, that nobody opened, and that no program runs; then all that were not used
@@ -50,6 +51,11 @@ def add(commands: Commands) -> None:
         help="delete everything but what a program that runs has written",
     )
     parser.add_argument(
+        "--compiled",
+        action="store_true",
+        help="delete the compiled code of all stores, and no listing",
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="delete nothing, and say what would go"
     )
 
@@ -58,6 +64,8 @@ def prune(options: argparse.Namespace) -> int:
     """`fxls prune`: delete listings by age, and by size, or all."""
     from fxls import store
 
+    if options.compiled:
+        return _prune_code(is_rehearsal=options.dry_run)
     root = chosen_or_located(options.store)
     try:
         pruned = store.prune(
@@ -74,4 +82,19 @@ def prune(options: argparse.Namespace) -> int:
         for name in pruned.deleted:
             print(os.path.relpath(root / name))
     print(f"{pruned.said(would=options.dry_run)} in {root}")
+    return ExitCode.OK
+
+
+def _prune_code(*, is_rehearsal: bool) -> ExitCode:
+    """Delete what was kept of compiled code; programs compile it again."""
+    from fxls.code_cache import CodeCache, folder_for
+
+    folder = folder_for(os.environ)
+    try:
+        size = CodeCache(folder).clear(is_rehearsal=is_rehearsal)
+    except OSError as error:
+        say(f"fxls: error: {folder}: {error.strerror}\nhelp: Delete it yourself.")
+        return ExitCode.SYSTEM
+    verb = "would be deleted" if is_rehearsal else "deleted"
+    print(f"{size / 1e6:.1f} MB of compiled code {verb} in {folder or '(nowhere)'}")
     return ExitCode.OK

@@ -17,6 +17,7 @@ from types import CodeType
 
 from fxls import tensor_view
 from fxls.attempt import Raised, attempt
+from fxls.code_cache import CodeCache
 from fxls.listing import Listing
 from fxls.record import Made, RevisionName, Run
 from fxls.runtime.checks.switch import CheckSwitch
@@ -112,12 +113,17 @@ class Installation:
 
 
 def built(
-    store: Store, run: ThisRun | None = None, program: str | None = None
+    store: Store,
+    run: ThisRun | None = None,
+    program: str | None = None,
+    code_folder: str | None = None,
 ) -> Installation:
     """The parts for one store; nothing is replaced yet.
 
     The record is that of `run`, which `program` made; without a run, there is none.
+    Compiled code is kept in the folder for it; without one, it is not kept.
     """
+    cache = CodeCache(code_folder)
     codes: weakref.WeakValueDictionary[Path, CodeType] = weakref.WeakValueDictionary()
     keeping = KeepValues()
     breakpoints = Breakpoints(store, running=lambda: list(codes))
@@ -129,9 +135,10 @@ def built(
         store.tell(_noting(recorder.note))
     compilations = Compilations(recorder.note)
     watching = CheckSwitch(_instances(store, later))
-    engine = FxlsEngine(store, codes, keeping, breakpoints, watching)
+    engine = FxlsEngine(store, codes, cache, keeping, breakpoints, watching)
     tracing = TorchTracer()
-    torch_fx = TorchFx(store, codes, keeping, breakpoints, watching, later, tracing)
+    kept = (codes, cache, keeping)
+    torch_fx = TorchFx(store, *kept, breakpoints, watching, later, tracing)
     passes = ObservedPasses(torch_fx, engine, recorder)
     dynamo = Dynamo(
         publish=torch_fx.publish,

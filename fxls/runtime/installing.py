@@ -15,6 +15,7 @@ from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 from fxls import first_graph
+from fxls.code_cache import folder_for
 from fxls.engine.module import compile as engine_compile
 from fxls.engine.module.compile import Compiler
 from fxls.rules import OnBreak, Rule, on_break_of, rules_of
@@ -62,7 +63,8 @@ def install(
             return root
         of = _program()
         store_of = Store(root, report=_report, program=of)
-        installation = built(store_of, _run(os.environ), of)
+        code_folder = folder_for(os.environ, str(root.parent))
+        installation = built(store_of, _run(os.environ), of, code_folder)
         if keep_values is None:
             keep_values = os.environ.get("FXLS_KEEP_VALUES", "") not in ("", "0")
         installation.keeping.set(keep_values)

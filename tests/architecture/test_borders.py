@@ -24,6 +24,7 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/cli/command.py",
     "fxls/cli/debug_command.py",
     "fxls/cli/doctor_command.py",
+    "fxls/cli/prune_command.py",
     "fxls/cli/run_command.py",
     "fxls/cli/serve_command.py",
     "fxls/worker/__main__.py",
@@ -43,6 +44,7 @@ TOUCHES_FILES = {
 MAY_TOUCH_FILES = {
     "fxls/regular_file.py": "reads with a bound",
     "fxls/store/files.py": "writes below a store and follows no link",
+    "fxls/code_cache.py": "reads and writes what this user alone can write",
     # What no folder of the user's brought:
     "fxls/serving/transport/quick_start.py": "compiled code, beside that of Python",
     "fxls/cli/subcommands.py": "/dev/null",

@@ -36,7 +36,9 @@ def lacking() -> int:
 
 @pytest.mark.slow
 def test_it_says_versions_parts_store_and_environment(fxls: Command) -> None:
-    ended = fxls.run("doctor", "--json", env={"FXLS_KEEP_VALUES": "1"})
+    caches = str(fxls.folder.parent / "caches")
+    env = {"FXLS_KEEP_VALUES": "1", "XDG_CACHE_HOME": caches, "FXLS_CODE_CACHE": "1"}
+    ended = fxls.run("doctor", "--json", env=env)
     assert (ended.code, ended.err) == (0, "")
     said: dict[str, Any] = json.loads(ended.out)
     off = [part for part in said["parts"] if part["problems"]]
@@ -47,6 +49,7 @@ def test_it_says_versions_parts_store_and_environment(fxls: Command) -> None:
     assert versions["interpreter"] == sys.executable
     assert versions["torch"] == importlib.metadata.version("torch")
     assert said["store"] == {"folder": "FOLDER/.fxls", "identities": 0}
+    assert said["code"] == {"folder": f"{caches}/fxls-code"}
     assert said["environment"]["FXLS_KEEP_VALUES"] == "1"
     areas = [part["area"] for part in said["parts"]]
     assert list(dict.fromkeys(areas)) == [

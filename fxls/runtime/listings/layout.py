@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any, TypeVar
 
+from fxls.code_cache import CodeCache
 from fxls.engine.module.compile import pin
 from fxls.listing import Mark, Role
 from fxls.runtime.listings import sections
@@ -94,13 +95,13 @@ class Layout:
             column += self._divided.indented - (end - start if column >= end else 0)
         return Mark(self.line(mark.line), column, mark.length, mark.node, mark.role)
 
-    def compiled(self, path: str) -> CodeType:
+    def compiled(self, path: str, cache: CodeCache) -> CodeType:
         """The text compiled under the path of its file, whose lines Python then knows.
 
         The code that only defines the function, or calls its sections, has a name that
         is no path: debuggers do not stop there, and step from one section into the next.
         """
-        code = compile(self.text, path, "exec", dont_inherit=True)
+        code = cache.compiled(self.text, path)
         pin(path, self.text)
         name = f"{sections.DRIVER}{path}>"
         if self._divided is None:

@@ -15,6 +15,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from fxls import regular_file
+from fxls.code_cache import CodeCache
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.module import compile as engine_compile
 from fxls.engine.module.compile import ForwardCode, compile_in_memory
@@ -42,6 +43,7 @@ class FxlsEngine:
         self,
         store: Store,
         codes: MutableMapping[Path, CodeType],
+        cache: CodeCache,
         keeping: KeepValues,
         breakpoints: Breakpoints,
         watching: CheckSwitch,
@@ -49,6 +51,7 @@ class FxlsEngine:
         """`codes` are those that live, by the paths of their listings."""
         self._store = store
         self._codes = codes
+        self._cache = cache
         self._keeping = keeping
         self._breakpoints = breakpoints
         self._watching = watching
@@ -72,7 +75,8 @@ class FxlsEngine:
         compiled = self._codes.get(path)
         if compiled is None:
             # The text that runs is the one that is shown, whatever happens to the file.
-            compiled = self._codes[path] = text.layout.compiled(str(path))
+            compiled = text.layout.compiled(str(path), self._cache)
+            self._codes[path] = compiled
         self._breakpoints.materialized(path)
         names = dict(code.globals)
         names["__file__"] = str(path)

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import structs
 
+from fxls.code_cache import CodeCache
 from fxls.engine.code.codegen import marked_code
 from fxls.engine.written_class import written_class
 from fxls.listing import Identity, Listing, Parent, ToClass
@@ -59,6 +60,7 @@ class TorchFx:
         self,
         store: Store,
         codes: MutableMapping[Path, CodeType],
+        cache: CodeCache,
         keeping: KeepValues,
         breakpoints: Breakpoints,
         watching: CheckSwitch,
@@ -70,6 +72,7 @@ class TorchFx:
         """
         self._store = store
         self._codes = codes
+        self._cache = cache
         self._keeping = keeping
         self._breakpoints = breakpoints
         self._watching = watching
@@ -192,7 +195,7 @@ class TorchFx:
         path = self._store.path_of(made.identity.class_name, made.layout.text)
         code = self._codes.get(path)
         if code is None:
-            code = made.layout.compiled(str(path))
+            code = made.layout.compiled(str(path), self._cache)
         else:
             self._breakpoints.look(path)
         if made.layout.is_divided:
@@ -308,7 +311,7 @@ def lister() -> TorchFx:
     breakpoints = Breakpoints(store, running=lambda: ())
     watching = CheckSwitch(instances=lambda _: ())
     parts = (KeepValues(), breakpoints, watching, DeferredWork(), TorchTracer())
-    return TorchFx(store, {}, *parts)
+    return TorchFx(store, {}, CodeCache(), *parts)
 
 
 class _Made:
