@@ -63,8 +63,8 @@ def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
     They are the shapes that the expression had in graphs as they were captured. A
     line that ran several times, or in several listings, has each shape once.
     """
-    tree = parsed(source.lines.text)
-    if tree is None or not source.documents:
+    tree = parsed(source.lines.text) if source.documents else None
+    if tree is None:
         return ()
     definitions = Definitions(tree)
     runs = runs_of(source, definitions)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import tokenize
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from io import StringIO
 from os.path import normpath
 from pathlib import PurePath
 from typing import cast
@@ -17,6 +15,7 @@ from typing import cast
 from fxls.entry import Entry, Kind, Producer
 from fxls.ide.entries.blanks import blanks
 from fxls.ide.syntax.module_classes import modules
+from fxls.ide.syntax.pieces import comments
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Point, Span
 
@@ -218,22 +217,7 @@ def _comment_tokens(text: str) -> tuple[tuple[int, int, str], ...]:
 
     Remembered, because each key that is pressed asks a few times.
     """
-    return (*_read_comments(text),)
-
-
-def _read_comments(text: str) -> Iterator[tuple[int, int, str]]:
-    """The same as they are read; line by line where Python gave up."""
-    reached = 0
-    try:
-        for token in tokenize.generate_tokens(StringIO(text).readline):
-            reached = token.end[0]
-            if token.type == tokenize.COMMENT:
-                yield token.start[0] - 1, token.start[1], token.string
-    except (tokenize.TokenError, SyntaxError):
-        for line, content in enumerate(text.split("\n")[reached:], reached):
-            stripped = content.lstrip()
-            if stripped.startswith("#"):
-                yield line, len(content) - len(stripped), stripped
+    return (*comments(text),)
 
 
 def _expression(source: str) -> ast.expr | SyntaxError:

@@ -68,7 +68,7 @@ class Samples:
     def __init__(self, text: str) -> None:
         tree = parsed(text)
         self._text = text
-        self._classes = classes(tree) if tree else {}
+        self._classes = classes(tree.body) if tree else {}
         self._functions = functions(tree) if tree else {}
         self._imported = _imported(tree) if tree else []
 

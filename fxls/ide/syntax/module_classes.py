@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 
+from fxls.ide.syntax.pieces import class_statements, parsed
 from fxls.ide.syntax.signatures import Parameter, classes, parameters, takes_any
 from fxls.text import LineTable, Point, Span
 
@@ -40,20 +40,21 @@ def modules(text: str) -> tuple[ModuleClass, ...]:
 
     Remembered, because each key that is pressed asks a few times.
     """
-    tree = parsed(text)
-    if tree is None or "Module" not in text:
+    statements = class_statements(text) if "Module" in text else None
+    if statements is None:
         return ()
     lines = LineTable(text)
+    starts = {id(node): start for start, node in statements}
     return tuple(
         ModuleClass(
             name,
-            _name_span(lines, found.node),
+            _name_span(lines, found.node, starts[id(found.node)]),
             not found.needs_arguments(),
-            parameters(found.method("__init__")),
-            parameters(found.method("forward")),
+            _parameters(found.method("__init__")),
+            _parameters(found.method("forward")),
             takes_any(found.method("__init__")),
         )
-        for name, found in classes(tree).items()
+        for name, found in classes(node for _, node in statements).items()
         if found.is_module() and found.has_forward() and not found.is_abstract()
     )
 
@@ -67,22 +68,14 @@ def class_at(lines: LineTable, point: Point) -> tuple[str, Span] | None:
     return (match[1], span) if span.touches(point) else None
 
 
-def parsed(text: str) -> ast.Module | None:
-    """The syntax tree of a file; None when Python cannot read it."""
-    try:
-        with warnings.catch_warnings():
-            # Python warns of odd escapes in the user's strings; they are not ours.
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
+_parameters = lru_cache(maxsize=4096)(parameters)
+"""Of functions that are read once, however many texts they stand in."""
 
 _CLASS = re.compile(r"\s*class\s+(\w+)")
 
 
-def _name_span(lines: LineTable, node: ast.ClassDef) -> Span:
-    line = node.lineno - 1
+def _name_span(lines: LineTable, node: ast.ClassDef, start: int) -> Span:
+    line = start + node.lineno - 1
     match = _CLASS.match(lines.line(line))
     start, end = match.span(1) if match else (0, len(lines.line(line)))
     return Span.of(line, start, line, end)

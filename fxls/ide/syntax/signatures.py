@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 __all__ = ["ClassSyntax", "Parameter", "classes", "parameters", "takes_any"]
@@ -95,10 +95,10 @@ class ClassSyntax:
             yield from base._lineage()
 
 
-def classes(tree: ast.Module) -> dict[str, ClassSyntax]:
+def classes(statements: Iterable[ast.stmt]) -> dict[str, ClassSyntax]:
     """The classes at the top level of a file, by their names."""
     known: dict[str, ClassSyntax] = {}
-    for statement in tree.body:
+    for statement in statements:
         if isinstance(statement, ast.ClassDef):
             bases = tuple(known[b] for b in _bases(statement) if b in known)
             known[statement.name] = ClassSyntax(statement, bases)
