@@ -13,6 +13,7 @@ from fxls.listing import Listing
 from fxls.record import Pass
 from fxls.runtime.installing import current, install, store_of_program
 from fxls.runtime.listings.listing_text import listing_of
+from fxls.runtime.notebook import display
 from fxls.runtime.producers.torch_export import note_program
 from fxls.runtime.producers.torch_fx import lister
 from fxls.runtime.torch_private import fx
@@ -59,10 +60,11 @@ def _no_graph(module: object) -> str:
 def show(module: Any) -> Path:
     """Write the listing of a module, print where it is, and return that.
 
-    An editor that has the store open shows it.
+    A notebook shows it in the cell, as code with shapes and as a table. An editor that has the store open shows it.
     """
     listing = listing_of_module(module)
     path = store_of_program().materialize(listing)
+    display(listing)
     with contextlib.suppress(StoreError):  # it is printed below
         ask_to_show(path, listing.definition)
     # In this form a terminal of an editor makes a link of it.

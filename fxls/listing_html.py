@@ -1,0 +1,100 @@
+"""A listing as a piece of HTML, for a notebook: its code with shapes, and its nodes.
+
+It stands in somebody else's page: all text is escaped, nothing is loaded, nothing runs,
+and its colours are those of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import PurePath
+
+from fxls.listing import Items, Listing, Role, Tensor, Value
+from fxls.short_dtype import short_dtype
+
+__all__ = ["html_of"]
+
+_LINES = 500
+_ROWS = 500
+"""A cell of a notebook holds so much; the file has all."""
+
+_HINT = "opacity:.6"
+_TABLE = "text-align:left;font-family:monospace"
+
+
+def html_of(listing: Listing) -> str:
+    """The listing; the table of its nodes is folded away."""
+    identity = listing.identity
+    made = [identity.qualname, identity.producer, identity.stage]
+    count = len(listing.nodes)
+    return "\n".join(
+        [
+            "<div>",
+            f"<div><b>{escape(', '.join(filter(None, made)))}</b>: {count:,} nodes</div>",
+            f"<pre>{_code(listing)}</pre>",
+            f"<details><summary>{count:,} nodes as a table</summary>",
+            f'<table style="{_TABLE}">',
+            _row("th", ("name", "op", "target", "value", "source")),
+            *(_row("td", cells) for cells in _cells(listing)),
+            "</table>",
+            *_left(count - _ROWS, "node"),
+            "</details>",
+            "</div>",
+        ]
+    )
+
+
+def _code(listing: Listing) -> str:
+    """The text, with the value of each node behind the name that binds it."""
+    lines = listing.text.split("\n")
+    shown = lines[:_LINES]
+    for mark in reversed(listing.marks):
+        if mark.role is not Role.BINDS or mark.line >= len(shown):
+            continue
+        said = _value(listing.nodes[mark.node].value)
+        if said:
+            line, end = shown[mark.line], mark.column + mark.length
+            shown[mark.line] = f"{line[:end]}{_OPEN}: {said}{_CLOSE}{line[end:]}"
+    text = escape("\n".join(shown))
+    text = text.replace(_OPEN, f'<span style="{_HINT}">').replace(_CLOSE, "</span>")
+    return "\n".join([text, *_left(len(lines) - _LINES, "line")])
+
+
+# No listing has these, which Unicode leaves to nobody.
+_OPEN, _CLOSE = "\ufdd0", "\ufdd1"
+
+
+def _cells(listing: Listing) -> Iterator[tuple[str, ...]]:
+    for facts in listing.nodes[:_ROWS]:
+        place = next(listing.places(facts.origin), None)
+        where = (
+            f"{PurePath(place.path).name}:{place.span.start.line + 1}" if place else ""
+        )
+        yield facts.name, facts.opcode, facts.target, _value(facts.value), where
+
+
+def _row(kind: str, cells: tuple[str, ...]) -> str:
+    written = "".join(
+        f'<{kind} style="text-align:left">{escape(cell)}</{kind}>' for cell in cells
+    )
+    return f"<tr>{written}</tr>"
+
+
+def _left(count: int, noun: str) -> list[str]:
+    if count <= 0:
+        return []
+    return [f"… and {count:,} more {noun}{'' if count == 1 else 's'}"]
+
+
+def _value(value: Value | None) -> str:
+    """``f32[2, 3]``; nothing for what holds no tensor."""
+    match value:
+        case Tensor(shape=shape, dtype=dtype):
+            return f"{short_dtype(dtype)}[{', '.join(map(str, shape))}]"
+        case Items(items=items):
+            inner = [_value(item) for item in items[:8]]
+            more = ", …" if len(items) > len(inner) else ""
+            return f"({', '.join(inner)}{more})" if any(inner) else ""
+        case _:
+            return ""

@@ -1,0 +1,28 @@
+"""What a notebook shows of graph modules, where the program runs in one."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from fxls.attempt import Raised, attempt
+from fxls.listing import Listing
+from fxls.listing_html import html_of
+
+__all__ = ["display"]
+
+
+def display(listing: Listing) -> bool:
+    """Show a listing in the cell that runs; False where there is none.
+
+    A terminal of IPython shows no HTML, and gets the path like any other.
+    """
+    ipython: Any = sys.modules.get("IPython")
+    if ipython is None:
+        return False
+    shell = attempt(ipython.get_ipython)
+    if shell is None or isinstance(shell, Raised) or not hasattr(shell, "kernel"):
+        return False
+    text = html_of(listing)
+    shown = attempt(lambda: ipython.display.display(ipython.display.HTML(text)))
+    return not isinstance(shown, Raised)

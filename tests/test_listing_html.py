@@ -1,0 +1,75 @@
+"""A listing as a piece of HTML."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+from msgspec.structs import replace
+
+from fxls.listing import Identity, Items
+from fxls.listing_html import html_of
+from tests.ide.nets import NET_LISTING, TEXT, tensor
+from tests.support.listings import listing_of
+
+
+class Page(HTMLParser):
+    """The tags, their attributes, and the text as a person reads it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes.update(name for name, _ in attrs)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_it_has_the_code_with_shapes_and_a_row_for_each_node() -> None:
+    page = Page(html_of(NET_LISTING))
+
+    assert "Net, engine: 8 nodes" in page.text
+    code = re.sub(r": f32\[[\d, ]*\]", "", page.text)
+    assert TEXT in code
+    assert "    conv: f32[1, 4, 8, 8] = self.conv(x);  x = None\n" in page.text
+    assert "convcall_moduleconvf32[1, 4, 8, 8]net.py:8" in page.text
+
+
+def test_it_holds_no_markup_of_the_listing_and_loads_nothing() -> None:
+    evil = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    listing = listing_of(
+        f"def forward(self, x):\n    y = torch.f('{evil}', x)\n    return y\n",
+        identity=Identity("net", evil),
+        values={"y": Items(evil, (tensor(2), tensor(3)))},
+    )
+    nodes = tuple(replace(facts, target=evil) for facts in listing.nodes)
+
+    page = Page(html_of(replace(listing, nodes=nodes)))
+
+    tags = {"div", "b", "pre", "span", "details", "summary", "table", "tr", "th", "td"}
+    assert page.tags == tags
+    assert page.attributes == {"style"}
+    assert f"y: (f32[2], f32[3]) = torch.f('{evil}', x)" in page.text
+
+
+def test_a_long_listing_is_cut_and_says_so() -> None:
+    body = "".join(f"    x_{n} = torch.relu(x)\n" for n in range(1000))
+    listing = listing_of(f"def forward(self, x):\n{body}    return x\n")
+
+    page = Page(html_of(listing))
+
+    assert "… and 503 more lines" in page.text
+    assert "… and 502 more nodes" in page.text
+    assert "x_600" not in page.text
