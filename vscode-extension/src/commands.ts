@@ -7,6 +7,7 @@ import { choose, listingsOf } from './listings/choosing.ts';
 import { debugEntry } from './debugging/configurations.ts';
 import { isListing, showListing } from './listings/listings.ts';
 import { DEBUG, SHOW_REFERENCES, TRACE, type TracedItem } from './server/protocol.ts';
+import type { Panels } from './graphs/panels.ts';
 import type { Server } from './server/server.ts';
 import { offer } from './server/status.ts';
 
@@ -14,10 +15,11 @@ import { offer } from './server/status.ts';
 export function registerCommands(
   server: Server,
   log: vscode.LogOutputChannel,
+  panels: Panels,
 ): vscode.Disposable {
   const table: Record<string, (...values: never[]) => unknown> = {
-    'fxls.showGeneratedCode': () => showGeneratedCode(server),
-    'fxls.debugGeneratedCode': () => debugGeneratedCode(server),
+    'fxls.showGeneratedCode': () => showGeneratedCode(server, panels),
+    'fxls.debugGeneratedCode': () => debugGeneratedCode(server, panels),
     'fxls.traceFile': () => traceFile(server),
     'fxls.restart': () => server.restart(),
     'fxls.showLog': () => {
@@ -36,7 +38,12 @@ export function registerCommands(
   );
 }
 
-async function showGeneratedCode(server: Server): Promise<void> {
+async function showGeneratedCode(server: Server, panels: Panels): Promise<void> {
+  const page = panels.active?.listing;
+  if (page !== undefined) {
+    await showListing(page);
+    return;
+  }
   const source = activeSource();
   if (source === undefined) return;
   const found = await listingsOf(server, source);
@@ -50,8 +57,8 @@ async function showGeneratedCode(server: Server): Promise<void> {
   if (uri !== undefined) await showListing(vscode.Uri.parse(uri));
 }
 
-async function debugGeneratedCode(server: Server): Promise<void> {
-  const active = vscode.window.activeTextEditor?.document.uri;
+async function debugGeneratedCode(server: Server, panels: Panels): Promise<void> {
+  const active = panels.active?.listing ?? vscode.window.activeTextEditor?.document.uri;
   if (active === undefined) return;
   if (isListing(active)) {
     await debugListing(server, active);

@@ -27,10 +27,16 @@ await story('graph', 'resnet.py', async (page, done) => {
   const listing = page.locator('.editor-group-container').nth(1);
   await start(row(listing, 'stem_0: f32'));
 
-  done('the picture of a graph opens beside its listing');
+  done('the picture of a graph opens below its listing, and is no third column');
   await command(page, 'fxls: Show Graph Picture');
   const picture = pageOf(page, 0);
   const chosen = picture.locator('#chosen');
+  await picture.locator('#picture').waitFor();
+  const [above, below] = await Promise.all(
+    [1, 2].map((place) => page.locator('.editor-group-container').nth(place).boundingBox()),
+  );
+  assert.equal(below?.x, above?.x);
+  assert.ok((below?.width ?? 0) > 480);
   await picture.locator('#legend', { hasText: 'call_module' }).waitFor();
   await picture.locator('#work').waitFor({ state: 'hidden' });
   await shot(page, 'picture');
@@ -73,8 +79,10 @@ await story('graph', 'resnet.py', async (page, done) => {
 
   done('the cursor in the listing is followed');
   await drawnAnew(canvas, async () => {
-    await word(row(listing, '= stage1_0_norm2 + stem_3'), 'add').click();
+    await word(row(listing, '= stage2_0_norm2 + '), 'add_2').click();
   });
+  // The listing is half as tall as the window, and the next steps begin at its start.
+  await page.keyboard.press('Control+Home');
 
   done('colours tell what takes memory');
   await picture.locator('#colours').selectOption('memory');
@@ -113,8 +121,9 @@ await story('graph', 'resnet.py', async (page, done) => {
     .locator('#paused', { hasNotText: 'stopped' })
     .waitFor({ state: 'attached' });
 
-  done('the table of the graph has a row for each node');
+  done('the palette shows the table while the picture has the focus, with a row for each');
   await start(row(listing, 'relu_1: f32'));
+  await picture.locator('#picture').focus();
   await command(page, 'fxls: Show Graph Table');
   const table = pageOf(page, 1);
   const first = table.locator('.row').first();
@@ -155,6 +164,27 @@ await story('graph', 'resnet.py', async (page, done) => {
   await picture.locator('#picture').focus();
   await shot(page, 'picture-dark');
 });
+
+await story(
+  'narrow',
+  'net.py',
+  async (page, done) => {
+    await row(page, 'class Net').click();
+    await traced(page);
+    await lens(page, 'Show generated code').click();
+    await page.locator('.tab.active', { hasText: 'Net_' }).waitFor();
+
+    done('in a window below 1,000 pixels a table is a tab');
+    await command(page, 'fxls: Show Graph Table');
+    await pageOf(page, 0).locator('.row').first().waitFor();
+    await page.waitForFunction(
+      `document.querySelectorAll('.editor-group-container').length === 2`,
+    );
+    await page.locator('.tab.active', { hasText: 'Table: Net' }).waitFor();
+    await shot(page, 'table-narrow');
+  },
+  { viewport: { width: 960, height: 720 } },
+);
 
 await story('large', 'deep.py', async (page, done) => {
   await row(page, 'class Deep').click();

@@ -21,7 +21,7 @@ export function listen(hear: (message: ToPage) => void): void {
   window.addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
     hear(data);
   });
-  tell({ kind: 'ready' });
+  tell({ kind: 'ready', width: window.innerWidth });
 }
 
 /** The element of the page with an id. */

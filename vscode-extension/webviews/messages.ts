@@ -20,8 +20,8 @@ export type ToPage =
 
 /** What a page tells the extension. */
 export type FromPage =
-  /** It listens. */
-  | { readonly kind: 'ready' }
+  /** It listens, and is so many pixels wide. */
+  | { readonly kind: 'ready'; readonly width: number }
   /** A person chose a node. */
   | { readonly kind: 'chosen'; readonly node: number }
   /** A person wants the program to stop at a node, or no longer. */

@@ -9,7 +9,11 @@ import type { Server } from '../server/server.ts';
 
 export function registerPageCommands(server: Server, panels: Panels): vscode.Disposable {
   const show = (kind: PageKind) => async (about?: About) => {
-    const listing = await listingOf(server, isAbout(about) ? about : undefined);
+    const listing = await listingOf(
+      server,
+      isAbout(about) ? about : undefined,
+      panels.active?.listing,
+    );
     if (listing !== undefined) await panels.show(kind, listing);
   };
   return vscode.Disposable.from(

@@ -9,6 +9,7 @@ import { toggleBreak } from '../debugging/node_breakpoints.ts';
 import { html, type PageKind } from './pages.ts';
 import { graph, type GraphItem, rows, times } from '../server/protocol.ts';
 import { revealNode } from '../listings/reveal.ts';
+import { NARROW, roomFor } from './room.ts';
 import type { Server } from '../server/server.ts';
 import type { Stopped } from '../debugging/stopped.ts';
 
@@ -44,7 +45,17 @@ export class Panels implements vscode.Disposable {
       await open.ready;
       return;
     }
-    const panel = new Panel(kind, listing, this.#extension, this.#server, this.#stopped);
+    const home = vscode.window.tabGroups.activeTabGroup.viewColumn;
+    const column = await roomFor([...this.#open].map((panel) => panel.column));
+    const panel = new Panel(
+      kind,
+      listing,
+      this.#extension,
+      this.#server,
+      this.#stopped,
+      column,
+      home,
+    );
     this.#open.add(panel);
     const parts = vscode.Disposable.from(
       this.#linked.onDidMove((link) => {
@@ -99,6 +110,8 @@ export class Panel {
   readonly #stopped: Stopped;
   readonly #panel: vscode.WebviewPanel;
   readonly #svg = new vscode.EventEmitter<string>();
+  /** Where it goes when it has no room. */
+  #home: vscode.ViewColumn | undefined;
   #listing: vscode.Uri;
   #graph: GraphItem | undefined;
   #loaded: () => void = noop;
@@ -109,8 +122,11 @@ export class Panel {
     extension: vscode.Uri,
     server: Server,
     stopped: Stopped,
+    column: vscode.ViewColumn,
+    home: vscode.ViewColumn,
   ) {
     this.kind = kind;
+    this.#home = home;
     this.ready = new Promise((resolve) => {
       this.#loaded = resolve;
     });
@@ -120,7 +136,7 @@ export class Panel {
     this.#panel = vscode.window.createWebviewPanel(
       `fxls.${kind}`,
       TITLES[kind],
-      { viewColumn: vscode.ViewColumn.Beside },
+      { viewColumn: column },
       {
         enableScripts: true,
         // What was opened and found in a picture is still there behind another tab.
@@ -146,6 +162,10 @@ export class Panel {
   /** What is drawn. */
   get name(): string {
     return this.#graph?.qualname ?? 'graph';
+  }
+
+  get column(): vscode.ViewColumn | undefined {
+    return this.#panel.viewColumn;
   }
 
   get isActive(): boolean {
@@ -228,6 +248,11 @@ export class Panel {
   async #hear(message: FromPage): Promise<void> {
     switch (message.kind) {
       case 'ready':
+        // Once: a person may move it wherever they like.
+        if (message.width < NARROW && this.#home !== undefined) {
+          this.#panel.reveal(this.#home);
+        }
+        this.#home = undefined;
         await this.load(this.#listing);
         break;
       case 'chosen':

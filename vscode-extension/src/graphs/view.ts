@@ -102,25 +102,40 @@ export class Graphs implements vscode.TreeDataProvider<Shelf>, vscode.Disposable
   }
 }
 
-/** Graphs of one model stand together, when there are several. */
+/** Graphs of one model stand together, when there are several; what is current comes first. */
 function models(found: readonly IdentityItem[]): Shelf[] {
   const groups = new Map<string, IdentityItem[]>();
   for (const item of found) {
     const name = `${item.module} ${item.qualname}`;
     groups.set(name, [...(groups.get(name) ?? []), item]);
   }
-  return [...groups.values()].flatMap((group): Shelf[] => {
+  const sorted = [...groups.values()].sort(
+    (one, other) => age(one) - age(other) || latest(other) - latest(one),
+  );
+  return sorted.flatMap((group): Shelf[] => {
     const isNested = group.length > 1;
     const graphs = group.map((item): Graph => ({ ...item, kind: 'graph', isNested }));
     return isNested ? [{ kind: 'model', graphs }] : graphs;
   });
 }
 
+/** 1 for a model of which nothing is what its source gives today. */
+function age(group: readonly IdentityItem[]): number {
+  return group.every(({ stale }) => stale === true) ? 1 : 0;
+}
+
+function latest(group: readonly IdentityItem[]): number {
+  return Math.max(...group.map(({ time }) => time));
+}
+
 function modelItem({ graphs }: Model): vscode.TreeItem {
   const [first] = graphs;
   const item = new vscode.TreeItem(
     first?.qualname ?? '',
-    vscode.TreeItemCollapsibleState.Expanded,
+    // What is old takes one line.
+    age(graphs) === 1
+      ? vscode.TreeItemCollapsibleState.Collapsed
+      : vscode.TreeItemCollapsibleState.Expanded,
   );
   item.id = `${first?.module ?? ''} ${first?.qualname ?? ''}`;
   item.description = joined([first?.module, `${graphs.length} graphs`]);

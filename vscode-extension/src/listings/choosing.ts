@@ -20,12 +20,17 @@ export function isAbout(value: unknown): value is About {
   );
 }
 
-/** The listing that a command is about; undefined when there is none or none is chosen. */
+/**
+ * The listing that a command is about, also while the page of one is in front; undefined
+ * when there is none or none is chosen.
+ */
 export async function listingOf(
   server: Server,
   given: About | undefined,
+  page: vscode.Uri | undefined,
 ): Promise<vscode.Uri | undefined> {
   if (given !== undefined) return vscode.Uri.parse(given.uri);
+  if (page !== undefined) return page;
   const document = vscode.window.activeTextEditor?.document;
   if (document === undefined) return undefined;
   if (isListing(document.uri)) return document.uri;

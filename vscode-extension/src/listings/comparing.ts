@@ -3,6 +3,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { isAbout, listingOf } from './choosing.ts';
+import type { Panels } from '../graphs/panels.ts';
 import {
   identities,
   normalized,
@@ -14,10 +15,12 @@ import type { Server } from '../server/server.ts';
 /** Gives the texts that are compared: listings with the names of each other's nodes. */
 export class Comparing implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #server: Server;
+  readonly #panels: Panels;
   readonly #parts: vscode.Disposable;
 
-  constructor(server: Server) {
+  constructor(server: Server, panels: Panels) {
     this.#server = server;
+    this.#panels = panels;
     this.#parts = vscode.Disposable.from(
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.commands.registerCommand(
@@ -48,7 +51,11 @@ export class Comparing implements vscode.TextDocumentContentProvider, vscode.Dis
       await show(vscode.Uri.parse(other.uri), vscode.Uri.parse(one.uri));
       return;
     }
-    const listing = await listingOf(this.#server, isAbout(about) ? about : undefined);
+    const listing = await listingOf(
+      this.#server,
+      isAbout(about) ? about : undefined,
+      this.#panels.active?.listing,
+    );
     if (listing === undefined) return;
     const chosen = await this.#choose(listing);
     if (chosen !== undefined) await show(chosen, listing);

@@ -27,7 +27,10 @@ export async function revealNode(
     if (column !== undefined && !hasListing) return;
   }
   const free =
-    page === vscode.ViewColumn.One ? vscode.ViewColumn.Two : vscode.ViewColumn.One;
+    // Where the page is a tab, there is no room beside it.
+    vscode.window.tabGroups.all.length === 1 || page !== vscode.ViewColumn.One
+      ? vscode.ViewColumn.One
+      : vscode.ViewColumn.Two;
   await show(listing, columnOf(listing, page) ?? free, start);
 }
 

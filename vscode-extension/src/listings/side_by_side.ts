@@ -3,22 +3,32 @@
 import * as vscode from 'vscode';
 import { isAbout, listingOf } from './choosing.ts';
 import type { KnownGraphs } from '../graphs/known_graphs.ts';
+import type { Panels } from '../graphs/panels.ts';
 import { isListing } from './listings.ts';
 import { revisions } from '../server/protocol.ts';
 import type { Server } from '../server/server.ts';
 
-export function registerSideBySide(server: Server, graphs: KnownGraphs): vscode.Disposable {
+export function registerSideBySide(
+  server: Server,
+  graphs: KnownGraphs,
+  panels: Panels,
+): vscode.Disposable {
   return vscode.commands.registerCommand('fxls.showSideBySide', (about?: unknown) =>
-    showSideBySide(server, graphs, about),
+    showSideBySide(server, graphs, panels, about),
   );
 }
 
 async function showSideBySide(
   server: Server,
   graphs: KnownGraphs,
+  panels: Panels,
   about: unknown,
 ): Promise<void> {
-  const listing = await listingOf(server, isAbout(about) ? about : undefined);
+  const listing = await listingOf(
+    server,
+    isAbout(about) ? about : undefined,
+    panels.active?.listing,
+  );
   if (listing === undefined) return;
   const source = await sourceOf(graphs, listing);
   const earlier = await previous(server, graphs, listing);
