@@ -222,6 +222,8 @@ def harmless(text: str) -> str:
     """A text whose control characters are escaped: what a folder brought may hold any,
     and a terminal does what they say.
     """
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "".join(
         one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in text
     )

@@ -24,7 +24,14 @@ from fxls.graph_diff import (
 )
 from fxls.listing import Identity, Listing
 
-__all__ = ["Compared", "graphs_as_json", "graphs_text", "nodes_as_json", "nodes_text"]
+__all__ = [
+    "Compared",
+    "changed_nodes",
+    "graphs_as_json",
+    "graphs_text",
+    "nodes_as_json",
+    "nodes_text",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ def nodes_text(one: Compared, sources: Sources) -> str:
         f"{sign} {sources.name(str(graph.path))}  {_called(graph.identity)}"
         for sign, graph in (("---", one.old), ("+++", one.new))
     ]
-    return "\n".join((*head, summary(one.diff), *_nodes(one.diff, sources)))
+    return "\n".join((*head, summary(one.diff), *changed_nodes(one.diff, sources)))
 
 
 def graphs_text(found: Sequence[Compared], sources: Sources) -> str:
@@ -115,7 +122,8 @@ def _called(identity: Identity) -> str:
     return " ".join(filter(None, (name, identity.producer, identity.stage, rank)))
 
 
-def _nodes(diff: GraphDiff, sources: Sources) -> Iterator[str]:
+def changed_nodes(diff: GraphDiff, sources: Sources) -> Iterator[str]:
+    """A line for each node that is different, in the order of the new graph."""
     old, new = diff.old, diff.new
     lines = [
         *(

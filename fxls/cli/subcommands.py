@@ -20,6 +20,7 @@ from fxls.cli import (
     passes_command,
     prune_command,
     remarks_command,
+    report_command,
     run_command,
     runs_command,
     serve_command,
@@ -49,6 +50,7 @@ examples:
   fxls passes --first-gone add_37                     which pass removed a node
   fxls diff net.Net                                   what is different in a new revision
   fxls import /tmp/trace                              what TORCH_TRACE logged elsewhere
+  fxls report -1 -o report.html                       a run as a page, for an issue
   fxls doctor                                         what works in this Python
   fxls serve                                          the server that editors start
   fxls completion bash                                what your shell completes fxls by
@@ -132,6 +134,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     passes_command.add(commands)
     diff_command.add(commands)
     import_command.add(commands)
+    report_command.add(commands)
     prune_command.add(commands)
     doctor_command.add(commands)
     serve_command.add(commands)

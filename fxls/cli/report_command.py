@@ -1,0 +1,128 @@
+"""`fxls report`: a run as one page, to attach to an issue."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fxls.cli.command import (
+    Commands,
+    ExitCode,
+    Troubles,
+    add_command,
+    add_store_to_read,
+    chosen_or_located,
+    completed,
+    say,
+)
+
+if TYPE_CHECKING:
+    from fxls.cli.run_page import Inside, Wanted
+    from fxls.listing import Listing
+    from fxls.record import RevisionName
+
+__all__ = ["add", "report"]
+
+_EPILOG = """\
+examples:
+  fxls report -1 -o report.html               the newest run
+  fxls report 4711 -o report.html --no-source
+
+The page needs no network and no other file. It leaves out the environment, the arguments
+of the program, the home folder, and the name of the machine; generated code names the
+classes and functions of the program. Read it before you attach it.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand and its options."""
+    parser = add_command(
+        commands, "report", "write one page of a run, to attach to an issue", _EPILOG
+    )
+    parser.set_defaults(command=report)
+    run = parser.add_argument(
+        "run",
+        metavar="RUN",
+        help="the run: its id or a part of it, or -1 for the newest",
+    )
+    completed(run, "word")
+    output = parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, required=True, help="the page"
+    )
+    completed(output, "file")
+    parser.add_argument(
+        "--no-source", action="store_true", help="leave out lines of the source"
+    )
+    parser.add_argument(
+        "--with-arguments", action="store_true", help="show the program's arguments"
+    )
+    parser.add_argument(
+        "--with-user",
+        action="store_true",
+        help="show paths with the home folder, and the name of the machine",
+    )
+    add_store_to_read(parser)
+
+
+def report(options: argparse.Namespace) -> int:
+    """`fxls report`: make the page, say what is inside, and write it."""
+    from fxls import regular_file
+    from fxls.cli.run_page import Page, Wanted
+    from fxls.cli.runs_command import found_run
+    from fxls.store import Store, StoreError
+    from fxls.store.runs import Runs
+
+    troubles = Troubles()
+    store = Store(chosen_or_located(options.store), report=troubles)
+    runs = Runs(store.root, troubles)
+
+    def read(name: RevisionName) -> Listing | None:
+        try:
+            return store.read_named(name)
+        except StoreError:
+            return None  # counted as left out
+
+    try:
+        one = runs.one(found_run(runs, options.run))
+        if one is None:
+            return troubles.code
+        part = runs.read(one.run.id)
+    except StoreError as error:
+        troubles(error)
+        return troubles.code
+    wanted = Wanted(
+        source=not options.no_source,
+        arguments=options.with_arguments,
+        user=options.with_user,
+    )
+    text, inside = Page(one, part, wanted).text(read)
+    print(_said(options.output, inside, wanted))
+    try:
+        options.output.write_text(text, "utf-8")
+    except OSError as error:
+        say(f"fxls: error: {options.output}: {regular_file.why(error)}")
+        return ExitCode.USAGE
+    return troubles.code
+
+
+def _said(output: Path, inside: Inside, wanted: Wanted) -> str:
+    """What is in a page, and what is not."""
+    holds = (
+        f"{inside.compilations} compilations, {inside.remarks} remarks,"
+        f" {inside.listings} listings, {inside.diffs} diffs of passes"
+    )
+    choices = (
+        ("lines of the source", wanted.source),
+        ("arguments", wanted.arguments),
+        ("home folder and machine", wanted.user),
+    )
+    kept = [name for name, is_in in choices if is_in]
+    out = [name for name, is_in in choices if not is_in]
+    lines = [f"{output}: {holds}"]
+    if kept:
+        lines.append(f"  with: {', '.join(kept)}")
+    lines.append(f"  without: {', '.join((*out, 'environment'))}")
+    if inside.left_out:
+        lines.append(f"  {inside.left_out} listings and diffs are left out")
+    return "\n".join(lines)

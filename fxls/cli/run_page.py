@@ -1,0 +1,334 @@
+"""One page of a run, to attach to an issue: a file of HTML that needs nothing else.
+
+All that a record or a listing says passes `_Words`, which escapes it and leaves out who
+and where the user is. The page may load nothing and runs one script, which its policy
+names by its hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fxls.cli.command import harmless
+from fxls.cli.diff_report import changed_nodes
+from fxls.cli.report import Sources
+from fxls.cli.run_report import compilations_of, remarks_of
+from fxls.graph_diff import graph_diff, summary
+from fxls.ide.listing.value_text import short_form
+from fxls.listing import Listing
+from fxls.record import Compilation, Made, Pass, QuotedPlace, Remark, RevisionName
+from fxls.store.runs import RecordPart, RunInList
+
+__all__ = ["MOST", "Inside", "Page", "Wanted"]
+
+MOST = 10 << 20
+"""So many bytes has a page at most."""
+_ROOM = 64 << 10
+
+Read = Callable[[RevisionName], Listing | None]
+"""Gives the listing of a name; None for one that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the page may say."""
+
+    source: bool = True
+    """Lines of the source."""
+    arguments: bool = False
+    """Those of the program."""
+    user: bool = False
+    """Paths as they are, and the name of the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What a page holds."""
+
+    compilations: int
+    remarks: int
+    listings: int
+    diffs: int
+    left_out: int
+    """Listings and diffs for which there is no room, or that cannot be read."""
+
+
+class Page:
+    """Makes the page of one run."""
+
+    def __init__(self, one: RunInList, part: RecordPart, wanted: Wanted) -> None:
+        self._one, self._part, self._wanted = one, part, wanted
+        self._words = _Words(one, shows_user=wanted.user)
+        self._compilations = compilations_of(part)
+        self._remarks = remarks_of(part)
+        self._size = 0
+        self._left_out = self._listings = self._diffs = 0
+
+    def text(self, read: Read) -> tuple[str, Inside]:
+        """The page, and what is in it."""
+        overview = "".join(self._overview())
+        self._size = len(overview.encode())
+        listings = "".join(self._all_listings(read))
+        diffs = "".join(self._all_diffs(read))
+        inside = Inside(
+            len(self._compilations),
+            len(self._remarks),
+            self._listings,
+            self._diffs,
+            self._left_out,
+        )
+        note = ""
+        if self._left_out:
+            note = f"<p>{self._left_out} listings and diffs are left out.</p>"
+        body = (
+            f"<h1>{self._title()}</h1>{_SEARCH}{overview}"
+            f"<h2>Listings</h2>{note}{listings}"
+            f"<h2>Passes that changed a graph</h2>{diffs or '<p>None.</p>'}"
+        )
+        return _PAGE.format(policy=_POLICY, style=_STYLE, body=body, script=_SCRIPT), (
+            inside
+        )
+
+    def _title(self) -> str:
+        program = self._one.run.program
+        return self._words(Path(program).name if program else "A run")
+
+    def _overview(self) -> Iterator[str]:
+        run, say = self._one.run, self._words
+        facts = [self._one.state.value]
+        if run.rank is not None:
+            facts.append(f"rank {run.rank}")
+        facts += [f"{name} {what}" for name, what in run.versions.items()]
+        yield f"<p>{say(', '.join(facts))}</p>"
+        if self._wanted.arguments and run.arguments:
+            yield f"<p>{say(' '.join(run.arguments))}</p>"
+        yield "<h2>Compilations</h2>"
+        for one in self._compilations:
+            yield from self._compilation(one)
+
+    def _compilation(self, one: Compilation) -> Iterator[str]:
+        say = self._words
+        name = say(f"compilation-{one.id}".replace("/", "-"))
+        spent = "" if one.seconds is None else f", {one.seconds:.2f} s"
+        at = "" if one.place is None else f" {self._where(one.place)}"
+        said = f"{one.outcome.value}, {one.cause.value}{spent}"
+        yield f'<section class="found" id="{name}"><h3><a href="#{name}">{say(one.id)}</a> '
+        yield f"{say(one.function)}{say(at)}: {say(said)}</h3>"
+        phases = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in one.phases)
+        if phases:
+            yield f"<p>{say(phases)}</p>"
+        for remark in self._remarks:
+            if remark.compilation == one.id:
+                yield from self._remark(remark)
+        yield "</section>"
+
+    def _remark(self, one: Remark) -> Iterator[str]:
+        say = self._words
+        yield f"<p><b>{say(one.subject.value)} {say(one.id)}</b> {say(one.reason)}</p>"
+        for place in one.places[:1]:
+            line = place.line.strip() if self._wanted.source else ""
+            yield f"<pre>{say(self._where(place))}: {say(line)}</pre>"
+        for hint in one.hints:
+            yield f"<p>{say(hint)}</p>"
+
+    @staticmethod
+    def _where(quoted: QuotedPlace) -> str:
+        start = quoted.place.span.start
+        return f"{quoted.place.path}:{start.line + 1}:{start.column + 1}"
+
+    def _all_listings(self, read: Read) -> Iterator[str]:
+        events = (entry.event for entry in self._part.entries)
+        made = [one.revision for one in events if isinstance(one, Made)]
+        # Of each graph the text that the run ended with.
+        for name in {one.identity: one for one in made}.values():
+            found = read(name)
+            section = None if found is None else self._listing(name, found)
+            if self._takes(section):
+                assert section is not None, "it was taken"
+                self._listings += 1
+                yield section
+
+    def _listing(self, name: RevisionName, listing: Listing) -> str:
+        say = self._words
+        shapes: dict[int, str] = {}
+        for facts in listing.nodes:
+            if facts.value is not None and facts.opcode != "output":
+                shapes[facts.line] = short_form(facts.value)
+        anchor = say(name.text.removesuffix(".py"))
+        lines: list[str] = []
+        text = listing.text.rstrip("\n")
+        if not self._wanted.source:
+            text = _CODE.sub(r"\1", text)
+        for at, line in enumerate(text.split("\n")):
+            shape = f'<i data-shape="{say(shapes[at])}"></i>' if at in shapes else ""
+            lines.append(f'<span id="{anchor}-{at + 1}">{say(line)}</span>{shape}')
+        identity = listing.identity
+        title = " ".join(
+            filter(None, (identity.qualname, identity.producer, identity.stage))
+        )
+        return (
+            f'<details class="found" id="{anchor}"><summary>{say(title)},'
+            f' {len(listing.nodes)} nodes <a href="#{anchor}">#</a></summary>'
+            "<pre>" + "\n".join(lines) + "</pre></details>"
+        )
+
+    def _all_diffs(self, read: Read) -> Iterator[str]:
+        number = 0
+        for entry in self._part.entries:
+            one = entry.event
+            if not isinstance(one, Pass) or not one.changed:
+                continue
+            before = None if one.before is None else read(one.before)
+            after = None if one.after is None else read(one.after)
+            number += 1
+            section = None
+            if before is not None and after is not None:
+                section = self._diff(number, one, before, after)
+            if self._takes(section):
+                assert section is not None, "it was taken"
+                self._diffs += 1
+                yield section
+
+    def _diff(self, number: int, one: Pass, before: Listing, after: Listing) -> str:
+        say = self._words
+        found = graph_diff(before, after)
+        title = " ".join(filter(None, (one.name, one.stage, one.compilation)))
+        lines = changed_nodes(found, Sources(Path("/")))
+        shown = "\n".join(
+            f'<span class="{_SIGNS[line[0]]}">{say(line)}</span>' for line in lines
+        )
+        return (
+            f'<details class="found" id="pass-{number}"><summary>{say(title)}:'
+            f' {say(summary(found))} <a href="#pass-{number}">#</a></summary>'
+            f"<pre>{shown}</pre></details>"
+        )
+
+    def _takes(self, section: str | None) -> bool:
+        size = 0 if section is None else len(section.encode())
+        if section is None or self._size + size > MOST - _ROOM:
+            self._left_out += 1
+            return False
+        self._size += size
+        return True
+
+
+class _Words:
+    """Escapes what others wrote, and leaves out who and where the user is."""
+
+    def __init__(self, one: RunInList, *, shows_user: bool) -> None:
+        self._hidden: list[tuple[re.Pattern[str], str]] = []
+        if not shows_user:
+            homes = [*map(re.escape, _own_homes()), _HOME]
+            self._hidden.append((re.compile("|".join(homes)), "~"))
+            if len(one.run.host) > 1:
+                pattern = rf"(?<!\w){re.escape(one.run.host)}(?!\w)"
+                self._hidden.append((re.compile(pattern), "host"))
+
+    def __call__(self, text: str) -> str:
+        for pattern, instead in self._hidden:
+            text = pattern.sub(lambda _found, to=instead: to, text)
+        return html.escape(harmless(text))
+
+
+def _own_homes() -> Sequence[str]:
+    try:
+        home = str(Path.home())
+    except RuntimeError:
+        return ()
+    return (home,) if len(home) > 1 else ()
+
+
+_HOME = r"(?:/home/|/Users/|[A-Za-z]:[\\/]+Users[\\/]+)[^/\\\s\"':]+|(?<![\w/])/root(?=[/\s\"':]|$)"
+_CODE = re.compile(r"^(\s*# File: .*?), code: .*$", re.MULTILINE)
+"""How torch quotes the source in a graph that it prints."""
+_SIGNS = {"+": "came", "-": "went", "~": "other", ">": "moved"}
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 80em; margin: 2em auto;
+  padding: 0 1em; color: #1c1c1c; background: #fff; }
+pre { font: 13px/1.45 ui-monospace, monospace; overflow-x: auto; background: #f5f5f5;
+  padding: .7em; }
+h3 { font-size: 1em; margin-bottom: .2em; }
+input { font: inherit; width: 100%; padding: .4em; box-sizing: border-box; }
+summary { cursor: pointer; }
+i::after { content: "  " attr(data-shape); color: #5f5f5f; }
+:target { background: #fff3bf; }
+.came { color: #116329; } .went { color: #a40e26; } .other { color: #7a4b00; }
+.moved { color: #0b4f9e; }
+@media (prefers-color-scheme: dark) {
+  body { color: #e4e4e4; background: #1b1b1b; } pre { background: #262626; }
+  a { color: #8ab4f8; } i::after { color: #a0a0a0; } :target { background: #5c4a00; }
+  .came { color: #7ee787; } .went { color: #ff9a93; } .other { color: #f0c674; }
+  .moved { color: #8ab4f8; }
+}
+"""
+
+_SCRIPT = """
+const found = [...document.querySelectorAll(".found")];
+const texts = found.map((one) => one.textContent.toLowerCase());
+const box = document.getElementById("search");
+const count = document.getElementById("count");
+function search() {
+  const words = box.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  let shown = 0;
+  found.forEach((one, at) => {
+    one.hidden = !words.every((word) => texts[at].includes(word));
+    shown += one.hidden ? 0 : 1;
+  });
+  count.textContent = words.length ? shown + " of " + found.length : "";
+}
+box.addEventListener("input", search);
+function open() {
+  if (location.hash.startsWith("#search=")) {
+    box.value = decodeURIComponent(location.hash.slice(8));
+    search();
+  }
+  let one = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = one;
+  for (; one; one = one.parentElement) {
+    if (one.tagName === "DETAILS") one.open = true;
+  }
+  if (target) target.scrollIntoView();
+}
+addEventListener("hashchange", open);
+open();
+"""
+
+_SEARCH = (
+    '<label for="search">Search</label> <input id="search" type="search">'
+    '<p id="count" role="status"></p>'
+)
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+_POLICY = (
+    f"default-src 'none'; script-src {_hash(_SCRIPT)}; style-src {_hash(_STYLE)};"
+    " base-uri 'none'; form-action 'none'"
+)
+
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width">
+<title>fxls</title>
+<style>{style}</style>
+</head>
+<body>
+{body}
+<script>{script}</script>
+</body>
+</html>
+"""
