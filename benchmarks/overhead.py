@@ -125,6 +125,22 @@ def cases(root: Path) -> Iterator[Case]:
         on_with_new_text,
         make_module_and_facts,
     )
+    edited = fx.GraphModule({}, _additions(NODES))
+    middle = next(node for node in edited.graph.nodes if node.op == "call_function")
+
+    def insert_recompile_and_call() -> None:
+        with edited.graph.inserting_after(middle):
+            new = edited.graph.call_function(operator.add, (middle, next(versions)))
+        edited.recompile()
+        edited(1)
+        edited.graph.erase_node(new)
+        finish()
+
+    yield _making(
+        *(f"insert, recompile and call {NODES:,} nodes, and the facts", switch),
+        switch.on,
+        insert_recompile_and_call,
+    )
     net = Gpt(12, 16, 4)
     yield _making(
         *("torch.fx.symbolic_trace of GPT-2", switch, switch.on),

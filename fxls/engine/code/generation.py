@@ -331,6 +331,7 @@ _OPEN = {Role.BINDS: "\ue000", Role.READS: "\ue001", Role.FREES: "\ue002"}
 _CLOSE = "\ue003"
 """Fences are of private characters: no identifier has them and `repr` escapes them."""
 _ROLE = {fence: role for role, fence in _OPEN.items()}
+_OPENING = re.compile("([\ue000-\ue002])")
 _FENCES = re.compile("[\ue000-\ue003]")
 
 
@@ -349,14 +350,14 @@ def _marks(fenced: str, named: Mapping[str, int]) -> tuple[Mark, ...]:
     """The marks of the text that is left when the fences are taken away."""
     marks: list[Mark] = []
     for number, line in enumerate(fenced.split("\n")):
-        if _CLOSE not in line:
-            continue
-        parts = _FENCES.split(line)
-        roles = [_ROLE[one] for one in _FENCES.findall(line) if one != _CLOSE]
-        column = len(parts[0])
-        for name, behind, role in zip(parts[1::2], parts[2::2], roles, strict=True):
-            marks.append(Mark(number, column, len(name), named[name], role))
-            column += len(name) + len(behind)
+        column = 0
+        # In front of each closing fence: other text, the opening fence, and a name.
+        for part in line.split(_CLOSE)[:-1]:
+            before, fence, name = _OPENING.split(part)
+            column += len(before)
+            length = len(name)
+            marks.append(Mark(number, column, length, named[name], _ROLE[fence]))
+            column += length
     return tuple(marks)
 
 

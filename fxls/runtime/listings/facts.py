@@ -8,7 +8,9 @@ import torch
 
 from fxls.engine.code.statement import Globals, Writer
 from fxls.engine.graph import Graph
+from fxls.engine.ir.arguments import ATOMS, Argument
 from fxls.engine.ir.node_text import pretty_target, type_text
+from fxls.engine.ir.users import has_users, users_of
 from fxls.engine.node import Node
 from fxls.listing import Facts, Pieces
 from fxls.runtime.listings.quiet_reading import attribute_at, stand_in
@@ -41,7 +43,6 @@ class FactsOfNodes:
 
     def of(self, node: Node, line: int) -> Facts:
         """The facts of a node whose statement is on `line`."""
-        write = self._writer.argument
         frames: Any = node._frames  # pyright: ignore[reportPrivateUsage]  # as the engine keeps it
         scope: Any = node._scope  # pyright: ignore[reportPrivateUsage]  # as above
         attribute = self._attribute(node)
@@ -50,20 +51,30 @@ class FactsOfNodes:
             opcode=node.op,
             target=pretty_target(node.target),
             line=line,
-            args=tuple([_pieces(write(arg)) for arg in node.args]),
-            kwargs=tuple([(k, _pieces(write(a))) for k, a in node.kwargs.items()]),
-            users=tuple([self._index[user] for user in node.users]),
+            args=tuple(map(self._pieces, node.args)),
+            kwargs=tuple([(k, self._pieces(a)) for k, a in node.kwargs.items()]),
+            users=tuple([self._index[user] for user in users_of(node)]),
             scope=self.tables.scope(scope),
             origin=self.tables.frame(frames),
             value=value_of(node.noted_all()),
             type=None if node.type is None else type_text(node.type),
             detail=_detail(attribute),
             call=self.targets.row(node, attribute),
-            impure=not node.users and _has_effect(node),
+            impure=not has_users(node) and _has_effect(node),
             passes=passes_of(node),
             more_origins=self.tables.more_frames(frames),
             width=_width(attribute) if node.op == "call_module" else None,
         )
+
+    def _pieces(self, arg: Argument) -> Pieces:
+        """An argument as code, with the index of each node in it for the node."""
+        kind: Any = type(arg)  # pyright: ignore[reportUnknownVariableType]  # any class
+        if kind is Node:
+            return (self._index[arg],)
+        if kind in ATOMS:
+            return (self._writer.argument(arg),)
+        parts = self._writer.argument(arg).split(_FENCE)
+        return tuple([p if i % 2 == 0 else int(p) for i, p in enumerate(parts) if p])
 
     def _attribute(self, node: Node) -> Any:
         """What the target of a node that names an attribute is; else None."""
@@ -103,9 +114,3 @@ def _has_effect(node: Node) -> bool:
     if node.op == "call_module" and node.graph.owning_module is None:
         return True
     return node.is_impure()
-
-
-def _pieces(text: str) -> Pieces:
-    """Written text in which the index of a node stands between fences."""
-    parts = text.split(_FENCE)
-    return tuple([p if i % 2 == 0 else int(p) for i, p in enumerate(parts) if p])

@@ -9,7 +9,8 @@ from typing import Any, cast
 import torch
 
 from fxls.engine.graph import Graph
-from fxls.engine.node import Node
+from fxls.engine.ir.arguments import EMPTY_KWARGS, freeze
+from fxls.engine.ir.node import Node, freeze_kwargs
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.engine.torch_fx import codegen as foreign_codegen
@@ -94,39 +95,32 @@ class Snapshot:
     def graph(self) -> Graph:
         """The same graph, with origins and module stacks from the notes of torch."""
         graph: Any = Graph()
+        graph._has_given_names = True
         graph._codegen = foreign_codegen.from_torch(self._codegen, fx.graph)
         made: dict[Any, Node] = {}
         late: list[tuple[Any, Any, Any]] = []
         scopes = _Scopes()
         for row, origin in zip(self._rows, self._origins, strict=True):
             node, name, op, target, args, kwargs, kind, meta = row
-            if all(used in made for used in node_inputs(args, kwargs)):
-                args = fx.node.map_arg(args, made.__getitem__)
-                kwargs = fx.node.map_arg(kwargs, made.__getitem__)
-                new: Any = graph.create_node(op, target, args, kwargs, name, kind)
-            else:  # a pass may have put it in front of what it uses
-                new = graph.create_node(op, target, (), {}, name, kind)
-                late.append((new, args, kwargs))
-            if new.name != name:  # somebody set a name that no namespace gives
-                new.name = name
+            try:
+                args, kwargs = fx.node.map_arg((args, kwargs), made.__getitem__)
+            except KeyError:  # a pass may have put it in front of what it uses
+                late.append((node, args, kwargs))
+                args, kwargs = (), EMPTY_KWARGS
+            # The names are those of torch's namespace, and are not made anew.
+            call = (op, target, freeze(args), freeze_kwargs(kwargs))
+            new: Any = graph._append(*call, name, kind)
             new.meta = meta
             trace = meta.get("stack_trace")
             new._frames = origin or (origin_of(trace) if trace else None)
             new._scope = scopes.of(meta.get("nn_module_stack"))
             made[node] = new
-        for new, args, kwargs in late:
-            new.args = fx.node.map_arg(args, made.__getitem__)
-            new.kwargs = fx.node.map_arg(kwargs, made.__getitem__)
+        for node, args, kwargs in late:
+            made[node].args = fx.node.map_arg(args, made.__getitem__)
+            made[node].kwargs = fx.node.map_arg(kwargs, made.__getitem__)
         graph._graph_namespace._used |= self._names[0]
         graph._graph_namespace._last.update(self._names[1])
         return cast("Graph", graph)
-
-
-def node_inputs(args: Any, kwargs: Any) -> list[Any]:
-    """The nodes in the arguments of a node."""
-    found: list[Any] = []
-    fx.node.map_arg((args, kwargs), found.append)
-    return found
 
 
 def is_symbolic(graph: Any) -> bool:

@@ -18,6 +18,7 @@ from msgspec import structs
 
 from fxls.code_cache import CodeCache
 from fxls.engine.code.codegen import marked_code
+from fxls.engine.ir import gc_pause
 from fxls.engine.written_class import written_class
 from fxls.listing import Identity, Listing, Parent, ToClass
 from fxls.runtime.checks.switch import CheckSwitch
@@ -223,7 +224,8 @@ class TorchFx:
 
     def _write_facts(self, path: Path, made: _Made) -> None:
         with logging_faults("a listing has no facts"):
-            listing = made.listing()
+            with gc_pause.paused():  # it would walk what is made here a few times
+                listing = made.listing()
             if not self._holds_more(path, listing, made.is_of(path)):
                 self._store.materialize(listing)
 

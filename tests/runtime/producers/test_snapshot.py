@@ -1,0 +1,28 @@
+"""A graph of torch's FX becomes one of the engine, node by node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+from fxls.runtime.producers.snapshot import Snapshot
+
+
+def test_names_arguments_and_users_are_those_of_the_graph() -> None:
+    graph: Any = torch.fx.Graph()
+    x = graph.placeholder("x")
+    first = graph.call_function(torch.relu, (x,))
+    late = graph.call_function(torch.cat, ([first, x],), {"dim": 0})
+    graph.output({"a": late, "b": (first, slice(None, x))})
+    first.prepend(late)  # in front of what it uses
+    first.name = "class"  # no namespace gives this
+    made = Snapshot(graph, lambda _node: None).graph()
+    assert [_seen(node) for node in made.nodes] == [_seen(node) for node in graph.nodes]
+    assert made.create_node("call_function", torch.relu, (), name="x").name == "x_1"
+
+
+def _seen(node: Any) -> tuple[object, ...]:
+    call = (node.op, node.target, repr(node.args), repr(node.kwargs))
+    return (node.name, *call, sorted(map(str, node.users)))
