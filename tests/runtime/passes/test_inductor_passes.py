@@ -148,3 +148,71 @@ def test_a_pass_that_raises_is_in_the_record_with_its_graph(
     )
     assert failed.after is not None
     assert "sub.Tensor(add, cos)" in read(store, failed.after).text
+
+
+def test_a_sort_between_two_passes_has_a_name_and_the_disorder_its_pass(
+    store: Store, noted: list[Pass]
+) -> None:
+    def disorders(graph: Any) -> None:
+        call(graph, aten.sin.default).prepend(call(graph, aten.sub.Tensor))
+
+    with config.patch({"joint_custom_post_pass": disorders}), torch.no_grad():
+        x, y = torch.ones(3), torch.zeros(3)
+        made = any_torch.compile(Sums(), backend=passes_alone)(x, y)
+    assert torch.allclose(made, Sums()(x, y))
+    finish()
+    joint = [one for one in noted if one.changed and one.stage == "graph 0, joint"]
+    assert [(one.name, one.altered.first) for one in joint] == [
+        ("joint_custom_post_pass", ("sub",)),
+        ("stable_topological_sort", ("sub",)),
+    ]
+    broken = asked(store, noted, Asked.BROKEN, "")
+    assert broken.ran.name == "joint_custom_post_pass"
+    assert broken.reason == "uses cos before that is made"
+
+
+def test_a_pass_names_the_patterns_that_it_found_and_their_lines(
+    store: Store, noted: list[Pass]
+) -> None:
+    assert store
+    matcher: Any = importlib.import_module("torch._inductor.pattern_matcher")
+    mine = matcher.PatternMatcherPass("mine")
+    sine: Any = matcher.CallFunction(aten.sin.default, matcher.Arg())
+
+    @matcher.register_graph_pattern(sine, pass_dict=mine)
+    def not_sine(match: Any, x: Any) -> None:
+        (node,) = match.nodes
+        node.replace_all_uses_with(match.graph.call_function(aten.tan.default, (x,)))
+        match.erase_nodes()
+
+    def looked_for(x: Any) -> Any:
+        return aten.relu.default(x)
+
+    def put(x: Any) -> Any:
+        return aten.abs.default(x)
+
+    assert not_sine
+    with torch.no_grad():
+        given = [torch.ones(3)]
+        matcher.register_replacement(looked_for, put, given, matcher.fwd_only, mine)
+        x, y = torch.ones(3), torch.zeros(3)
+        with config.patch({"post_grad_custom_post_pass": mine.apply}):
+            made = any_torch.compile(Sums(), backend=passes_alone)(x, y)
+    a = x.tan() + 1.5
+    assert torch.allclose(made, ((y.cos() - a) * 3.0 + a + 2.5).abs())
+    (ran,) = [one for one in noted if one.name == "mine" and one.changed]
+    assert ran.under == ("post_grad_custom_post_pass",)
+    assert {
+        (one.name, one.count, one.place and (one.place.place.path, one.place.line))
+        for one in ran.patterns
+    } == {
+        (
+            "not_sine",
+            1,
+            (
+                __file__,
+                "    @matcher.register_graph_pattern(sine, pass_dict=mine)",
+            ),
+        ),
+        ("looked_for", 1, (__file__, "    def looked_for(x: Any) -> Any:")),
+    }

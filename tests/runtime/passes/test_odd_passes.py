@@ -159,10 +159,14 @@ def test_the_graph_of_compiled_autograd_has_passes_of_its_own(
 def test_graphs_in_graphs_have_their_passes_under_the_name_of_the_part(
     noted: list[Pass],
 ) -> None:
+    def positive(x: Any) -> Any:
+        return x.sin() + x.cos()
+
+    def negative(x: Any) -> Any:
+        return x - 1
+
     def branches(x: Any) -> Any:
-        return any_torch.cond(
-            x.sum() > 0, lambda x: x.sin() + x.cos(), lambda x: x - 1, (x,)
-        )
+        return any_torch.cond(x.sum() > 0, positive, negative, (x,))
 
     with config.patch({"post_grad_custom_post_pass": swap_in}), torch.no_grad():
         x = torch.ones(3)
