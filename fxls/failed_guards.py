@@ -15,7 +15,14 @@ from typing import NamedTuple
 
 from fxls.text import Span
 
-__all__ = ["FailedGuard", "expression_span", "failed_guard", "head_span", "input_span"]
+__all__ = [
+    "FailedGuard",
+    "expression_span",
+    "failed_guard",
+    "head_span",
+    "input_span",
+    "size_of",
+]
 
 _LONGEST = 200
 
@@ -52,6 +59,12 @@ def failed_guard(text: str) -> FailedGuard:
             about = _plain(ast.unparse(left))
             return FailedGuard(_short(about), _read(left), _short(ast.unparse(to)))
     return FailedGuard(_short(_plain(text)), _read(tree))
+
+
+def size_of(source: str) -> str:
+    """What torch's path of a size is about, as ``x: size 0``; empty of other paths."""
+    found = _SIZE.fullmatch(source)
+    return f"{_plain(found[1])}: size {found[2]}" if found else ""
 
 
 @lru_cache(256)
@@ -204,5 +217,6 @@ _WORDS = (
 )
 """The forms in which torch says a guard that is no expression, and what it is about."""
 _TABLE = re.compile(r"\b[LG]\['([A-Za-z_]\w*)'\]")
+_SIZE = re.compile(r"(.+)\.size\(\)\[(\d+)\]")
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _TORCHS = frozenset({"L", "G", "len", "type", "str", "set", "dict", "list"})

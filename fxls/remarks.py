@@ -143,6 +143,8 @@ def title_of(remark: SourceRemark) -> str:
             return f"Recompiled because of {_changed(remark)}"
         case Subject.RECOMPILATION:
             return f"Recompiled because a guard failed: {remark.reason}"
+        case Subject.SPECIALIZED if remark.about and remark.values:
+            return f"Size made constant: {remark.about} is always {remark.values[0]}"
         case Subject.LIMIT:
             return f"Not compiled any more: {remark.reason}"
         case Subject.SKIPPED:

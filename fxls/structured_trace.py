@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from fxls.failed_guards import failed_guard
+from fxls.failed_guards import failed_guard, size_of
 from fxls.quoted_place import Columns, Sources
 from fxls.record import (
     Cause,
@@ -178,7 +178,11 @@ class Trace:
         what = sources[0] if sources else str(said["symbol"])
         reason = f"{what} is always {said['value']}: {said.get('reason')}"[:_LONGEST]
         places = self._places(said.get("user_stack"))
-        remark = Remark(Subject.SPECIALIZED, reason, name, "", places)
+        remark = Remark(
+            *(Subject.SPECIALIZED, reason, name, "", places),
+            about=size_of(what),
+            was=str(said["value"]),
+        )
         if remark not in one.sizes and len(one.sizes) < 2 * _MOST_GUARDS:
             one.sizes[remark] = None
             self._note(remark)

@@ -6,6 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.value_text import holds_tensor, long_form, short_form
@@ -18,9 +19,10 @@ from fxls.ide.source.runs import Definitions, given_by, runs_of, runs_through
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.module_classes import parsed
 from fxls.listing import Role
+from fxls.sizes import InputSize
 from fxls.text import LineTable, Point, Span
 
-__all__ = ["Hint", "hints", "source_hints", "tip"]
+__all__ = ["Hint", "hints", "size_hints", "source_hints", "tip"]
 
 _SHAPES = 3
 """Code that ran with more shapes than this shows only some of them."""
@@ -82,6 +84,29 @@ def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
         text = ": " + " | ".join(shown)
         found.append(Hint(point, text, document.path, node))
     return tuple(found)
+
+
+def size_hints(
+    found: Iterable[tuple[InputSize, Span]], first: int, last: int
+) -> tuple[Hint, ...]:
+    """What is known of the sizes of inputs, behind the names of parameters on some lines."""
+    texts: dict[Point, list[str]] = {}
+    for size, span in sorted(found, key=lambda one: one[0].dimension):
+        if first <= span.end.line <= last:
+            texts.setdefault(span.end, []).append(_size_text(size))
+    return tuple(Hint(at, f": {'; '.join(said)}") for at, said in texts.items())
+
+
+def _size_text(size: InputSize) -> str:
+    what = f"size {size.dimension}"
+    if not size.value:
+        return f"{what} dynamic {size.low or '0'}…{size.high or '∞'}"
+    if size.since is None:
+        return f"{what} = {size.value}, static"
+    path, line = size.since.place.path, size.since.place.span.start.line + 1
+    is_here = path == size.function.place.path
+    where = f"line {line}" if is_here else f"{PurePath(path).name}:{line}"
+    return f"{what} = {size.value}, static since {where}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ def hint(
     made = lsp.InlayHint(
         client.position(hint_.point, lines), hint_.text, lsp.InlayHintKind.Type
     )
+    if not hint_.path:
+        return made
     if client.abilities.resolves_hints:
         made.data = {"path": hint_.path, "node": hint_.node}
     else:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fxls.record import Compilation, Entry, Remark
+from msgspec.structs import replace
+
+from fxls.record import Entry, Guards
 from fxls.remarks import SourceRemark, merged, remarks_of
 from fxls.said_once import SaidOnce
 from fxls.serving.ownership import is_installed
+from fxls.sizes import InputSize, is_of_sizes, sizes_of
 from fxls.store import StoreError, real_path
 from fxls.store.runs import RecordBookmark, Runs, runs_signature
 
@@ -31,6 +35,10 @@ class _Known:
         default_factory=dict[str, tuple[SourceRemark, ...]]
     )
     """By the file that they are shown in, without links."""
+    sizes: dict[str, tuple[InputSize, ...]] = field(
+        default_factory=dict[str, tuple[InputSize, ...]]
+    )
+    """Likewise."""
 
 
 class RunRemarks:
@@ -46,6 +54,11 @@ class RunRemarks:
             self._known[root] = _Known()
             self._look_at(root)
         return self._known[root].by_path.get(real_path(path), ())
+
+    def sizes(self, root: Path, path: str) -> tuple[InputSize, ...]:
+        """What is known of the inputs of the functions of a file, as `about`."""
+        self.about(root, path)
+        return self._known[root].sizes.get(real_path(path), ())
 
     def look(self) -> bool:
         """Read what programs recorded since; whether there are other remarks."""
@@ -72,8 +85,10 @@ class RunRemarks:
             for _, entries in known.read.values()
             for one in remarks_of(entries, _is_own)
         )
-        before, known.by_path = known.by_path, _by_path(found)
-        return before != known.by_path
+        before = known.by_path, known.sizes
+        known.by_path = _by_path(found)
+        known.sizes = _sizes_by_path(known.read.values())
+        return before != (known.by_path, known.sizes)
 
     def _warn(self, error: StoreError) -> None:
         if self._unread.is_first(str(error.path), str(error)):
@@ -83,11 +98,27 @@ class RunRemarks:
 def _read_on(runs: Runs, name: str, before: _Read | None) -> _Read:
     """What there is of a run, behind what was read before."""
     part = runs.read(name, before[0] if before else None)
-    kept = tuple(
-        one for one in part.entries if isinstance(one.event, Compilation | Remark)
-    )
+    kept = tuple(map(_short, filter(is_of_sizes, part.entries)))
     earlier = () if before is None or part.begins else before[1]
     return part.bookmark, (*earlier, *kept)
+
+
+def _short(entry: Entry) -> Entry:
+    """An event without the guards that say nothing of sizes, which are most of it."""
+    guards = entry.event
+    if not isinstance(guards, Guards):
+        return entry
+    first = tuple(one for one in guards.first if one.kind == "SHAPE_ENV")
+    return replace(entry, event=replace(guards, first=first))
+
+
+def _sizes_by_path(read: Iterable[_Read]) -> dict[str, tuple[InputSize, ...]]:
+    paths: dict[str, dict[InputSize, None]] = {}
+    for _, entries in read:
+        for one in sizes_of(entries):
+            path = real_path(one.function.place.path)
+            paths.setdefault(path, {})[one] = None
+    return {path: tuple(sizes) for path, sizes in paths.items()}
 
 
 def _by_path(found: tuple[SourceRemark, ...]) -> dict[str, tuple[SourceRemark, ...]]:

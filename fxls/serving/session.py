@@ -11,8 +11,11 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from msgspec import structs
+
 from fxls import regular_file
 from fxls.entry import Entry, Kind
+from fxls.failed_guards import input_span
 from fxls.ide.completion import doubts
 from fxls.ide.diagnostics import (
     Diagnostic,
@@ -29,6 +32,7 @@ from fxls.ide.source.gone import is_gone
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.quoted_places import PlacesNow
 from fxls.listing import Failure, Reason
+from fxls.record import QuotedPlace
 from fxls.regular_file import LISTING_BYTES, SETTINGS_BYTES, SOURCE_BYTES, why
 from fxls.remarks import SourceRemark
 from fxls.said_once import SaidOnce
@@ -38,6 +42,7 @@ from fxls.serving.run_remarks import RunRemarks
 from fxls.serving.settings import Settings
 from fxls.serving.traced_texts import TracedTexts, decoded
 from fxls.serving.tracing import Traces
+from fxls.sizes import InputSize
 from fxls.store import NotAListing, StoreError, class_name_of, locate, real_path
 from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
@@ -289,6 +294,36 @@ class Session:
             for one in found
             if one.place is not None and (span := now.span(one.place)) is not None
         )
+
+    def sizes(self, path: str) -> tuple[tuple[InputSize, Span], ...]:
+        """What the newest program says of inputs, and where each is written today."""
+        if class_name_of(Path(path)) is not None or is_installed(path):
+            return ()
+        found = self._remarks.sizes(self.library.store_of(path).root, path)
+        text = self.text_of(path) if found else None
+        if text is None:
+            return ()
+        now, lines = PlacesNow(text, self._texts.get), tuple(text.split("\n"))
+        placed: list[tuple[InputSize, Span]] = []
+        for one in found:
+            head = now.span(one.function)
+            span = head and input_span(lines, head.start.line + 1, one.name)
+            since = self._now(one.since, path, now)
+            # What is not on the line that made it so any more says nothing.
+            if span and (one.since is None or since is not None):
+                placed.append((replace(one, since=since), span))
+        return tuple(placed)
+
+    def _now(
+        self, place: QuotedPlace | None, path: str, now: PlacesNow
+    ) -> QuotedPlace | None:
+        """A place of a file as it is today; as it was in another file."""
+        if place is None or real_path(place.place.path) != real_path(path):
+            return place
+        span = now.span(place)
+        if span is None:
+            return None
+        return structs.replace(place, place=structs.replace(place.place, span=span))
 
     def look_at_runs(self) -> bool:
         """Read what programs recorded; whether there are other remarks than before."""

@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from fxls.listing import Place, source_digest
-from fxls.record import QuotedPlace, Remark, Subject
+from fxls.record import (
+    Cause,
+    Compilation,
+    Guard,
+    Guards,
+    Outcome,
+    QuotedPlace,
+    Remark,
+    Subject,
+)
 from fxls.store import locate
 from fxls.text import Span
 from tests.support.lsp_client import LspClient, started
@@ -152,3 +161,62 @@ def test_a_hover_says_remarks_of_every_kind_with_torchs_page(tmp_path: Path) -> 
     assert over_return["contents"]["value"] == (
         "torch.compile: Not compiled: nothing\n\n- in 1 compilation: 1/0"
     )
+
+
+def test_parameters_show_what_became_of_their_sizes(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "step.py"
+    path.write_text(MODEL, "utf-8")
+
+    def fixed(name: str, dimension: int, value: str, since: QuotedPlace) -> Remark:
+        about = f"x: size {dimension}"
+        places = (since,)
+        return Remark(
+            *(Subject.SPECIALIZED, "why", name, "", places), about=about, was=value
+        )
+
+    def compiled(name: str, cause: Cause = Cause.FIRST) -> Compilation:
+        return Compilation(name, "step", Outcome.OK, cause, quoted(path, 0, 0, 15))
+
+    other = Place("/p/other.py", "deep", Span.of(6, 0, 6, 4))
+    bounds = ("2 <= L['x'].size()[0]", "5 <= L['n'].size()[0] <= 9", "odd")
+    guards = tuple(Guard("SHAPE_ENV", text) for text in bounds)
+    written(
+        locate(path),
+        FIRST,
+        fixed("0/0", 0, "7", quoted(path, 2, 4, 16)),
+        compiled("0/0"),
+        fixed("0/1", 1, "3", quoted(path, 2, 4, 16)),
+        fixed("0/1", 2, "4", QuotedPlace(other)),
+        compiled("0/1", Cause.RECOMPILATION),
+        Guards("0/1", 3, guards),
+    )
+    everything = {"range": {"start": at(0, 0), "end": at(9, 0)}}
+
+    def hints(client: LspClient) -> list[tuple[int, int, str]]:
+        params = {"textDocument": {"uri": path.as_uri()}, **everything}
+        found = client.request("textDocument/inlayHint", params)
+        return [
+            (one["position"]["line"], one["position"]["character"], one["label"])
+            for one in found
+        ]
+
+    with started() as client:
+        client.initialize(tmp_path)
+        client.open(path)
+        of_n = ": size 0 dynamic 5…9"
+        of_x = ": size 0 dynamic 2…∞; size 1 = 3, static since line {}; "
+        of_x += "size 2 = 4, static since other.py:7"
+        assert hints(client) == [(0, 10, of_x.format(3)), (0, 13, of_n)]
+
+        # The line that fixed a size may move; when it is edited, nobody knows.
+        edited(client, path, "\n" + MODEL, 2)
+        assert hints(client) == [(1, 10, of_x.format(4)), (1, 13, of_n)]
+        edited(client, path, MODEL.replace("x * n", "x + n"), 3)
+        without = of_x.replace("size 1 = 3, static since line {}; ", "")
+        assert hints(client) == [(0, 10, without), (0, 13, of_n)]
+        client.end()
+
+
+def at(line: int, character: int) -> Json:
+    return {"line": line, "character": character}

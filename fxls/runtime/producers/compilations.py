@@ -13,10 +13,10 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from fxls.installed_torch import private
+from fxls.quoted_place import Columns
 from fxls.record import Event
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
-from fxls.quoted_place import Columns
 from fxls.structured_trace import GuardAt, Line, Trace
 
 __all__ = ["Compilations"]

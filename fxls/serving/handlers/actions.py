@@ -11,7 +11,7 @@ from fxls.ide import code_lenses as lenses
 from fxls.ide import completion as comments
 from fxls.ide import document_links as links
 from fxls.ide.entries import write_entry as written_entry
-from fxls.ide.inlay_hints import hints, source_hints, tip
+from fxls.ide.inlay_hints import hints, size_hints, source_hints, tip
 from fxls.ide.text_document_content import Sheet
 from fxls.lsp import actions, from_lsp, structure
 from fxls.lsp.uris import SCHEME, path_of, uri_of
@@ -43,7 +43,8 @@ def on_inlay_hint(
         known = {document.path: document}
     elif path is not None and not ls.session.is_listing(path):
         source = ls.session.source(path)
-        found, lines = source_hints(source, first, last), source.lines
+        sizes = size_hints(ls.session.sizes(path), first, last)
+        found, lines = source_hints(source, first, last) + sizes, source.lines
         known = {document.path: document for document in source.documents}
     else:
         return None
