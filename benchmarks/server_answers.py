@@ -42,6 +42,19 @@ Json = Any
 SOURCE = "import torch\n\n\nclass Net:\n    def forward(self, x):\n        return x\n"
 
 
+LONG_SOURCE = "import torch\n\n# fxls: Net0()(torch.ones(3))\n" + "".join(
+    f"class Net{number}(torch.nn.Module):\n"
+    "    def __init__(self, width=3):\n        super().__init__()\n"
+    "    def forward(self, x, scale: float = 1.0):\n"
+    + "".join(
+        f"        x = torch.relu(x + {line}) * scale  # {line}\n" for line in range(38)
+    )
+    + "        return x\n"
+    for number in range(100)
+)
+"""4,300 lines."""
+
+
 class Answers(NamedTuple):
     """The times of one kind of request, in seconds."""
 
@@ -73,6 +86,8 @@ def answers(nodes: int, saves: int) -> Iterator[Answers | Memory]:
             identity = Identity(f"models.m{number}", f"Model{number}")
             store.materialize(_listing(project, 3, identity))
         yield from _requests(project, paths[0], paths[1], nodes)
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _keys(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         yield from _saves(Path(folder), saves)
 
@@ -145,6 +160,39 @@ def _whole_graphs(client: _Client, large: Path, name: str) -> Iterator[Answers]:
         yield client.each(what, bound, [call] * 5)
     outline = partial(client.request, "textDocument/documentSymbol", _of(large))
     yield client.each(f"outline, {name}", 3, [outline] * 5)
+
+
+def _keys(project: Path) -> Iterator[Answers]:
+    """A key in a long source that has no listing yet, and what an editor then asks."""
+    (project / "pyproject.toml").touch()
+    path = project / "long.py"
+    path.write_text(LONG_SOURCE, "utf-8")
+    client = _Client(project)
+    try:
+        client.open(path)
+        client.request("textDocument/codeLens", _of(path))
+        versions = itertools.count(2)
+        middle = LONG_SOURCE.index("return", len(LONG_SOURCE) // 2)
+
+        def key(ask: Callable[[], Json]) -> Json:
+            version = next(versions)
+            text = f"{LONG_SOURCE[:middle]}{version};{LONG_SOURCE[middle:]}"
+            client.changed(path, version, text)
+            return ask()
+
+        lines = LONG_SOURCE.count("\n")
+        asked = (
+            ("hints", partial(client.hints, path, lines // 2)),
+            ("lenses", partial(client.request, "textDocument/codeLens", _of(path))),
+        )
+        for what, ask in asked:
+            yield client.each(
+                f"a key and its {what}, a source of {lines:,} lines",
+                0.010,
+                [partial(key, ask)] * 15,
+            )
+    finally:
+        client.end()
 
 
 def _saves(project: Path, count: int) -> Iterator[Answers | Memory]:
@@ -264,6 +312,11 @@ class _Client:
         self._write(
             {"method": "textDocument/didOpen", "params": {"textDocument": document}}
         )
+
+    def changed(self, path: Path, version: int, text: str) -> None:
+        document = {"uri": path.as_uri(), "version": version}
+        params = {"textDocument": document, "contentChanges": [{"text": text}]}
+        self._write({"method": "textDocument/didChange", "params": params})
 
     def saved(self, path: Path) -> None:
         self._write({"method": "textDocument/didSave", "params": _of(path)})

@@ -13,7 +13,7 @@ IDE_MAY_IMPORT = {
     *("datetime", "difflib", "enum", "functools", "fxls", "itertools", "math"),
     *("msgspec", "re", "tokenize", "tomllib", "typing", "warnings"),
     # Of what reads files the parts that read none.
-    *("io.StringIO", "os.path.normpath", "pathlib.PurePath"),
+    *("hashlib.blake2b", "io.StringIO", "os.path.normpath", "pathlib.PurePath"),
 }
 """What a package needs that is given values and answers with values."""
 
@@ -21,6 +21,10 @@ IDE_MAY_IMPORT = {
 REMEMBERED = {
     "fxls/ide/entries/entries.py: _comment_tokens": "of the latest eight texts",
     "fxls/ide/syntax/module_classes.py: modules": "of the latest eight texts",
+    "fxls/ide/syntax/module_classes.py: _parameters": "of the latest 4,096 functions",
+    "fxls/ide/syntax/pieces.py: _known": "of the latest 16,384 pieces, by their hashes",
+    "fxls/ide/syntax/pieces.py: _Piece.known.classes": "with that",
+    "fxls/ide/syntax/pieces.py: _Piece.known.comments": "with that",
     **dict.fromkeys(
         (
             f"fxls/ide/listing/document.py: Document.{table}"
