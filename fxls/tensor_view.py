@@ -15,7 +15,7 @@ from typing import Any, cast
 from fxls.attempt import Raised, attempt
 from fxls.short_dtype import short_dtype
 
-__all__ = ["TensorView", "brief", "is_plain", "listeners", "shown", "unseen"]
+__all__ = ["INLINE", "TensorView", "brief", "is_plain", "listeners", "shown", "unseen"]
 
 listeners: set[Callable[[], object]] = set()
 """Called whenever a value is about to be shown: then a client is connected."""

@@ -101,6 +101,7 @@ def test_each_local_says_its_node_and_origin(stopped: Debugged) -> None:
     }
     assert about(stopped.session.hover("relu").value) == about(shown["relu"])
     assert stopped.session.evaluate("relu").startswith("tensor(")
+    assert stopped.session.inline("relu") == "f32[2, 4]"
 
 
 def test_what_is_there_stands_before_what_is_gone(stopped: Debugged) -> None:

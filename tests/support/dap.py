@@ -350,6 +350,10 @@ class Session:
         """What an editor shows when the mouse rests on an expression."""
         return self._evaluate(expression, frame, "hover")
 
+    def inline(self, expression: str, frame: Frame | None = None) -> str:
+        """What the extension for VS Code shows behind a line."""
+        return self._evaluate(expression, frame, "inline").value
+
     def locals(self, frame: Frame | None = None) -> dict[str, str]:
         """The local names of a frame and their values as shown."""
         shown = self.variables(self._locals(frame))

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from fxls.attempt import Raised
 from fxls.runtime.patches import Patches
+from fxls.tensor_view import INLINE
 
 __all__ = ["View", "evaluate_more", "say_more"]
 
@@ -65,8 +66,8 @@ def say_more(view: View, patches: Patches) -> None:
     patches.put(scope, "get_children_variables", get_children_variables)
 
 
-_RAW = ("repl", "clipboard")
-"""Where a person asks for the value itself."""
+_RAW = ("repl", "clipboard", INLINE)
+"""Where a person asks for the value itself, or a line has room for that alone."""
 
 
 def evaluate_more(view: View, patches: Patches) -> None:
