@@ -49,6 +49,7 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT: documents.on_text_document_content,
     custom.CONTENT: graphs.on_content,
     custom.DELETE: graphs.on_delete,
+    custom.DIFF: graphs.on_diff,
     custom.GRAPH: graphs.on_graph,
     custom.IDENTITIES: graphs.on_identities,
     custom.LISTINGS: graphs.on_listings,

@@ -158,7 +158,8 @@ class Page:
         say = self._words
         shapes: dict[int, str] = {}
         for facts in listing.nodes:
-            if facts.value is not None and facts.opcode != "output":
+            # Inputs stand together on the line of the `def`.
+            if facts.value is not None and facts.line != listing.definition:
                 shapes[facts.line] = short_form(facts.value)
         anchor = say(name.text.removesuffix(".py"))
         lines: list[str] = []

@@ -70,6 +70,9 @@ ROWS = "fxls/table"
 NORMALIZED = "fxls/normalized"
 """Request: the text of a listing, to be compared."""
 
+DIFF = "fxls/diff"
+"""Request: what is different between two listings."""
+
 DELETE = "fxls/delete"
 """Request: delete a listing, or an identity with all of its listings."""
 

@@ -9,7 +9,16 @@ import msgspec
 from fxls.ide.listing.table_rows import Column
 from fxls.lsp import custom
 
-__all__ = ["PARAMS", "About", "Normalized", "Nothing", "OfDocument", "Rows", "read"]
+__all__ = [
+    "PARAMS",
+    "About",
+    "Diff",
+    "Normalized",
+    "Nothing",
+    "OfDocument",
+    "Rows",
+    "read",
+]
 
 
 class _Params(msgspec.Struct, frozen=True, rename="camel"):
@@ -31,6 +40,13 @@ class Normalized(_Params, frozen=True):
 
     uri: str
     like: str | None = None
+
+
+class Diff(_Params, frozen=True):
+    """Two listings."""
+
+    old: str
+    new: str
 
 
 class Rows(_Params, frozen=True):
@@ -57,6 +73,7 @@ class OfDocument(_Params, frozen=True):
 PARAMS: dict[str, type[_Params]] = {
     custom.CONTENT: About,
     custom.DELETE: About,
+    custom.DIFF: Diff,
     custom.GRAPH: About,
     custom.IDENTITIES: Nothing,
     custom.LISTINGS: OfDocument,

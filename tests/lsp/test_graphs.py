@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from fxls.graph_diff import as_json, graph_diff
 from fxls.listing import Identity, Listing, Parent, Scope
 from fxls.store import Store, identity_uri
 from tests.support.listings import NET, listing_of
@@ -375,3 +376,18 @@ def test_a_request_with_other_parameters_is_answered_with_what_is_wrong(
         "code": -32602,
         "message": "Invalid enum value 'colour' - at `$.sort`",
     }
+
+
+def test_the_diff_of_two_listings_is_that_of_the_command_line(
+    client: LspClient, project: Path, store: Store, listing: Path
+) -> None:
+    new = store.materialize(later(project))
+    client.notification("fxls/changed")
+    asked = {"old": listing.as_uri(), "new": new.as_uri()}
+    found = client.request("fxls/diff", asked)
+    same = client.request("fxls/diff", {**asked, "new": listing.as_uri()})
+    nothing = client.request("fxls/diff", {**asked, "new": "file:///nowhere.py"})
+
+    assert found == as_json(graph_diff(store.read(listing), store.read(new)))
+    assert [one["name"] for one in found["created"]] == ["tanh"]
+    assert (found["same"], same["same"], nothing) == (False, True, None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
+from fxls.graph_diff import as_json, graph_diff
 from fxls.ide.listing.comparable_text import normalized
 from fxls.ide.listing.parent import parent_paths
 from fxls.ide.listing.recorded import change_of
@@ -21,6 +23,7 @@ from fxls.store.history import History
 __all__ = [
     "on_content",
     "on_delete",
+    "on_diff",
     "on_graph",
     "on_identities",
     "on_listings",
@@ -91,6 +94,13 @@ def on_normalized(
     if document is None or (asked.like and like is None):
         return None
     return custom.ContentItem(normalized(document, like))
+
+
+def on_diff(ls: Connection, asked: params.Diff) -> dict[str, Any] | None:
+    old, new = document_of(ls, asked.old), document_of(ls, asked.new)
+    if old is None or new is None:
+        return None
+    return as_json(graph_diff(old.listing, new.listing))
 
 
 def on_delete(ls: Connection, asked: params.About) -> custom.DeletedItem:
