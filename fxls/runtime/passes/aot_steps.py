@@ -106,7 +106,8 @@ class AotSteps:
                 result = yield
             finally:
                 _trace.reset(token)
-        self._here.left = trace
+        # What needs no gradients is not divided, and is not to be kept.
+        self._here.left = trace if _is_joint(trace.module) else None
         return result
 
     def _created(self, *_: Any, **named: Any) -> Generator[None, Any, Any]:
@@ -226,6 +227,14 @@ class AotSteps:
                 dividing.cuts += 1
                 dividing.reasons.update(reasons_in(cut))
         return (yield)
+
+
+def _is_joint(module: Any) -> bool:
+    """Whether a graph is given the gradients of what another one computes."""
+    return module is not None and any(
+        node.op == "placeholder" and node.name.startswith("tangents")
+        for node in module.graph.nodes
+    )
 
 
 _trace: ContextVar[_Trace | None] = ContextVar("fxls_aot_trace", default=None)
