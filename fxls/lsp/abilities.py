@@ -44,6 +44,8 @@ class Abilities:
     """Whether it moves tabs and breakpoints from revision to revision."""
     takes_changes: bool = False
     """Whether it wants to hear of each change of a store."""
+    takes_runs: bool = False
+    """Whether it wants to hear of runs that begin, or say more."""
     runs_links: bool = False
     """Whether a link of Markdown may be a command."""
     commands: frozenset[str] = frozenset()
@@ -83,6 +85,7 @@ def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
         takes_status=bool(ours.get("serverStatusNotification")),
         takes_revisions=bool(ours.get("fxlsRevisions")),
         takes_changes=bool(ours.get("fxlsChanges")),
+        takes_runs=bool(ours.get("fxlsRuns")),
         runs_links=bool(ours.get("commandLinks")),
         commands=_commands(ours.get("commands")),
     )

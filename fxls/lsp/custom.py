@@ -26,6 +26,7 @@ __all__ = [
     "REVISED",
     "REVISIONS",
     "ROWS",
+    "RUNS",
     "SHOW_REFERENCES",
     "STATUS",
     "TABLE",
@@ -39,6 +40,7 @@ __all__ = [
     "ListingItem",
     "Revised",
     "RevisionItem",
+    "RunsChanged",
     "StatusItem",
     "TimesItem",
     "TracedItem",
@@ -81,6 +83,9 @@ CHANGED = "fxls/changed"
 
 REVISED = "fxls/revised"
 """Notification: an identity has a newer revision."""
+
+RUNS = "fxls/runsChanged"
+"""Notification: there are other runs than before, or runs say more."""
 
 STATUS = "experimental/serverStatus"
 """Notification: how the server is, as clients of rust-analyzer know it."""
@@ -183,6 +188,13 @@ class Changed(Item, frozen=True):
 
     documents: list[str]
     """The URIs of their virtual documents."""
+
+
+class RunsChanged(Item, frozen=True):
+    """That a run began, or that its record says more."""
+
+    runs: list[str]
+    """Their ids, as `fxls runs` has them."""
 
 
 class ListingItem(Item, frozen=True):

@@ -252,16 +252,27 @@ class Connection(LanguageServer):
 
     def _look(self) -> None:
         self._poll = None
-        if self._uris or self.client.abilities.takes_changes:
+        abilities = self.client.abilities
+        if self._uris or abilities.takes_changes or abilities.takes_runs:
             self.watch()
             self.tell_news()
             if self.session.look_at_runs():
                 self.publish(*self.open_paths)
+            self._tell_runs()
             self._show_asked()
             for trouble in self.session.library.troubles():
                 self.window_show_message(
                     lsp.ShowMessageParams(lsp.MessageType.Warning, f"fxls: {trouble}")
                 )
+
+    def _tell_runs(self) -> None:
+        """Tell the client which runs are new, or say more."""
+        if not self.client.abilities.takes_runs:
+            return
+        runs = self.session.library.news_of_runs()
+        if runs:
+            item = custom.plainly(custom.RunsChanged([*runs]))
+            self.protocol.notify(custom.RUNS, item)
 
     def _show_asked(self) -> None:
         """Let the client show what programs ask to be shown."""

@@ -257,6 +257,10 @@ class Library:
             return None
         return next((h for h in histories(store) if h.identity == identity), None)
 
+    def news_of_runs(self) -> tuple[str, ...]:
+        """The runs that are new, or say more, since this was last asked."""
+        return tuple(run for root in self._stores for run in self._records.news(root))
+
     def guards_uri(self, source: str | None, compilation: str) -> str | None:
         """The virtual document of the guards of the newest run that has some, of the
         store of a file, or of any.

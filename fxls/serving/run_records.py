@@ -48,6 +48,19 @@ class RunRecords:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Path, str], _Kept] = {}
+        self._sizes: dict[Path, Mapping[str, int]] = {}
+
+    def news(self, root: Path) -> tuple[str, ...]:
+        """The runs of a store that are new, or say more, since this was last asked; none
+        at the first time. Reads no record.
+        """
+        before = self._sizes.get(root)
+        now = self._sizes[root] = Runs(root, _unsaid).sizes()
+        if before is None:
+            return ()
+        return tuple(
+            sorted(run for run, size in now.items() if before.get(run) != size)
+        )
 
     def of(self, store: Store, identity: Identity, text: str) -> Recorded | None:
         """What is recorded of a listing, by the name of its file."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,6 +132,19 @@ class Runs:
             if self._head(record_path(self._root, name)).launch == launch:
                 found.append(name)
         return tuple(reversed(found))
+
+    def sizes(self) -> Mapping[str, int]:
+        """How long the record of each run is, which grows with what it says.
+
+        Costs one look at the folder, and reads nothing.
+        """
+        try:
+            found = files.signatures_in(self._root, self._root / FOLDER)
+        except StoreError as error:
+            self._report(error)
+            return {}
+        ids = ((name.removesuffix(_RECORD), one.size) for name, one in found.items())
+        return {run: size for run, size in ids if _ID.fullmatch(run)}
 
     def one(self, run: str) -> RunInList | None:
         """One run; None when it cannot be read, which is reported."""

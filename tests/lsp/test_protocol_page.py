@@ -40,6 +40,7 @@ MESSAGES = {
     f"Command `{custom.TRACE}`": (custom.TracedItem,),
     f"Notification `{custom.STATUS}`": (custom.StatusItem,),
     f"Notification `{custom.REVISED}`": (custom.Revised,),
+    f"Notification `{custom.RUNS}`": (custom.RunsChanged,),
     f"Command `{custom.FIRST_PASS}`": (FirstPassesItem, FirstPassItem),
 }
 
@@ -90,6 +91,7 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
         custom.NORMALIZED,
         custom.REVISIONS,
         custom.ROWS,
+        custom.RUNS,
         custom.OPEN,
         custom.REVISED,
         custom.STATUS,

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from fxls import machine, record, run_summary
 from fxls.record import (
@@ -22,7 +23,7 @@ from fxls.record import (
     Truncated,
 )
 from fxls.run_summary import State, Tally
-from fxls.store import StoreError
+from fxls.store import StoreError, files
 from fxls.store.runs import (
     RecordBookmark,
     Runs,
@@ -308,3 +309,75 @@ def test_a_hostile_summary_is_reported(tmp_path: Path, reading: Reading) -> None
     summary_path(tmp_path, ID).write_bytes(b'{"run":[]}')
     assert reading.states() == {}
     assert reading.said[0].path == summary_path(tmp_path, ID)
+
+
+def test_reading_one_of_256_runs_reads_what_reading_it_alone_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    original = files.read_from
+
+    def counting(root: Path, path: Path, *rest: int) -> tuple[int, bytes]:
+        read.append(path)
+        return original(root, path, *rest)
+
+    monkeypatch.setattr(files, "read_from", counting)
+
+    def reads(root: Path) -> list[str]:
+        read.clear()
+        reading = Reading(root)
+        reading.runs.one(ID)
+        part = reading.runs.read(ID)
+        reading.runs.read(ID, part.bookmark)
+        assert reading.runs.sizes()[ID] == record_path(root, ID).stat().st_size
+        assert (reading.said, [one.event for one in part.entries]) == ([], [FIRST])
+        return [path.name for path in read]
+
+    alone, many = tmp_path / "alone", tmp_path / "many"
+    write(alone, lines(run(), FIRST))
+    write(many, lines(run(), FIRST))
+    for rank in range(1, 256):
+        name = f"20260102T030405Z-host-{rank + 7}-0123abcd"
+        write(many, lines(run(name, rank=rank), SECOND, End()), name)
+
+    assert reads(many) == reads(alone)
+    assert {name.partition(".")[0] for name in reads(many)} == {ID}
+    assert len(Runs(many, pytest.fail).newest()) == 256
+
+
+def test_eight_ranks_write_one_store_and_each_is_a_run_of_one_launch(
+    tmp_path: Path, reading: Reading
+) -> None:
+    names = [f"20260102T030405Z-host-{rank + 7}-0123abcd" for rank in range(8)]
+    for rank, name in enumerate(names):
+        of = run(name, rank=rank, world_size=8)
+        write(tmp_path, lines(structs.replace(of, launch=ID), FIRST, End()), name)
+
+    found = reading.runs.newest()
+
+    assert sorted(one.run.rank for one in found) == [*range(8)]
+    assert {(one.run.launch, one.state) for one in found} == {(ID, State.ENDED)}
+
+
+def test_ten_thousand_compilations_are_counted_and_read_within_the_bound(
+    tmp_path: Path, reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is behind the bound is read when somebody goes on."""
+    monkeypatch.setattr("fxls.store.runs.MOST", 1 << 20)
+    many = [
+        structs.replace(FIRST, id=f"{number}/0", function="f" * 100)
+        for number in range(10_000)
+    ]
+    content = lines(run(), *many)
+    assert len(content) > 2 << 20
+    write(tmp_path, content)
+
+    part = reading.runs.read(ID)
+
+    assert part.bookmark.offset <= 1 << 20
+    assert 0 < len(part.entries) < 10_000
+    assert part.left_out == 0
+    behind = reading.runs.read(ID, part.bookmark)
+    first = behind.entries[0].event
+    assert isinstance(first, Compilation)
+    assert first.id == f"{len(part.entries)}/0"

@@ -44,10 +44,12 @@ def on_initialize(ls: Connection, params: lsp.InitializeParams) -> None:
     ls.client = Client(abilities_of(params.capabilities, encoding))
     _set(ls, "initializationOptions", params.initialization_options)
     _set_folders(ls)
+    if ls.client.abilities.takes_runs:
+        ls.session.library.news_of_runs()  # what comes from now on is news
 
 
 async def on_initialized(ls: Connection, params: object) -> None:
-    if ls.client.abilities.takes_changes:
+    if ls.client.abilities.takes_changes or ls.client.abilities.takes_runs:
         ls.watch()
     if ls.client.abilities.watches_files:
         globs = ("**/*.py", "**/pyproject.toml")
