@@ -16,12 +16,15 @@ import pytest
 import torch
 
 import fxls
+from fxls.record import Subject
 from fxls.remarks import RemarkKind, SourceRemark, remarks_of
 from fxls.serving.ownership import is_installed
 from fxls.store.runs import Runs
 from fxls.text import LineTable, Span
+from tests.runtime.producers import graph_breaks, planted_sizes
 from tests.runtime.producers.clean_models import clean_models
-from tests.runtime.producers.graph_breaks import BREAKS, program
+from tests.runtime.producers.graph_breaks import BREAKS
+from tests.runtime.producers.planted_sizes import PLANTED
 
 any_torch: Any = torch
 
@@ -46,17 +49,23 @@ def recorded(root: Path) -> Generator[list[SourceRemark]]:
     found += remarks_of(runs.read(name).entries, lambda path: not is_installed(path))
 
 
+def loaded(path: Path) -> Any:
+    """The module of a file."""
+    spec = importlib.util.spec_from_file_location("small_functions", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_each_kind_of_break_is_on_the_expression_that_the_bytecode_breaks_at(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "my breaks.py"
-    text = program()
+    text = graph_breaks.program()
     path.write_text(text, "utf-8")
-    spec = importlib.util.spec_from_file_location("my_breaks", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded(path)
 
     with recorded(tmp_path / ".fxls") as remarks:
         for name in BREAKS:
@@ -111,3 +120,24 @@ def test_nothing_is_a_problem_in_clean_models(tmp_path: Path) -> None:
             any_torch.compile(model, backend="eager")(*arguments)
     assert [one for one in remarks if one.kind is RemarkKind.PROBLEM] == []
     assert len(models) >= 20
+
+
+def test_each_line_that_fixes_a_size_is_the_line_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "sizes.py"
+    path.write_text(planted_sizes.program(), "utf-8")
+    module = loaded(path)
+    with recorded(tmp_path / ".fxls") as remarks:
+        for number in range(len(PLANTED)):
+            any_torch.compiler.reset()
+            function = getattr(module, f"f{number}")
+            any_torch.compile(function, backend="eager", dynamic=True)(torch.ones(7, 3))
+
+    found: dict[str, dict[str, str]] = {line: {} for line in PLANTED}
+    for one in remarks:
+        assert one.subject is Subject.SPECIALIZED
+        assert one.place is not None
+        found[one.place.line.strip()][one.about] = one.values[0]
+    assert [
+        (line, found[line]) for line in PLANTED if found[line] != PLANTED[line]
+    ] == []
+    assert len(PLANTED) >= 25
