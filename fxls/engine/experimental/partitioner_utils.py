@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Set as AbstractSet
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from fxls.engine.ir.node import Node
 
@@ -65,37 +65,41 @@ class Partition:
         self.recalculate_mem_size()
 
 
-class Device(NamedTuple):
-    """What computes, by its name and number, and its free memory."""
+Device = NamedTuple(  # noqa: UP014 - as short as its fields
+    "Device", [("name", str), ("available_mem_bytes", int), ("logical_id", int)]
+)
+"""What computes: its free memory, and the number by which parts name it."""
 
-    name: str
-    available_mem_bytes: int
-    logical_id: int
+NodeLatency = NamedTuple(  # noqa: UP014 - as short as its fields
+    "NodeLatency", [("mem_latency_sec", float), ("computer_latency_sec", float)]
+)
+"""The seconds that a node needs for memory, and for computing."""
+
+PartitionLatency = NamedTuple(  # noqa: UP014 - as short as its fields
+    "PartitionLatency",
+    [
+        ("mem_latency_sec", float),
+        ("computer_latency_sec", float),
+        ("overall_latency_sec", float),
+    ],
+)
+"""The seconds of the longest way through a part; together, the longer one of each node."""
+
+PartitionMode = enum.Enum(
+    "PartitionMode",
+    ["size_based", "sparse_nn", "cost_aware", "kl_based", "aot_based"],
+    start=0,
+)
+"""By what parts are chosen."""
 
 
-class NodeLatency(NamedTuple):
-    """The seconds that a node needs for memory, and for computing."""
+NodeTimes: TypeAlias = dict[Node, NodeLatency]
+Places: TypeAlias = dict[Node, int]
+Devices: TypeAlias = dict[int, list[int]]
 
-    mem_latency_sec: float
-    computer_latency_sec: float
-
-
-class PartitionLatency(NamedTuple):
-    """The seconds of the longest way through a part, and what they are spent on."""
-
-    mem_latency_sec: float
-    computer_latency_sec: float
-    overall_latency_sec: float
-
-
-class PartitionMode(enum.Enum):
-    """By what parts are chosen."""
-
-    size_based = 0
-    sparse_nn = 1
-    cost_aware = 2
-    kl_based = 3
-    aot_based = 4
+_NO_TIMES: NodeTimes = {}
+_NO_PLACES: Places = {}
+_NO_DEVICES: Devices = {}
 
 
 class PartitionerConfig(NamedTuple):
@@ -104,10 +108,15 @@ class PartitionerConfig(NamedTuple):
     devices: list[Device]
     mode: PartitionMode = PartitionMode.size_based
     transfer_rate_bytes_per_sec: float = 0.0
-    node_to_latency_mapping: dict[Node, NodeLatency] = {}  # noqa: RUF012 - FX's default
-    node_to_partition_mapping: dict[Node, int] = {}  # noqa: RUF012 - FX's default
-    partition_to_logical_device_mapping: dict[int, list[int]] = {}  # noqa: RUF012 - FX's default
+    """Between devices."""
+    node_to_latency_mapping: NodeTimes = _NO_TIMES
+    """For parts that are chosen by their time."""
+    node_to_partition_mapping: Places = _NO_PLACES
+    """For parts that are given."""
+    partition_to_logical_device_mapping: Devices = _NO_DEVICES
+    """The devices of given parts."""
     saturate_host: bool = False
+    """Whether parts are there several times, until no device is free."""
 
 
 def get_extra_size_of(node: Node, nodes: AbstractSet[Node]) -> int:
