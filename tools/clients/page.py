@@ -80,11 +80,13 @@ def _differences(result: Result) -> list[str]:
         had = result.ours.outcomes.get(name)
         said = f"{had.word}: {had.why}" if had else "it did not run"
         lines.append(f"- {client}: `{name}` passes under torch.fx alone ({said}).")
-    gained = result.ours.named("passed") & result.theirs.named("failed", "died")
+    # Of a run that was cut short, the test that ran last only did not end.
+    bad = ("failed", "died") if result.theirs.is_whole else ("failed",)
+    gained = result.ours.named("passed") & result.theirs.named(*bad)
     if gained:
         names = ", ".join(f"`{name}`" for name in sorted(gained)[:6])
         lines.append(f"- {client}: {len(gained)} under fxls.engine alone: {names}.")
-    neither = result.theirs.named("failed", "died") - gained
+    neither = result.theirs.named(*bad) - gained
     if neither:
         why = result.client.cause or "They fail in the same way."
         lines.append(f"- {client}: {len(neither)} fail under both. {why}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ def _last_line(report: Any) -> str:
 
 declare_operators()
 return_retired()
+random.seed(0)  # tests that are chosen at random have the same names in every run
 _path = os.environ.get("FXLS_CLIENT_RECORD")
 _record = Path(_path) if _path else None
 asked = os.environ.get("FXLS_CLIENT", "")
