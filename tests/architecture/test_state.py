@@ -25,6 +25,9 @@ REMEMBERED = {
     "fxls/ide/syntax/pieces.py: _known": "of the latest 16,384 pieces, by their hashes",
     "fxls/ide/syntax/pieces.py: _Piece.known.classes": "with that",
     "fxls/ide/syntax/pieces.py: _Piece.known.comments": "with that",
+    "fxls/ide/source/gone.py: _definitions": "of the latest 16 texts",
+    "fxls/ide/source/gone.py: _bound": "of the latest 16 texts",
+    "fxls/ide/source/gone.py: _used": "of the latest 64 entries",
     **dict.fromkeys(
         (
             f"fxls/ide/listing/document.py: Document.{table}"

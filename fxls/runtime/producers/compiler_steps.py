@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -79,4 +79,7 @@ def cut_of_caller() -> Any:
     that it calls then; None where it has another name.
     """
     # It has no other name than the maker's own.
-    return sys._getframe(3).f_locals.get("nx_graph")  # pyright: ignore[reportPrivateUsage]  # there is no other way
+    frame = inspect.currentframe()
+    for _ in range(3):
+        frame = frame and frame.f_back
+    return frame and frame.f_locals.get("nx_graph")
