@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +16,8 @@ from fxls.record import (
     Compilation,
     End,
     Event,
+    Guard,
+    Guards,
     Made,
     Outcome,
     Pass,
@@ -242,3 +245,34 @@ def test_run_records_a_program_that_compiles_or_does_not(
     stages = [each["identity"]["stage"] for each in made]
     assert stages == ["graph 0"]
     assert "FXLS_RUN" not in os.environ
+
+
+def test_docs_have_every_key_that_json_prints_of_runs_and_no_version_but_this(
+    fxls: Command,
+) -> None:
+    place = QuotedPlace(Place("/p.py", "f", Span.of(1, 0, 1, 4)), "line", "d" * 12)
+    guards = Guards("0/0", 1, (Guard("SIZE", "x > 2", place),))
+    remark = Remark(Subject.BREAK, "why", "0/0", "GB0001", (place,), ("hint",))
+    compiled = Compilation("0/0", "f", Outcome.OK, place=place)
+    written(fxls.folder / ".fxls", FIRST, compiled, remark, guards, End())
+    page = (Path(__file__).parents[2] / "docs" / "compiler.md").read_text("utf-8")
+    section = page.partition("## For programs\n")[2].partition("\n## ")[0]
+    known = set(re.findall(r"`(\w+)`", section))
+
+    def keys(value: Any) -> set[str]:
+        if isinstance(value, dict):
+            found = cast("dict[str, Any]", value)
+            inner = [keys(one) for key, one in found.items() if key not in _OPEN]
+            return {*found, *set().union(*inner)}
+        of = cast("list[Any]", value) if isinstance(value, list) else []
+        return set().union(*map(keys, of))
+
+    all_ = json.loads(fxls.run("runs", "--json").out)
+    one = json.loads(fxls.run("runs", "-1", "--guards", "--json").out)
+    assert keys(all_) | keys(one) <= known
+    assert (all_["schema"], one["schema"]) == (1, 1)
+    assert "| `schema` | 1 | 1 |" in section
+
+
+_OPEN = {"phases", "versions"}
+"""Whose keys are those of torch, and names of packages."""
