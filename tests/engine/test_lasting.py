@@ -18,6 +18,7 @@ from torch.fx.graph import CodeGen
 from fxls import __version__
 from fxls import engine as fx
 from fxls.engine.ir import serialization
+from fxls.engine.module.pickling import packaged_module
 from fxls.engine.passes.shape_prop import ShapeProp
 from tests.engine.asserting import Asserting, Checked
 from tests.engine.zoo import Example, examples
@@ -101,6 +102,7 @@ MADE: list[Callable[[], Any]] = [
     stack,
     lambda: fx.PH,
     lambda: fx._symbolic_trace.PHWithMeta("key"),
+    lambda: packaged_module,  # which only a package of torch names
 ]
 
 
