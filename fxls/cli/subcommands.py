@@ -46,9 +46,9 @@ examples:
   fxls attach 4711                                    debug a program that runs
   fxls list                                           what the store holds
   fxls runs                                           what ran, and what was compiled
-  fxls remarks                                        what could not be compiled, and where
+  fxls remarks                                        what was not compiled, and where
   fxls passes --first-gone add_37                     which pass removed a node
-  fxls diff net.Net                                   what is different in a new revision
+  fxls diff net.Net                                   what a new revision changed
   fxls import /tmp/trace                              what TORCH_TRACE logged elsewhere
   fxls report -1 -o report.html                       a run as a page, for an issue
   fxls doctor                                         what works in this Python
