@@ -19,7 +19,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -211,6 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for case in _cases():
             if options.only in case.name:
                 pairs = options.pairs or case.pairs
+                case = replace(case, pairs=pairs)
                 row = measured(case, Path(root, ".fxls"), pairs)
                 rows.append(row)
                 print(table([row]).splitlines()[-1], flush=True)
