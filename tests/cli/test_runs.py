@@ -263,9 +263,9 @@ def test_docs_have_every_key_that_json_prints_of_runs_and_no_version_but_this(
         if isinstance(value, dict):
             found = cast("dict[str, Any]", value)
             inner = [keys(one) for key, one in found.items() if key not in _OPEN]
-            return {*found, *set().union(*inner)}
+            return set(found).union(*inner)
         of = cast("list[Any]", value) if isinstance(value, list) else []
-        return set().union(*map(keys, of))
+        return set[str]().union(*map(keys, of))
 
     all_ = json.loads(fxls.run("runs", "--json").out)
     one = json.loads(fxls.run("runs", "-1", "--guards", "--json").out)
