@@ -52,7 +52,10 @@ def test_a_client_is_told_what_the_server_can_do_and_torch_stays_out(
         "foldingRangeProvider": True,
         "selectionRangeProvider": True,
         "executeCommandProvider": {
-            "commands": ["fxls.trace", "fxls.open", "fxls.table", "fxls.writeEntry"]
+            "commands": [
+                *("fxls.trace", "fxls.open", "fxls.table", "fxls.writeEntry"),
+                *("fxls.firstPass", "fxls.guards"),
+            ]
         },
         "callHierarchyProvider": True,
         "semanticTokensProvider": {
