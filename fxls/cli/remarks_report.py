@@ -21,6 +21,8 @@ from fxls.text import Span
 __all__ = [
     "SCHEMA",
     "RemarkNow",
+    "remark_as_json",
+    "remark_text",
     "remarks_as_annotations",
     "remarks_as_json",
     "remarks_as_sarif",
@@ -54,7 +56,7 @@ def remarks_text(
     """The remarks as compilers show them, and how many there are of each kind."""
     lines: list[str] = []
     for one in found:
-        lines += [*_as_text(one, sources), ""]
+        lines += [*remark_text(one, sources), ""]
     kinds = [one.remark.kind for one in found]
     counted = ", ".join(
         f"{count} {kind.value}{'s' * (count != 1 and kind is not RemarkKind.ANALYSIS)}"
@@ -70,7 +72,7 @@ def remarks_as_json(found: Iterable[RemarkNow], runs: Sequence[str]) -> dict[str
     return {
         "schema": SCHEMA,
         "runs": list(runs),
-        "remarks": [_as_json(one) for one in found],
+        "remarks": [remark_as_json(one) for one in found],
     }
 
 
@@ -104,7 +106,8 @@ def remarks_as_annotations(found: Iterable[RemarkNow], folder: Path) -> str:
     )
 
 
-def _as_text(one: RemarkNow, sources: Sources) -> Iterator[str]:
+def remark_text(one: RemarkNow, sources: Sources) -> Iterator[str]:
+    """The lines of a remark, as compilers show one."""
     remark = one.remark
     number = f" [{remark.id}]" if remark.id else ""
     where = _where(remark.place, sources) if remark.place else ""
@@ -132,7 +135,8 @@ def _where(quoted: QuotedPlace, sources: Sources) -> str:
     return f"{sources.name(quoted.place.path)}:{start.line + 1}:{start.column + 1}: "
 
 
-def _as_json(one: RemarkNow) -> dict[str, Any]:
+def remark_as_json(one: RemarkNow) -> dict[str, Any]:
+    """A remark for programs."""
     remark = one.remark
     return {
         "kind": remark.kind.value,

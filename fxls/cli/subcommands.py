@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fxls import __version__
 from fxls.cli import (
     attach_command,
+    check_command,
     completion_command,
     debug_command,
     diff_command,
@@ -47,6 +48,7 @@ examples:
   fxls list                                           what the store holds
   fxls runs                                           what ran, and what was compiled
   fxls remarks                                        what was not compiled, and where
+  fxls check train.py                                 whether more is broken than before
   fxls passes --first-gone add_37                     which pass removed a node
   fxls diff net.Net                                   what a new revision changed
   fxls import /tmp/trace                              what TORCH_TRACE logged elsewhere
@@ -62,9 +64,10 @@ comment and the file needs no expression on the command line:
 
 exit codes:
   0  all is well
-  1  the code could not be imported, traced or run: the message says where
+  1  the code could not be imported, traced or run: the message says where;
+     of `fxls check`, something became worse
   2  the command line is wrong
-  3  the store cannot be read or written, or the worker cannot be started
+  3  the store or the baseline cannot be read or written, or the worker cannot be started
 
 environment:
   FXLS_STORE  the folder of listings; else .fxls beside pyproject.toml or .git
@@ -74,7 +77,8 @@ environment:
 def run_subcommand(own: Sequence[str], python: PythonArguments) -> int:
     """Run the one that is named; returns what the process should end with.
 
-    `own` are the arguments of fxls, and `python` those that `fxls run` gives to Python.
+    `own` are the arguments of fxls, and `python` those that `fxls run` and `fxls check`
+    give to Python.
     """
     parser, commands = _parser()
     if not own:
@@ -131,6 +135,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     list_command.add(commands)
     runs_command.add(commands)
     remarks_command.add(commands)
+    check_command.add(commands)
     passes_command.add(commands)
     diff_command.add(commands)
     import_command.add(commands)

@@ -1,4 +1,4 @@
-"""A command line of `fxls run`: what is for fxls, what for Python, and the program."""
+"""A command line of `fxls run`, or `fxls check`: what is for fxls, what for Python, and the program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PythonArguments", "split"]
 
-_OURS_WITH_VALUE = {"--store", "--break-on", "--on-break", "--listen"}
+_OURS_WITH_VALUE = {
+    *("--store", "--break-on", "--on-break", "--listen"),
+    *("--baseline", "--name", "--run"),
+}
 _PYTHONS_LONG = "--check-hash-based-pycs"
 """The only long option of Python's that takes part in a run; its value follows."""
 _WITH_VALUE, _PROGRAM = "WX", "cm"
@@ -46,12 +49,13 @@ class PythonArguments:
 
 
 def split(arguments: Sequence[str]) -> tuple[list[str], PythonArguments]:
-    """The arguments of fxls, and those that `fxls run` gives to Python.
+    """The arguments of fxls, and those that `fxls run` and
+    `fxls check` give to Python.
 
     Options with two dashes are those of fxls, and may stand among Python's.
     """
     own, rest = list(arguments[:1]), list(arguments[1:])
-    if own != ["run"]:
+    if own not in (["run"], ["check"]):
         return list(arguments), PythonArguments()
     flags: list[str] = []
     letters: set[str] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-__all__ = ["is_installed"]
+__all__ = ["is_installed", "package_path"]
 
 _PACKAGES = {"site-packages", "dist-packages"}
 _STANDARD = re.compile(r"[/\\]lib(64)?[/\\]python\d[^/\\]*[/\\]", re.IGNORECASE)
@@ -20,3 +20,18 @@ def is_installed(path: str) -> bool:
         or _STANDARD.search(path) is not None
         or path.startswith(_OURS)
     )
+
+
+def package_path(path: str) -> str | None:
+    """The path of an installed file from where packages, or Python's own modules, are;
+    None for a file that is not installed.
+    """
+    if not is_installed(path):
+        return None
+    parts = re.split(r"[/\\]", path)
+    for at in range(len(parts) - 1, 0, -1):
+        if parts[at - 1] in _PACKAGES:
+            return "/".join(parts[at:])
+    standard = [*_STANDARD.finditer(path)]
+    start = standard[-1].end() if standard else len(_OURS)
+    return path[start:].replace("\\", "/")

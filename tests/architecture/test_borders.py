@@ -21,6 +21,7 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/launching/beginning.py",
     "fxls/launching/here.py",
     "fxls/cli/__init__.py",
+    "fxls/cli/check_command.py",
     "fxls/cli/command.py",
     "fxls/cli/debug_command.py",
     "fxls/cli/doctor_command.py",
@@ -47,6 +48,7 @@ MAY_TOUCH_FILES = {
     "fxls/code_cache.py": "reads and writes what this user alone can write",
     # What no folder of the user's brought:
     "fxls/serving/transport/quick_start.py": "compiled code, beside that of Python",
+    "fxls/cli/check_command.py": "writes the baseline where a person asked for it",
     "fxls/cli/report_command.py": "writes the page where a person asked for it",
     "fxls/cli/subcommands.py": "/dev/null",
     "fxls/worker/channel.py": "/dev/null",

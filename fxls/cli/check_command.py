@@ -1,0 +1,290 @@
+"""`fxls check`: whether torch.compile does less for a program than a baseline says."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fxls.cli.command import (
+    Commands,
+    ExitCode,
+    Troubles,
+    add_command,
+    add_store,
+    chosen_or_located,
+    completed,
+    harmless,
+    say,
+    sources_here,
+)
+from fxls.cli.runs_command import found_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fxls.baseline import Baseline, Tally
+    from fxls.launching.python_arguments import PythonArguments
+    from fxls.store.runs import Runs
+
+__all__ = ["add", "check"]
+
+_FILE = "fxls-baseline.json"
+_MOST_BYTES = 4 << 20
+
+_EPILOG = """\
+examples:
+  fxls check --update train.py --epochs 1     write what torch.compile does with it
+  fxls check train.py --epochs 1              fail when it does less, and say where
+  fxls check -m package.train
+  fxls check --run=-1 --name nightly          a run that was recorded before
+  fxls check --json train.py | jq '.worse[].what'
+
+It ends with 1 when something became worse, or when the program failed; what became
+better is said. docs/check.md says what is compared, and what --json prints.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand and its options."""
+    parser = add_command(
+        commands, "check", "compare what torch.compile does with a baseline", _EPILOG
+    )
+    parser.usage = (
+        "fxls check [OPTION ...] {FILE | -m MODULE | --run RUN} [ARGUMENT ...]"
+    )
+    parser.set_defaults(command=check, usage=parser)
+    baseline = parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="FILE",
+        help=f"the baseline (default: {_FILE} beside pyproject.toml or .git)",
+    )
+    completed(baseline, "file")
+    name = parser.add_argument(
+        "--name", help="the program in the baseline (default: its command line)"
+    )
+    completed(name, "word")
+    run = parser.add_argument(
+        "--run", metavar="RUN", help="compare this run, and run nothing"
+    )
+    completed(run, "word")
+    add_store(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--update", action="store_true", help="write the baseline, and compare nothing"
+    )
+    form.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def check(options: argparse.Namespace) -> int:
+    """`fxls check`: run a program, or take a run, and compare it, or write it down."""
+    from fxls.baseline import compared
+    from fxls.cli.check_report import check_as_json, check_text
+    from fxls.store import StoreError
+    from fxls.store_root import locate
+
+    python: PythonArguments = options.python
+    problem = _unclear(python, options.run)
+    if problem is not None:
+        options.usage.error(problem)
+    path: Path = options.baseline or Path(locate(".")).parent / _FILE
+    baseline = _read(path, is_needed=not options.update)
+    name = options.name or _name(python.program, path)
+    if not options.update and options.run is None:
+        _check_named(baseline, name, path)
+    try:
+        if options.run is None:
+            root, runs = _ran(options, python)
+        else:
+            root = chosen_or_located(options.store)
+            runs = (found_run(_runs(root), options.run),)
+            name = options.name or _name_of(_runs(root), runs[0], path)
+        tally = _tally(_runs(root), runs, path)
+    except StoreError as error:
+        say(f"fxls: error: {error}")
+        return ExitCode.SYSTEM
+    if options.update:
+        _write(path, baseline, name, tally)
+        return ExitCode.OK
+    _check_named(baseline, name, path)
+    found = compared(baseline.programs[name], tally.program)
+    sources = sources_here()
+    if options.json:
+        print(json.dumps(check_as_json(name, path, runs, tally, found, sources)))
+    else:
+        print(harmless(check_text(name, tally, found, sources)))
+    return ExitCode.TROUBLE if found.worse else ExitCode.OK
+
+
+def _unclear(python: PythonArguments, run: str | None) -> str | None:
+    """What is wrong with a command line; None when it says what to check."""
+    if run is not None:
+        return "name a program or --run, and not both" if python.program else None
+    if not python.is_whole:
+        return "name the file or the module to run, or a run by --run"
+    if python.program[0] == "-":
+        return "a program from standard input has no name: write it into a file"
+    return None
+
+
+def _read(path: Path, *, is_needed: bool) -> Baseline:
+    """The baseline; an empty one where there is none and none is needed."""
+    from fxls import regular_file
+    from fxls.baseline import SCHEMA, Baseline, BaselineError, decode
+
+    try:
+        # What is read here is written by --update, which follows no link.
+        return decode(regular_file.read_no_link(path, _MOST_BYTES))
+    except FileNotFoundError:
+        if not is_needed:
+            return Baseline(SCHEMA, {})
+        say(f"fxls: error: there is no baseline {path}\nhelp: {_HOW}")
+    except OSError as error:
+        say(f"fxls: error: {path}: {regular_file.why(error)}")
+    except BaselineError as error:
+        say(
+            f"fxls: error: {path} {error}\n"
+            "help: Take it from the repository again, or delete it and use --update."
+        )
+    raise SystemExit(ExitCode.SYSTEM)
+
+
+def _check_named(baseline: Baseline, name: str, path: Path) -> None:
+    if name not in baseline.programs:
+        known = ", ".join(map(repr, sorted(baseline.programs)[:8])) or "none"
+        say(
+            f"fxls: error: the baseline {path} does not have the program {name!r}\n"
+            f"note: it has {known}\nhelp: {_HOW}"
+        )
+        raise SystemExit(ExitCode.SYSTEM)
+
+
+def _name(program: Sequence[str], path: Path) -> str:
+    """A command line as the baseline names it, wherever the repository lies."""
+    if not program:
+        return ""
+    first = program[0]
+    if first not in ("-m", "-c"):
+        first = _below(os.path.abspath(first), path)  # noqa: PTH100  # resolve() follows links
+    return shlex.join([first, *program[1:]])
+
+
+def _name_of(runs: Runs, run: str, path: Path) -> str:
+    """The command line of a run that was recorded."""
+    head = runs.read(run).run
+    return _name([head.program or "-", *head.arguments], path)
+
+
+def _below(file: str, path: Path) -> str:
+    """A file from the folder of the baseline; its name where it is elsewhere."""
+    from fxls.serving.ownership import package_path
+
+    folder = Path(os.path.abspath(path)).parent  # noqa: PTH100  # as above
+    installed = package_path(file)
+    if installed is not None:
+        return installed
+    if Path(file).is_relative_to(folder):
+        return Path(file).relative_to(folder).as_posix()
+    return Path(file).name
+
+
+def _runs(root: Path) -> Runs:
+    from fxls.store.runs import Runs
+
+    return Runs(root, Troubles())
+
+
+def _ran(
+    options: argparse.Namespace, python: PythonArguments
+) -> tuple[Path, tuple[str, ...]]:
+    """Run the program; its store, and the runs of all its processes.
+
+    Ends, and says so, where the program fails.
+    """
+    from fxls.store_root import locate
+
+    is_file = python.program[0] not in ("-m", "-c")
+    root = options.store or Path(locate(python.program[0] if is_file else "."))
+    started = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    launch = f"{started}-check-{os.getpid()}-{secrets.token_hex(4)}"
+    environment = {**os.environ, "FXLS_LAUNCH": launch}
+    environment.pop("FXLS_RUN", None)
+    command = [sys.executable, "-P", "-m", "fxls", "run", "--record", "--quiet"]
+    command += ["--store", str(root), *python.flags, *["--"] * is_file]
+    command += python.program
+    # What the program prints is not what this command says.
+    ended = subprocess.run(command, env=environment, stdout=sys.stderr, check=False)
+    if ended.returncode:
+        say(
+            f"fxls: error: the program ended with {ended.returncode}, and is not compared"
+        )
+        raise SystemExit(ExitCode.TROUBLE)
+    found = [one.run.id for one in _runs(root).newest() if one.run.launch == launch]
+    return root, tuple(reversed(found))
+
+
+def _tally(runs: Runs, names: Sequence[str], path: Path) -> Tally:
+    """What is counted of all processes of a program.
+
+    Ends, and says so, where a record lacks something. Raises `StoreError`.
+    """
+    from fxls.baseline import Tally, tally_of
+    from fxls.ide.syntax.function_names import FunctionNames
+    from fxls.record import QuotedPlace
+    from fxls.serving.ownership import is_installed
+
+    sources = sources_here()
+    known: dict[str, FunctionNames] = {}
+
+    def function_at(quoted: QuotedPlace) -> str:
+        place = quoted.place
+        if place.path not in known:
+            known[place.path] = FunctionNames(sources.lines(place.path).text)
+        name = known[place.path].at(place.span.start.line) or place.function
+        return f"{_below(place.path, path)}: {name}"
+
+    whole = Tally()
+    for name in names:
+        part = runs.read(name)
+        one = tally_of(part.entries, lambda file: not is_installed(file), function_at)
+        if part.left_out or not one.is_whole:
+            say(
+                f"fxls: error: the record of {name} is not whole, and is not compared\n"
+                "help: Check a shorter run of the program."
+            )
+            raise SystemExit(ExitCode.SYSTEM)
+        whole.join(one)
+    return whole
+
+
+def _write(path: Path, baseline: Baseline, name: str, tally: Tally) -> None:
+    from fxls import regular_file
+    from fxls.baseline import SCHEMA, Baseline, encode
+
+    programs = {**baseline.programs, name: tally.program}
+    try:
+        path.write_bytes(encode(Baseline(SCHEMA, programs)))
+    except OSError as error:
+        say(f"fxls: error: {path}: {regular_file.why(error)}")
+        raise SystemExit(ExitCode.SYSTEM) from None
+    count = len(tally.functions)
+    say(f"fxls: {path} has {name!r}: {count} function{'s' * (count != 1)}")
+    if tally.matches is None:
+        say(f"note: {CACHED}")
+
+
+CACHED = (
+    "a cache had what was compiled, so matches of patterns are left out; "
+    "TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 turns the caches off"
+)
+"""Why matches are not compared."""
+
+_HOW = "The same command with --update writes it; commit the file."
