@@ -33,7 +33,6 @@ class Compilations:
         self._note = note
         self._here = threading.local()
         self._listener: _Listener | None = None
-        self._level = logging.NOTSET
 
     def hooks(self) -> tuple[Hook, ...]:
         """Where torch knows what its trace leaves out: the columns of a graph break, and
@@ -64,8 +63,8 @@ class Compilations:
         texts: Any = private("torch._logging.structured:INTERN_TABLE", "", dict)
         known = {number: text for text, number in texts.items()}
         self._listener = _Listener(Trace(self._note, known), self._here)
-        self._level = log.level
         if not 0 < log.level <= logging.DEBUG:
+            self._listener.before = log.level
             log.setLevel(logging.DEBUG)
         # First, because torch's own leaves while it is being told, and the next one is
         # passed over then.
@@ -76,8 +75,11 @@ class Compilations:
         log: Any = private("torch._logging._internal:trace_log", "", _nobody)
         if self._listener is not None and log is not None:
             log.removeHandler(self._listener)
-            if log.level == logging.DEBUG != self._level:
-                log.setLevel(self._level)
+            others = [one for one in log.handlers if isinstance(one, _Listener)]
+            if self._listener.before is not None and others:
+                others[0].before = self._listener.before
+            elif self._listener.before is not None and log.level == logging.DEBUG:
+                log.setLevel(self._listener.before)
         self._listener = None
 
     def _breaking(
@@ -111,6 +113,8 @@ class _Listener(logging.Handler):
     def __init__(self, trace: Trace, here: threading.local) -> None:
         super().__init__(logging.DEBUG)
         self.trace = trace
+        self.before: int | None = None
+        """The level that the log had; None where it was not changed."""
         self._here = here
 
     def emit(self, record: logging.LogRecord) -> None:

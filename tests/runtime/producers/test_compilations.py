@@ -27,6 +27,7 @@ from fxls.record import (
     Remark,
     Subject,
 )
+from fxls.runtime.producers.compilations import Compilations
 from fxls.store.runs import RecordPart, Runs
 from fxls.text import Span
 
@@ -507,3 +508,19 @@ def test_listings_are_the_same_with_and_without_a_record(
 
     assert len(texts(tmp_path / "with")) > 5
     assert texts(tmp_path / "with") == texts(tmp_path / "without")
+
+
+def test_listeners_leave_the_log_as_it_was_in_whichever_order_they_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = logging.getLogger("torch.__trace")
+    handlers = [*log.handlers]
+    monkeypatch.setattr(log, "level", logging.WARNING)
+    first, second = Compilations(lambda _: None), Compilations(lambda _: None)
+    first.attach()
+    second.attach()
+    assert log.level == logging.DEBUG
+    first.detach()
+    assert log.level == logging.DEBUG
+    second.detach()
+    assert (log.level, log.handlers) == (logging.WARNING, handlers)
