@@ -59,6 +59,9 @@ def test_the_wheel_holds_the_packages_and_says_what_they_offer(wheel: Path) -> N
         [console_scripts]
         fxls = fxls.cli:main
 
+        [pytest11]
+        fxls.pytest_plugin = fxls.pytest_plugin
+
         [torch_dynamo_backends]
         fxls = fxls.runtime.backend:backend
         """)
