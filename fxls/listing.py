@@ -21,6 +21,7 @@ from fxls.repairs import Repair
 from fxls.text import Point, Span
 
 __all__ = [
+    "PIPELINE",
     "About",
     "Facts",
     "Failure",
@@ -232,6 +233,13 @@ class Identity(msgspec.Struct, frozen=True):
     @property
     def class_name(self) -> str:
         return self.qualname.rpartition(".")[2]
+
+
+PIPELINE = (
+    *("pre-grad", "traced", "joint", "forward", "backward", "post-grad"),
+    "of the backend",
+)
+"""What a compiler makes of a captured graph, in its order, as stages name it."""
 
 
 class How(enum.Enum):

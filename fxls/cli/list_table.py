@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from fxls.cli.report import Sources, age, rows
-from fxls.listing import Remark
+from fxls.listing import PIPELINE, Remark
 from fxls.store import Revision
 
 __all__ = ["Newest", "in_order", "matching", "table"]
 
 _ENTRIES = "(entries)"
 """Stands where the program would: what a person or an editor let be traced."""
-
-_PIPELINE = ("pre-grad", "joint", "forward", "backward", "post-grad", "of the backend")
-"""What a compiler makes of a captured graph, in its order."""
 
 _LONGEST = 80
 """Characters of a reason that fit into a table."""
@@ -153,10 +150,10 @@ def _rank(one: Newest) -> int:
 
 def _step(part: str) -> tuple[int, object]:
     """A part of the name of a stage, so that it sorts where the compiler comes to it."""
-    if part in _PIPELINE:
-        return 1 + _PIPELINE.index(part), ()
+    if part in PIPELINE:
+        return 1 + PIPELINE.index(part), ()
     # What else there is stands inside of the graph, as the branches of torch.cond.
-    after = 1 + len(_PIPELINE) if _is_compilation(part) else 0
+    after = 1 + len(PIPELINE) if _is_compilation(part) else 0
     return after, _natural(part)
 
 

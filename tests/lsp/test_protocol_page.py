@@ -83,6 +83,7 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
         custom.CHANGED,
         custom.CONTENT,
         custom.DELETE,
+        custom.DIFF,
         custom.FIRST_PASS,
         custom.GRAPH,
         custom.GUARDS,

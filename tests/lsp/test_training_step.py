@@ -46,7 +46,7 @@ def with_names(markdown: str) -> str:
     def named(link: re.Match[str]) -> str:
         path, line, column = map(str, link.groups())
         text = Path(unquote(path)).read_text("utf-8")
-        stage = re.findall(r"^# It is (.*) of Net\.$", text, re.MULTILINE)
+        stage = re.findall(r"^# It is (.*) of Net[.,]", text, re.MULTILINE)
         there = text.split("\n")[int(line) - 1][int(column) - 1 :]
         return f"({', '.join(stage)}: {re.split(r'[ ,:]', there)[0]})"
 
@@ -82,6 +82,7 @@ def test_a_compiled_training_step_shows_its_captured_nodes_and_counts_the_others
 
 In other stages:
 
+- [`traced`](graph 0, traced: native_layer_norm): 7 nodes
 - [`forward`](graph 0, forward: native_layer_norm): 4 nodes
 - [`backward`](graph 0, backward: native_layer_norm_backward): 3 nodes""",
         "self.head(y)": """\
@@ -92,6 +93,7 @@ In other stages:
 
 In other stages:
 
+- [`traced`](graph 0, traced: t): 12 nodes
 - [`forward`](graph 0, forward: t): 3 nodes
 - [`backward`](graph 0, backward: expand): 10 nodes""",
     }

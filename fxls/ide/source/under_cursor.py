@@ -11,7 +11,7 @@ from fxls.ide.listing.parent import captured_identity
 from fxls.ide.listing.submodule_calls import Part, parts
 from fxls.ide.source.source_file import SourceFile, listings_from, listings_of
 from fxls.ide.syntax.module_classes import class_at
-from fxls.listing import Identity
+from fxls.listing import PIPELINE, Identity
 from fxls.text import Point, Span
 
 __all__ = ["Made", "Stages", "calls_at", "listings_at", "made_at", "stages"]
@@ -83,10 +83,12 @@ def _stages(captured: Identity, found: list[Made]) -> Stages:
     return Stages(captured, tuple(earliest), tuple(in_order[len(earliest) :]))
 
 
-def _progress(made: Made) -> tuple[int, bool, str]:
+def _progress(made: Made) -> tuple[int, bool, int, str]:
     listing = made.document.listing
     stage = listing.identity.stage
-    return len(listing.parents), listing.computes_gradients, stage
+    last = stage.rpartition(", ")[2]
+    step = PIPELINE.index(last) if last in PIPELINE else len(PIPELINE)
+    return len(listing.parents), listing.computes_gradients, step, stage
 
 
 def _computed(made: Made) -> Made | None:
