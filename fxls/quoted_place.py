@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import itertools
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from fxls import regular_file
@@ -12,10 +15,21 @@ from fxls.listing import Place, source_digest
 from fxls.record import QuotedPlace
 from fxls.text import Span
 
-__all__ = ["Columns", "Sources"]
+__all__ = ["Columns", "Sources", "of_program"]
 
 _LONGEST = 2_000
 """So many characters of a line are kept."""
+
+
+_LAUNCH = str(Path(__file__).parent / "launching" / "here.py")
+"""The file from which `fxls run` calls a program."""
+
+
+def of_program(
+    frames: Iterable[tuple[str, int, str]],
+) -> Iterator[tuple[str, int, str]]:
+    """The frames of a stack that are the program's, of all from the innermost on."""
+    return itertools.takewhile(lambda frame: frame[0] != _LAUNCH, frames)
 
 
 class Columns(NamedTuple):

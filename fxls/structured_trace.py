@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from fxls.failed_guards import failed_guard, size_of
-from fxls.quoted_place import Columns, Sources
+from fxls.quoted_place import Columns, Sources, of_program
 from fxls.record import (
     Cause,
     Compilation,
@@ -189,11 +189,12 @@ class Trace:
 
     def _places(self, stack: Any) -> tuple[QuotedPlace, ...]:
         """Those of a stack, innermost first."""
-        return tuple(
-            self._sources.quoted(self._texts[row["filename"]], row["line"], row["name"])
+        rows = [
+            (self._texts[row["filename"]], row["line"], row["name"])
             for row in reversed(stack or ())
             if row["filename"] in self._texts
-        )[:_MOST_PLACES]
+        ][:_MOST_PLACES]
+        return tuple(self._sources.quoted(*row) for row in of_program(rows))
 
     def _with_sources(self, one: _Compilation, text: str) -> str:
         """An expression of symbols, with what they are the sizes of."""
