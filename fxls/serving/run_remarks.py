@@ -67,7 +67,11 @@ class RunRemarks:
 
     def _look_at(self, root: Path) -> bool:
         known = self._known[root]
-        signature = runs_signature(root, known.read)
+        try:
+            signature = runs_signature(root, known.read)
+        except StoreError as error:
+            self._warn(error)
+            return False
         if signature == known.signature:
             return False
         known.signature = signature
