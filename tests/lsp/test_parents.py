@@ -105,6 +105,8 @@ def test_each_graph_leads_to_the_one_that_it_was_made_from(
         listing.identity.stage: path
         for path, listing in paths.items()
         if listing.identity.producer == "torch.compile"
+        # That one is left by passes, and no step of the compiler begins with it.
+        and listing.identity.stage != "graph 0, traced"
     }
     captured = compiled["graph 0"]
     assert {stage: shown[path] for stage, path in compiled.items()} == {

@@ -93,6 +93,7 @@ _COUNTERS = (("aot_autograd", "autograd_cache_hit"), ("inductor", "fxgraph_cache
 
 _STAGES = (
     "pre-grad",
+    "traced",
     "joint",
     "forward",
     "forward, post-grad",
