@@ -107,6 +107,11 @@ HOOKS = [
         "graph breaks are recorded without their columns",
         "InstructionTranslatorBase.log_graph_break",
     ),
+    (
+        "torch._dynamo.guards",
+        "the guards of compilations are not recorded",
+        "CheckFunctionManager.__init__",
+    ),
     *(
         (
             f"{package}.passes.graph_transform_observer",

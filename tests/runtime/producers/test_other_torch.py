@@ -52,6 +52,7 @@ NAMES = {
     "FORCE_SKIP_FILES": "torch._dynamo.trace_rules",
     "OutputGraph.call_user_compiler": "torch._dynamo.output_graph",
     "InstructionTranslatorBase.log_graph_break": "torch._dynamo.symbolic_convert",
+    "CheckFunctionManager.__init__": "torch._dynamo.guards",
     "boxed_nop": "torch._dynamo.backends.debugging",
     "_recursive_pre_grad_passes": "torch._inductor.compile_fx",
     "_recursive_joint_graph_passes": "torch._inductor.compile_fx",
@@ -203,8 +204,8 @@ class Torch:
             }
             return dataclasses.replace(hook, replacements=others)
 
-        def installed(store: Store, run: Any, program: Any) -> Installation:
-            whole = built(store, run, program)
+        def installed(*parts: Any) -> Installation:
+            whole = built(*parts)
             hooks = Hooks(map(renamed, whole.hooks.rows))
             return dataclasses.replace(whole, hooks=hooks)
 
@@ -429,8 +430,8 @@ def test_a_hook_that_raises_harms_nothing(
             hook, replacements={**hook.replacements, name: replacement}
         )
 
-    def installed(store: Store, run: Any, program: Any) -> Installation:
-        all_of_it = built(store, run, program)
+    def installed(*parts: Any) -> Installation:
+        all_of_it = built(*parts)
         return dataclasses.replace(
             all_of_it, hooks=Hooks(map(failing, all_of_it.hooks.rows))
         )
