@@ -325,9 +325,8 @@ class Trace:
         stack = rest.partition("\nTraceback (most recent call last)")[0]
         places = [
             self._sources.quoted(path, line, function, columns.get((path, line)))
-            for path, line, function in _frames(stack)
+            for path, line, function in of_program(reversed([*_frames(stack)]))
         ]
-        places.reverse()
         at = _BROKEN_AT.match(text)
         if at is not None:
             path, line = at[1], int(at[2])

@@ -60,7 +60,9 @@ def said(fxls: Command, run: str) -> dict[str, Any]:
         one["phases"], one["seconds"] = sorted(one["phases"]), one["seconds"] > 0
         one["place"] = _line(one["place"])
     for one in found["remarks"]:
-        one["places"] = [_line(place) for place in one["places"]]
+        # Where a parameter is written is read from the source, which an import leaves be.
+        of_log = -1 if one["subject"] == "recompilation" else 0
+        one["places"] = [_line(place) for place in one["places"][of_log:]]
     return {name: found[name] for name in ("compilations", "remarks")}
 
 
