@@ -25,7 +25,7 @@ PLAIN = """\
 
     class Net(torch.nn.Module):
         def forward(self, x):
-            return torch.relu(x) + 1
+            return 1 + torch.relu(x)
 
     gm = fx.symbolic_trace(Net())
     y = gm(torch.ones(2))

@@ -14,11 +14,11 @@ NET = """\
 
     class Net(torch.nn.Module):
         def forward(self, x):
-            return torch.relu(x) * 2
+            return 2 * torch.relu(x)
 
     class Other(torch.nn.Module):
         def forward(self, x):
-            return torch.relu(x) + 2
+            return 2 + torch.relu(x)
     """
 
 RUN = """\

@@ -21,7 +21,7 @@ PROGRAM = """\
 
     class Net(torch.nn.Module):
         def forward(self, x):
-            return torch.relu(x) + 1
+            return 1 + torch.relu(x)
 
     fxls.install()
     x = torch.ones(2)

@@ -23,7 +23,7 @@ PROGRAM = """\
 
     class Parent(torch.nn.Module):
         def forward(self, x):
-            return torch.relu(x) + 1
+            return 1 + torch.relu(x)
 
 
     class Child(torch.nn.Module):
