@@ -67,7 +67,7 @@ exit codes:
   1  the code could not be imported, traced or run: the message says where;
      of `fxls check`, something became worse
   2  the command line is wrong
-  3  the store or the baseline cannot be read or written, or the worker cannot be started
+  3  the store or baseline cannot be read or written, or the worker cannot be started
 
 environment:
   FXLS_STORE  the folder of listings; else .fxls beside pyproject.toml or .git
