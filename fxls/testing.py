@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 
-from fxls.baseline import GRAPHS, tally_of
-from fxls.cli.remarks_report import RemarkNow, remark_text
 from fxls.cli.report import Sources
+from fxls.cli.reports.remarks_report import RemarkNow, remark_text
 from fxls.record import Cause, Compilation, Entry, Event
-from fxls.remarks import RemarkKind, SourceRemark, remarks_of
+from fxls.record.baseline import GRAPHS, tally_of
+from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
 from fxls.runtime.hearing import hearing
 from fxls.serving.ownership import is_installed
 

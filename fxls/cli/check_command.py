@@ -30,8 +30,8 @@ from fxls.cli.runs_command import found_run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fxls.baseline import Baseline, Tally
     from fxls.launching.python_arguments import PythonArguments
+    from fxls.record.baseline import Baseline, Tally
     from fxls.store.runs import Runs
 
 __all__ = ["add", "check"]
@@ -86,8 +86,8 @@ def add(commands: Commands) -> None:
 
 def check(options: argparse.Namespace) -> int:
     """`fxls check`: run a program, or take a run, and compare it, or write it down."""
-    from fxls.baseline import compared
-    from fxls.cli.check_report import check_as_json, check_text
+    from fxls.cli.reports.check_report import check_as_json, check_text
+    from fxls.record.baseline import compared
     from fxls.store import StoreError
     from fxls.store_root import locate
 
@@ -138,7 +138,7 @@ def _unclear(python: PythonArguments, run: str | None) -> str | None:
 def _read(path: Path, *, is_needed: bool) -> Baseline:
     """The baseline; an empty one where there is none and none is needed."""
     from fxls import regular_file
-    from fxls.baseline import SCHEMA, Baseline, BaselineError, decode
+    from fxls.record.baseline import SCHEMA, Baseline, BaselineError, decode
 
     try:
         # What is read here is written by --update, which follows no link.
@@ -236,9 +236,9 @@ def _tally(runs: Runs, names: Sequence[str], path: Path) -> Tally:
 
     Ends, and says so, where a record lacks something. Raises `StoreError`.
     """
-    from fxls.baseline import Tally, tally_of
     from fxls.ide.syntax.function_names import FunctionNames
     from fxls.record import QuotedPlace
+    from fxls.record.baseline import Tally, tally_of
     from fxls.serving.ownership import is_installed
 
     sources = sources_here()
@@ -267,7 +267,7 @@ def _tally(runs: Runs, names: Sequence[str], path: Path) -> Tally:
 
 def _write(path: Path, baseline: Baseline, name: str, tally: Tally) -> None:
     from fxls import regular_file
-    from fxls.baseline import SCHEMA, Baseline, encode
+    from fxls.record.baseline import SCHEMA, Baseline, encode
 
     programs = {**baseline.programs, name: tally.program}
     try:

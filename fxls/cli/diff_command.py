@@ -22,8 +22,8 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
-    from fxls.cli.diff_report import Compared
     from fxls.cli.diff_sides import Graph, Side
+    from fxls.cli.reports.diff_report import Compared
     from fxls.listing import Identity
 
 __all__ = ["add", "diff"]
@@ -121,7 +121,7 @@ def _identities(old: Side, new: Side) -> list[Identity]:
 
 def _compared(old: Side, new: Side, identity: Identity, troubles: Troubles) -> Compared:
     """One graph of both sides; raises `StoreError` where there is no other."""
-    from fxls.cli.diff_report import Compared
+    from fxls.cli.reports.diff_report import Compared
     from fxls.graph_diff import graph_diff
     from fxls.store import StoreError
 
@@ -146,7 +146,7 @@ def _compared(old: Side, new: Side, identity: Identity, troubles: Troubles) -> C
 def _show(
     sides: list[Side], found: list[Compared], options: argparse.Namespace
 ) -> None:
-    from fxls.cli import diff_report
+    from fxls.cli.reports import diff_report
 
     is_one = sides[0].is_one
     if options.json:

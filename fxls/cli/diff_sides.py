@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from fxls.cli.list_table import Newest, matching
+from fxls.cli.reports.list_table import Newest, matching
 from fxls.listing import Identity, Listing
 from fxls.record import Made, Pass, RevisionName
 from fxls.store import Revision, Store

@@ -18,7 +18,7 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
-    from fxls.trace_import import ImportedRun
+    from fxls.store.trace_import import ImportedRun
 
 __all__ = ["add", "import_"]
 
@@ -51,7 +51,7 @@ def import_(options: argparse.Namespace) -> int:
     """`fxls import`: read each log, and write what it says."""
     from fxls import regular_file
     from fxls.store import Store, StoreError, locate
-    from fxls.trace_import import logs_in, read_log, write_run
+    from fxls.store.trace_import import logs_in, read_log, write_run
 
     troubles = Troubles()
     root = options.store or locate(Path.cwd())

@@ -24,7 +24,7 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
-    from fxls.cli.list_table import Newest
+    from fxls.cli.reports.list_table import Newest
     from fxls.store import Store
 
 __all__ = ["add", "list_"]
@@ -71,8 +71,8 @@ def add(commands: Commands) -> None:
 
 def list_(options: argparse.Namespace) -> int:
     """`fxls list`: the identities of a store, each with its newest revision."""
-    from fxls.cli.list_table import Newest, in_order, matching, table
     from fxls.cli.report import revision_as_json
+    from fxls.cli.reports.list_table import Newest, in_order, matching, table
     from fxls.store import Store, StoreError
 
     troubles = Troubles()
@@ -117,7 +117,7 @@ def list_(options: argparse.Namespace) -> int:
 
 def _of_run(store: Store, words: str, found: list[Newest]) -> list[Newest]:
     """The listings that one run made, each as it made it last; raises `StoreError`."""
-    from fxls.cli.list_table import Newest
+    from fxls.cli.reports.list_table import Newest
     from fxls.cli.runs_command import found_run
     from fxls.record import Made
     from fxls.store.runs import Runs

@@ -22,9 +22,9 @@ from fxls.cli.command import (
 
 if TYPE_CHECKING:
     from fxls.cli.report import Sources
-    from fxls.first_pass import Answer, Found, Question
     from fxls.listing import Place
     from fxls.record import Pass
+    from fxls.record.first_pass import Answer, Found, Question
     from fxls.store import Store
     from fxls.store.runs import Runs
 
@@ -121,7 +121,7 @@ def passes(options: argparse.Namespace) -> int:
         troubles(error)
         return troubles.code
     if options.became is not None:
-        from fxls.cli.became_report import show_became
+        from fxls.cli.reports.became_report import show_became
 
         events = [entry.event for entry in entries]
         return show_became(events, store, run, options) or troubles.code
@@ -156,7 +156,7 @@ def _chosen(runs: Runs, wanted: str | None) -> str | None:
 
 
 def _question(options: argparse.Namespace) -> Question | None:
-    from fxls.first_pass import Asked, Question
+    from fxls.record.first_pass import Asked, Question
 
     for asked, _, _ in _ASKED:
         what = getattr(options, f"first_{asked}")
@@ -178,7 +178,7 @@ def _says(one: Pass, words: Iterable[str]) -> bool:
 def _show(ran: list[Pass], store: Store, run: str, options: argparse.Namespace) -> None:
     shown = [one for one in ran if options.all or one.changed or one.raised]
     if options.json:
-        from fxls.cli.pass_report import pass_as_json
+        from fxls.cli.reports.pass_report import pass_as_json
 
         found = [pass_as_json(one, store.root) for one in _in_order(shown)]
         print(json.dumps({"schema": 1, "run": run, "passes": found}))
@@ -251,9 +251,9 @@ def _answer(
     question: Question,
     options: argparse.Namespace,
 ) -> None:
-    from fxls.cli.pass_report import pass_as_json, reading
     from fxls.cli.report import place_as_json
-    from fxls.first_pass import first_passes
+    from fxls.cli.reports.pass_report import pass_as_json, reading
+    from fxls.record.first_pass import first_passes
 
     answer = first_passes(ran, question, reading(store))
     if options.json:

@@ -22,9 +22,9 @@ from fxls.cli.command import (
 from fxls.cli.runs_command import HOW, found_run
 
 if TYPE_CHECKING:
-    from fxls.cli.remarks_report import RemarkNow
     from fxls.cli.report import Sources
-    from fxls.remarks import SourceRemark
+    from fxls.cli.reports.remarks_report import RemarkNow
+    from fxls.record.remarks import SourceRemark
     from fxls.store.runs import Runs
 
 __all__ = ["add", "remarks"]
@@ -68,8 +68,8 @@ def add(commands: Commands) -> None:
 
 def remarks(options: argparse.Namespace) -> int:
     """`fxls remarks`: what is remarked of a run, or of all runs of the newest program."""
-    from fxls.cli import remarks_report as report
-    from fxls.remarks import RemarkKind
+    from fxls.cli.reports import remarks_report as report
+    from fxls.record.remarks import RemarkKind
     from fxls.store import StoreError
     from fxls.store.runs import Runs
 
@@ -106,7 +106,7 @@ def remarks(options: argparse.Namespace) -> int:
 
 
 def _remarks(of_store: Runs, runs: tuple[str, ...]) -> tuple[SourceRemark, ...]:
-    from fxls.remarks import merged, remarks_of
+    from fxls.record.remarks import merged, remarks_of
     from fxls.serving.ownership import is_installed
 
     def is_own(path: str) -> bool:
@@ -119,7 +119,7 @@ def _remarks(of_store: Runs, runs: tuple[str, ...]) -> tuple[SourceRemark, ...]:
 
 def _now(found: list[SourceRemark], sources: Sources) -> list[RemarkNow]:
     """The remarks with their places in the sources of today, in the order of those."""
-    from fxls.cli.remarks_report import RemarkNow
+    from fxls.cli.reports.remarks_report import RemarkNow
     from fxls.ide.syntax.quoted_places import PlacesNow
 
     texts: dict[str, PlacesNow] = {}

@@ -18,7 +18,7 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
-    from fxls.cli.run_page import Inside, Wanted
+    from fxls.cli.reports.run_page import Inside, Wanted
     from fxls.listing import Listing
     from fxls.record import RevisionName
 
@@ -68,7 +68,7 @@ def add(commands: Commands) -> None:
 def report(options: argparse.Namespace) -> int:
     """`fxls report`: make the page, say what is inside, and write it."""
     from fxls import regular_file
-    from fxls.cli.run_page import Page, Wanted
+    from fxls.cli.reports.run_page import Page, Wanted
     from fxls.cli.runs_command import found_run
     from fxls.store import Store, StoreError
     from fxls.store.runs import Runs

@@ -69,8 +69,13 @@ def add(commands: Commands) -> None:
 
 def runs(options: argparse.Namespace) -> int:
     """`fxls runs`: all runs of a store, or one."""
-    from fxls.cli import run_report
-    from fxls.cli.run_ranks import differences, ranks_as_json, ranks_of, ranks_text
+    from fxls.cli.reports import run_report
+    from fxls.cli.reports.run_ranks import (
+        differences,
+        ranks_as_json,
+        ranks_of,
+        ranks_text,
+    )
     from fxls.store import Store, StoreError
     from fxls.store.runs import Runs
 

@@ -45,7 +45,7 @@ from fxls.ide.source.under_cursor import (
     stages,
 )
 from fxls.listing import Facts, Identity, Place, Scope
-from fxls.remarks import SourceRemark, costs_of, role_of, title_of
+from fxls.record.remarks import SourceRemark, costs_of, role_of, title_of
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["Passes", "SourceText", "hover", "remark_hover", "source_hover"]

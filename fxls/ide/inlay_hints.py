@@ -19,7 +19,7 @@ from fxls.ide.source.runs import Definitions, given_by, runs_of, runs_through
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.module_classes import parsed
 from fxls.listing import Role
-from fxls.sizes import InputSize
+from fxls.record.sizes import InputSize
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["Hint", "hints", "size_hints", "source_hints", "tip"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fxls.first_pass import Found
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.recorded import said
 from fxls.lsp.client import Client, Lines
 from fxls.lsp.graph_view import PlaceItem, place_item
 from fxls.lsp.item import Item
 from fxls.lsp.uris import uri_of
+from fxls.record.first_pass import Found
 
 __all__ = ["FirstPassItem", "FirstPassesItem", "first_pass_item"]
 

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
+from fxls.graph_diff.node_matching import aligned
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.recorded import Recorded, placed
@@ -25,7 +26,6 @@ from fxls.ide.text_document_content import (
 )
 from fxls.ide.workspace_symbols import Found, found_listings, found_nodes
 from fxls.listing import Identity
-from fxls.node_matching import aligned
 from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import Digests, modified
 from fxls.serving.ownership import is_installed

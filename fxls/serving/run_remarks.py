@@ -10,10 +10,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fxls.record import Entry, Guards
-from fxls.remarks import SourceRemark, merged, remarks_of
+from fxls.record.remarks import SourceRemark, merged, remarks_of
+from fxls.record.sizes import InputSize, is_of_sizes, sizes_of
 from fxls.said_once import SaidOnce
 from fxls.serving.ownership import is_installed
-from fxls.sizes import InputSize, is_of_sizes, sizes_of
 from fxls.store import StoreError, real_path
 from fxls.store.runs import RecordBookmark, Runs, runs_signature
 

@@ -15,7 +15,6 @@ from msgspec import structs
 
 from fxls import regular_file
 from fxls.entry import Entry, Kind
-from fxls.failed_guards import input_span
 from fxls.ide.completion import doubts
 from fxls.ide.diagnostics import (
     Diagnostic,
@@ -33,8 +32,10 @@ from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.quoted_places import PlacesNow
 from fxls.listing import Failure, Reason
 from fxls.record import QuotedPlace
+from fxls.record.failed_guards import input_span
+from fxls.record.remarks import SourceRemark
+from fxls.record.sizes import InputSize
 from fxls.regular_file import LISTING_BYTES, SETTINGS_BYTES, SOURCE_BYTES, why
-from fxls.remarks import SourceRemark
 from fxls.said_once import SaidOnce
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
@@ -42,7 +43,6 @@ from fxls.serving.run_remarks import RunRemarks
 from fxls.serving.settings import Settings
 from fxls.serving.traced_texts import TracedTexts, decoded
 from fxls.serving.tracing import Traces
-from fxls.sizes import InputSize
 from fxls.store import NotAListing, StoreError, class_name_of, locate, real_path
 from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import msgspec
 
-from fxls import machine, record, run_summary
-from fxls.record import MOST_IN_LINE, Entry, InBlob, RecordError, Run
-from fxls.run_summary import State, Summary, Tally, state_of
+from fxls import machine, record
+from fxls.record import MOST_IN_LINE, Entry, InBlob, RecordError, Run, run_summary
+from fxls.record.run_summary import State, Summary, Tally, state_of
 from fxls.store import files
 from fxls.store.errors import StoreError
 

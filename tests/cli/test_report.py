@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fxls.cli.run_page import MOST, Page, Wanted
+from fxls.cli.reports.run_page import MOST, Page, Wanted
 from fxls.listing import Identity, Listing, Place, Tensor
 from fxls.record import (
     Compilation,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fxls.first_pass import Asked
+from fxls.record.first_pass import Asked
 from tests.support.lsp_client import LspClient, started
 from tests.support.projects import EDITOR
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from fxls import machine, record, run_summary
+from fxls import machine, record
 from fxls.record import (
     Cause,
     Compilation,
@@ -21,8 +21,9 @@ from fxls.record import (
     Run,
     Subject,
     Truncated,
+    run_summary,
 )
-from fxls.run_summary import State, Tally
+from fxls.record.run_summary import State, Tally
 from fxls.store import StoreError, files
 from fxls.store.runs import (
     RecordBookmark,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from fxls.graph_diff.node_matching import aligned
 from fxls.ide.listing.document import Document
 from fxls.listing import Listing, Mark, Role
-from fxls.node_matching import aligned
 
 __all__ = ["normalized"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from fxls.first_pass import Asked, Found
 from fxls.ide.listing.document import Document
 from fxls.record import Pass
+from fxls.record.first_pass import Asked, Found
 
 __all__ = [
     "Making",

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from fxls.quoted_place import Sources
 from fxls.record import MatchedPattern, QuotedPlace
+from fxls.record.quoted_place import Sources
 
 __all__ = ["Matches", "written_in"]
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from fxls.installed_torch import private
-from fxls.quoted_place import Columns
 from fxls.record import Event
+from fxls.record.quoted_place import Columns
+from fxls.record.structured_trace import GuardAt, Line, Trace
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
-from fxls.structured_trace import GuardAt, Line, Trace
 
 __all__ = ["Compilations"]
 

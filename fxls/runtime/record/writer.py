@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from fxls import record, run_summary
+from fxls import record
 from fxls.record import (
     MOST_IN_LINE,
     Counts,
@@ -30,8 +30,9 @@ from fxls.record import (
     Run,
     Truncated,
     kind_of,
+    run_summary,
 )
-from fxls.run_summary import Tally
+from fxls.record.run_summary import Tally
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.record.recorder import Stamped, stamped

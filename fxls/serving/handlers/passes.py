@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from fxls.first_pass import Asked, Found, Question, first_passes
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.recorded import OfText, Recorded, askable
 from fxls.listing import Listing
@@ -12,6 +11,7 @@ from fxls.lsp import custom
 from fxls.lsp.first_pass import FirstPassesItem, FirstPassItem, first_pass_item
 from fxls.lsp.uris import path_of
 from fxls.record import RevisionName
+from fxls.record.first_pass import Asked, Found, Question, first_passes
 from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
 from fxls.serving.handlers.lifecycle import on_open

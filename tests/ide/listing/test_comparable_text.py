@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
+from fxls.graph_diff.node_matching import aligned
 from fxls.ide.listing.comparable_text import normalized
 from fxls.ide.listing.document import Document
-from fxls.node_matching import aligned
 from tests.support.listings import listing_of
 
 HEAD = "import torch\n\ndef forward(self, x):\n"

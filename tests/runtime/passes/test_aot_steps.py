@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from fxls.first_pass import Asked, Question, first_passes
 from fxls.listing import Listing
 from fxls.record import Pass, RevisionName
+from fxls.record.first_pass import Asked, Question, first_passes
 from fxls.runtime import finish
 from fxls.store import Store
 from tests.runtime.producers.looking import header

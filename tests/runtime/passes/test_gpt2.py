@@ -12,10 +12,10 @@ import pytest
 import torch
 
 import fxls
-from fxls.became import Expression, what_became
-from fxls.first_pass import Asked, Found, Question, first_passes
 from fxls.listing import Listing
 from fxls.record import Made, Pass, RevisionName
+from fxls.record.became import Expression, what_became
+from fxls.record.first_pass import Asked, Found, Question, first_passes
 from fxls.store import Store
 from tests.runtime.passes.conftest import heard
 from tests.runtime.passes.watching import Gpt, Watching, passes_alone

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import nn
 
-from fxls.first_pass import Asked, Found, Question, first_passes
 from fxls.listing import Listing
 from fxls.record import Pass, RevisionName
+from fxls.record.first_pass import Asked, Found, Question, first_passes
 from fxls.runtime import finish
 from fxls.store import Store
 from tests.runtime.passes.watching import passes_alone

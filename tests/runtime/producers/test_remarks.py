@@ -17,7 +17,7 @@ import torch
 
 import fxls
 from fxls.record import Subject
-from fxls.remarks import RemarkKind, SourceRemark, remarks_of
+from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
 from fxls.serving.ownership import is_installed
 from fxls.store.runs import Runs
 from fxls.text import LineTable, Span

@@ -30,7 +30,7 @@ from fxls.record import (
     Subject,
     Truncated,
 )
-from fxls.run_summary import State
+from fxls.record.run_summary import State
 from fxls.runtime.record.recorder import Recorder, stamped
 from fxls.runtime.record.run_head import ThisRun
 from fxls.runtime.record.writer import RecordWriter

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fxls.failed_guards import size_of
 from fxls.record import (
     Cause,
     Compilation,
@@ -20,6 +19,7 @@ from fxls.record import (
     Remark,
     Subject,
 )
+from fxls.record.failed_guards import size_of
 
 __all__ = ["InputSize", "is_of_sizes", "sizes_of"]
 

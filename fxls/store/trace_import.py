@@ -17,9 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from fxls import record, regular_file, run_summary
+from fxls import record, regular_file
 from fxls.listing import Identity, Listing
-from fxls.printed_graph import printed_graph
 from fxls.record import (
     MOST_IN_LINE,
     SCHEMA,
@@ -32,8 +31,12 @@ from fxls.record import (
     Run,
     Truncated,
     kind_of,
+    run_summary,
 )
-from fxls.run_summary import Summary, Tally
+from fxls.record.printed_graph import printed_graph
+from fxls.record.run_summary import Summary, Tally
+from fxls.record.structured_trace import Trace, id_of
+from fxls.record.torch_trace import TraceEntry, entries_in, is_trace
 from fxls.sidecar import encode
 from fxls.store import Store, StoreError, files
 from fxls.store.names import digest_of
@@ -46,8 +49,6 @@ from fxls.store.runs import (
     record_path,
     summary_path,
 )
-from fxls.structured_trace import Trace, id_of
-from fxls.torch_trace import TraceEntry, entries_in, is_trace
 
 __all__ = ["MOST_OF_LOG", "PRODUCER", "ImportedRun", "logs_in", "read_log", "write_run"]
 

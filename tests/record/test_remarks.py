@@ -15,7 +15,7 @@ from fxls.record import (
     Remark,
     Subject,
 )
-from fxls.remarks import RemarkKind, SourceRemark, merged, remarks_of, title_of
+from fxls.record.remarks import RemarkKind, SourceRemark, merged, remarks_of, title_of
 from fxls.text import Span
 
 

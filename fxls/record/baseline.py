@@ -26,7 +26,7 @@ from fxls.record import (
     Subject,
     Truncated,
 )
-from fxls.remarks import RemarkKind, SourceRemark, remarks_of
+from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
 
 __all__ = [
     "GRAPHS",

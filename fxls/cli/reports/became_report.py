@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fxls.became import Became, Expression, Stage, Step, what_became
 from fxls.cli.command import harmless, say, sources_here
-from fxls.cli.pass_report import pass_as_json, reading
 from fxls.cli.report import Sources, place_as_json
+from fxls.cli.reports.pass_report import pass_as_json, reading
+from fxls.record.became import Became, Expression, Stage, Step, what_became
 
 if TYPE_CHECKING:
     from fxls.listing import Facts

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from fxls import __version__
 from fxls.cli.report import Sources, place_as_json, snippet
 from fxls.record import QuotedPlace, Subject
-from fxls.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
+from fxls.record.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
 from fxls.text import Span
 
 __all__ = [

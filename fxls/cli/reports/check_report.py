@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fxls.baseline import GRAPHS, Change, Comparison, Tally
-from fxls.cli.remarks_report import RemarkNow, remark_as_json, remark_text
 from fxls.cli.report import Sources, place_as_json
+from fxls.cli.reports.remarks_report import RemarkNow, remark_as_json, remark_text
 from fxls.ide.syntax.quoted_places import PlacesNow
 from fxls.record import QuotedPlace
-from fxls.remarks import SourceRemark
+from fxls.record.baseline import GRAPHS, Change, Comparison, Tally
+from fxls.record.remarks import SourceRemark
 
 __all__ = ["SCHEMA", "check_as_json", "check_text"]
 

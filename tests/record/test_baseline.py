@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fxls.baseline import Change, Comparison, Program, compared
+from fxls.record.baseline import Change, Comparison, Program, compared
 
 
 @pytest.mark.parametrize(

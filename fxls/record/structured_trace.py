@@ -16,8 +16,6 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from fxls.failed_guards import failed_guard, size_of
-from fxls.quoted_place import Columns, Sources, of_program
 from fxls.record import (
     Cause,
     Compilation,
@@ -29,6 +27,8 @@ from fxls.record import (
     Remark,
     Subject,
 )
+from fxls.record.failed_guards import failed_guard, size_of
+from fxls.record.quoted_place import Columns, Sources, of_program
 
 __all__ = ["GuardAt", "Line", "Trace", "id_of"]
 

@@ -12,11 +12,11 @@ import pytest
 
 from fxls.graph_diff import call_text
 from fxls.listing import Identity, Listing, Tensor
-from fxls.printed_graph import printed_graph
 from fxls.record import Compilation, Made, Outcome, Remark
+from fxls.record.printed_graph import printed_graph
 from fxls.store import Store, StoreError
 from fxls.store.runs import Runs
-from fxls.trace_import import ImportedRun, logs_in, read_log, write_run
+from fxls.store.trace_import import ImportedRun, logs_in, read_log, write_run
 
 PREFIX = "V0102 03:04:05.000006 4711 /torch/_logging/_internal.py:99] "
 GRAPH = """\

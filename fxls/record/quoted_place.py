@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fxls import regular_file
-from fxls.failed_guards import expression_span, head_span, input_span
 from fxls.listing import Place, source_digest
 from fxls.record import QuotedPlace
+from fxls.record.failed_guards import expression_span, head_span, input_span
 from fxls.text import Span
 
 __all__ = ["Columns", "Sources", "of_program"]
@@ -21,7 +21,7 @@ _LONGEST = 2_000
 """So many characters of a line are kept."""
 
 
-_LAUNCH = str(Path(__file__).parent / "launching" / "here.py")
+_LAUNCH = str(Path(__file__).parents[1] / "launching" / "here.py")
 """The file from which `fxls run` calls a program."""
 
 

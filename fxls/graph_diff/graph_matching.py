@@ -1,6 +1,6 @@
 """Which node of one graph is which node of another, wherever it stands.
 
-`fxls.node_matching` keeps the order of both, as the lines of a text do. Here a node is
+`fxls.graph_diff.node_matching` keeps the order of both, as the lines of a text do. Here a node is
 known by what it does, by what it reads and by who reads it; names and positions decide
 where these leave several ways open. All steps take time in proportion to the graphs,
 or little more.
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
+from fxls.graph_diff.node_keys import NodeKeys, Ties
+from fxls.graph_diff.node_matching import matched, rising
 from fxls.listing import Listing
-from fxls.node_keys import NodeKeys, Ties
-from fxls.node_matching import matched, rising
 
 __all__ = ["moved_among", "same_nodes"]
 

@@ -19,7 +19,7 @@ from fxls.record import (
     Remark,
     Subject,
 )
-from fxls.run_summary import State, Summary
+from fxls.record.run_summary import State, Summary
 from fxls.store.runs import RecordPart, RunInList
 
 __all__ = [

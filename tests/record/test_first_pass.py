@@ -2,7 +2,7 @@
 
 import pytest
 
-from fxls.first_pass import _is_called  # pyright: ignore[reportPrivateUsage]  # the rule
+from fxls.record.first_pass import _is_called  # pyright: ignore[reportPrivateUsage]  # the rule
 
 
 @pytest.mark.parametrize(

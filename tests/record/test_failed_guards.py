@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fxls.failed_guards import (
+from fxls.record.failed_guards import (
     FailedGuard,
     expression_span,
     failed_guard,

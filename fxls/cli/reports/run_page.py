@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fxls.cli.command import harmless
-from fxls.cli.diff_report import changed_nodes
 from fxls.cli.report import Sources
-from fxls.cli.run_report import compilations_of, remarks_of
+from fxls.cli.reports.diff_report import changed_nodes
+from fxls.cli.reports.run_report import compilations_of, remarks_of
 from fxls.graph_diff import graph_diff, summary
 from fxls.ide.listing.value_text import short_form
 from fxls.listing import Listing

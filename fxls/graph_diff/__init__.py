@@ -1,6 +1,6 @@
 """What is different between two graphs: a question about their listings.
 
-Nodes are those that `fxls.graph_matching` finds to be the same, so another name is no
+Nodes are those that `fxls.graph_diff.graph_matching` finds to be the same, so another name is no
 difference, neither of a node nor of a symbolic size. What the diff says of a node is
 what it does, what it reads, what it gives, and where it stands among the others.
 """
@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fxls.graph_matching import moved_among, same_nodes
+from fxls.graph_diff.graph_matching import moved_among, same_nodes
+from fxls.graph_diff.node_keys import inputs_of
 from fxls.listing import Facts, Items, Listing, Pieces, Place, Plain, Tensor, Value
-from fxls.node_keys import inputs_of
 
 __all__ = [
     "SCHEMA",

@@ -1,0 +1,1 @@
+"""What commands print of a value: text, tables, JSON and pages."""
