@@ -7,7 +7,7 @@ from typing import Any
 
 from fxls.attempt import Raised, attempt
 from fxls.listing import Listing
-from fxls.listing_html import html_of
+from fxls.listing.html import html_of
 
 __all__ = ["display"]
 

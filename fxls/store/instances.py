@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from fxls.listing import Listing, ToLine
-from fxls.sidecar import SidecarError, decode
+from fxls.listing.sidecar import SidecarError, decode
 from fxls.store import files
 from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
 from fxls.store.names import digest_in, digest_of

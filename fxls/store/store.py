@@ -22,9 +22,9 @@ from operator import attrgetter
 from pathlib import Path
 
 from fxls.listing import Identity, Listing
+from fxls.listing.sidecar import encode
 from fxls.record import RevisionName
 from fxls.said_once import SaidOnce
-from fxls.sidecar import encode
 from fxls.store import files
 from fxls.store.bound import Bound
 from fxls.store.errors import NotAListing, StoreError, Unwritable

@@ -19,6 +19,7 @@ import msgspec
 
 from fxls import record, regular_file
 from fxls.listing import Identity, Listing
+from fxls.listing.sidecar import encode
 from fxls.record import (
     MOST_IN_LINE,
     SCHEMA,
@@ -37,7 +38,6 @@ from fxls.record.printed_graph import printed_graph
 from fxls.record.run_summary import Summary, Tally
 from fxls.record.structured_trace import Trace, id_of
 from fxls.record.torch_trace import TraceEntry, entries_in, is_trace
-from fxls.sidecar import encode
 from fxls.store import Store, StoreError, files
 from fxls.store.names import digest_of
 from fxls.store.runs import (

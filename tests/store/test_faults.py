@@ -15,7 +15,7 @@ import pytest
 
 from fxls import __version__
 from fxls.listing import Identity, Listing
-from fxls.sidecar import encode
+from fxls.listing.sidecar import encode
 from fxls.store import (
     Damaged,
     NotAListing,

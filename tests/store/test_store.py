@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from fxls.listing import HeadLink, Identity, Listing, ToClass, ToLine
-from fxls.sidecar import encode
+from fxls.listing.sidecar import encode
 from fxls.store import Bookmark, Revision, Store, digest_of, identity_uri
 from tests.store.made import NET, Listening, made, names_below
 

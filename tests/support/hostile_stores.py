@@ -29,7 +29,7 @@ from fxls.listing import (
     ToParent,
     Value,
 )
-from fxls.sidecar import encode
+from fxls.listing.sidecar import encode
 from fxls.store import Store, digest_of
 from tests.support.projects import SOURCE, net_listing
 

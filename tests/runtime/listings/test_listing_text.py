@@ -15,8 +15,8 @@ from fxls.engine import Graph, GraphModule, Tracer, symbolic_trace
 from fxls.engine.passes.shape_prop import ShapeProp
 from fxls.engine.subgraph_rewriter import replace_pattern
 from fxls.listing import Identity, Items, Listing, Place, Plain, Role, Tensor, Value
+from fxls.listing.sidecar import decode, encode
 from fxls.runtime import listing_of
-from fxls.sidecar import decode, encode
 from tests.engine.parser_oracle import marks_by_parser
 from tests.engine.same import assert_same
 from tests.engine.zoo import Example, examples

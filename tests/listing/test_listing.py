@@ -20,8 +20,8 @@ from fxls.listing import (
     ToLine,
     ToParent,
 )
+from fxls.listing.sidecar import SidecarError, decode, encode
 from fxls.repairs import Evaluate, Wrap
-from fxls.sidecar import SidecarError, decode, encode
 from fxls.text import Span
 
 CAPTURED = Identity("net", "Net", "torch.compile", "graph 0", 1)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from msgspec.structs import replace
 
 from fxls.listing import Identity, Items
-from fxls.listing_html import html_of
+from fxls.listing.html import html_of
 from tests.ide.nets import NET_LISTING, TEXT, tensor
 from tests.support.listings import listing_of
 
