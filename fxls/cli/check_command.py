@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from fxls.cli.command import (
     Commands,
     ExitCode,
-    Troubles,
     add_command,
     add_store,
     chosen_or_located,
@@ -24,8 +23,9 @@ from fxls.cli.command import (
     harmless,
     say,
     sources_here,
+    warn,
 )
-from fxls.cli.runs_command import found_run
+from fxls.cli.run_argument import add_run, found_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,10 +72,7 @@ def add(commands: Commands) -> None:
         "--name", help="the program in the baseline (default: its command line)"
     )
     completed(name, "word")
-    run = parser.add_argument(
-        "--run", metavar="RUN", help="compare this run, and run nothing"
-    )
-    completed(run, "word")
+    add_run(parser, "--run", "compare this run, and run nothing")
     add_store(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
@@ -199,7 +196,7 @@ def _below(file: str, path: Path) -> str:
 def _runs(root: Path) -> Runs:
     from fxls.store.runs import Runs
 
-    return Runs(root, Troubles())
+    return Runs(root, warn)
 
 
 def _ran(

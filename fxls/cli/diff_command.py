@@ -20,6 +20,7 @@ from fxls.cli.command import (
     say,
     sources_here,
 )
+from fxls.cli.run_argument import add_run
 
 if TYPE_CHECKING:
     from fxls.cli.diff_sides import Graph, Side
@@ -75,10 +76,8 @@ def add(commands: Commands) -> None:
     )
     completed(old, "file")
     completed(new, "file")
-    run = parser.add_argument(
-        "--run", metavar="RUN", default="", help="of which run passes are meant"
-    )
-    completed(run, "word")
+    text = "of which run passes are meant (default: the newest that has passes)"
+    add_run(parser, "--run", text)
     add_store_to_read(parser)
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
@@ -105,7 +104,7 @@ def diff(options: argparse.Namespace) -> int:
     except StoreError as error:
         troubles(error)
         return _TROUBLE
-    except SystemExit:  # it was said which store there is not
+    except SystemExit:  # it was said which store or run there is not
         return _TROUBLE
     _show(sides, found, options)
     if troubles.code:

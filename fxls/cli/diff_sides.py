@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from fxls.cli.reports.list_table import Newest, matching
+from fxls.cli.run_argument import found_run, newest_with_passes
 from fxls.listing import Identity, Listing
 from fxls.record import Made, Pass, RevisionName
 from fxls.store import Revision, Store
@@ -51,7 +52,9 @@ _AT = re.compile(r"(.*)@(-?\d{1,9})", re.DOTALL)
 _PASS = re.compile(r"(.+?)(?:\((\d{1,9})\))?", re.DOTALL)
 
 
-def two_sides(store: Store, runs: Runs, words: tuple[str, str], run: str) -> list[Side]:
+def two_sides(
+    store: Store, runs: Runs, words: tuple[str, str], run: str | None
+) -> list[Side]:
     """What two words mean; raises `NotFound` and `StoreError`."""
     sides = [_side(store, runs, one, run) for one in words]
     if sides[0].is_one is not sides[1].is_one:
@@ -62,7 +65,7 @@ def two_sides(store: Store, runs: Runs, words: tuple[str, str], run: str) -> lis
     return sides
 
 
-def one_side(store: Store, runs: Runs, word: str, run: str) -> list[Side]:
+def one_side(store: Store, runs: Runs, word: str, run: str | None) -> list[Side]:
     """What one word is compared with: a pass with the graph that it was given, and a
     graph with its revision before.
     """
@@ -70,14 +73,10 @@ def one_side(store: Store, runs: Runs, word: str, run: str) -> list[Side]:
         found = _passes(runs, word.removeprefix("pass:"), run)
         assert found.before is not None, "it changed its graph"
         assert found.after is not None, "likewise"
-        names = (
-            (f"before {found.name}", found.before),
-            (
-                f"after {found.name}",
-                found.after,
-            ),
-        )
-        return [_one(title, _named(store, name)) for title, name in names]
+        return [
+            _one(f"before {found.name}", _named(store, found.before)),
+            _one(f"after {found.name}", _named(store, found.after)),
+        ]
     if word.startswith(("run:", "rank:")) or _is_path(word):
         raise NotFound(
             f"{word} is compared with nothing", "Say what to compare it with."
@@ -96,7 +95,7 @@ def one_side(store: Store, runs: Runs, word: str, run: str) -> list[Side]:
     return [_revision(store, revisions[place - 1]), _revision(store, revisions[place])]
 
 
-def _side(store: Store, runs: Runs, word: str, run: str) -> Side:
+def _side(store: Store, runs: Runs, word: str, run: str | None) -> Side:
     if _is_path(word):
         return _path(Path(word))
     kind, colon, rest = word.partition(":")
@@ -194,7 +193,7 @@ def _without_rank(identity: Identity) -> Identity:
 
 
 def _run(store: Store, runs: Runs, words: str) -> Side:
-    name = _run_id(runs, words)
+    name = found_run(runs, words)
     made = (one.event for one in runs.read(name).entries)
     graphs: dict[Identity, Graph] = {}
     for one in made:
@@ -202,18 +201,6 @@ def _run(store: Store, runs: Runs, words: str) -> Side:
             graph = _named(store, one.revision)
             graphs[_without_rank(graph.identity)] = graph
     return Side(f"run {name}", graphs, is_one=False)
-
-
-def _run_id(runs: Runs, words: str) -> str:
-    found = runs.find(words)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise NotFound(f"there is no run {words!r}", "`fxls runs` shows them all.")
-    raise NotFound(
-        f"{words!r} may be each of {len(found)} runs",
-        f"Say more of its id: {', '.join(found[:3])}",
-    )
 
 
 def _rank(store: Store, words: str) -> Side:
@@ -236,15 +223,11 @@ def _rank(store: Store, words: str) -> Side:
     return Side(f"rank {rank}", graphs, is_one=False)
 
 
-def _passes(runs: Runs, words: str, run: str) -> Pass:
+def _passes(runs: Runs, words: str, run: str | None) -> Pass:
     """The one pass that changed its graph and has this name, or says these words."""
     found = _PASS.fullmatch(words)
     name, number = (words, None) if found is None else (found[1], found[2])
-    if run:
-        of: str | None = _run_id(runs, run)
-    else:
-        listed = runs.newest()
-        of = next((one.run.id for one in listed if one.summary.passes), None)
+    of = newest_with_passes(runs) if run is None else found_run(runs, run)
     if of is None:
         raise NotFound("no run in this store has passes", "`fxls runs` shows the runs.")
     events = (entry.event for entry in runs.read(of).entries)

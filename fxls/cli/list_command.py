@@ -22,6 +22,7 @@ from fxls.cli.command import (
     sources_here,
     warn,
 )
+from fxls.cli.run_argument import add_run, found_run
 
 if TYPE_CHECKING:
     from fxls.cli.reports.list_table import Newest
@@ -59,13 +60,11 @@ def add(commands: Commands) -> None:
     )
     completed(words, "word")
     add_store_to_read(parser)
-    run = parser.add_argument(
-        "--run",
-        metavar="RUN",
-        help="show those alone that one run made: an id of `fxls runs` or a part of it, or"
+    add_run(
+        *(parser, "--run"),
+        "show those alone that one run made: an id of `fxls runs` or a part of it, or"
         " --run=-1 for the newest",
     )
-    completed(run, "word")
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
@@ -118,7 +117,6 @@ def list_(options: argparse.Namespace) -> int:
 def _of_run(store: Store, words: str, found: list[Newest]) -> list[Newest]:
     """The listings that one run made, each as it made it last; raises `StoreError`."""
     from fxls.cli.reports.list_table import Newest
-    from fxls.cli.runs_command import found_run
     from fxls.record import Made
     from fxls.store.runs import Runs
 

@@ -19,6 +19,7 @@ from fxls.cli.command import (
     say,
     sources_here,
 )
+from fxls.cli.run_argument import add_run, found_run, newest_with_passes
 
 if TYPE_CHECKING:
     from fxls.cli.report import Sources
@@ -74,10 +75,10 @@ def add(commands: Commands) -> None:
         help="of those alone whose name, graph or compilation says all of these words",
     )
     completed(words, "word")
-    run = parser.add_argument(
-        "--run", metavar="RUN", help="the run, or a part of its name (default: newest)"
+    add_run(
+        *(parser, "--run"),
+        "the run, or a part of its id (default: the newest that has passes)",
     )
-    completed(run, "word")
     parser.add_argument(
         "--all", action="store_true", help="also passes that changed nothing"
     )
@@ -140,19 +141,17 @@ def _chosen(runs: Runs, wanted: str | None) -> str | None:
 
     Raises `StoreError`; ends, and says so, where no run or several are meant.
     """
-    from fxls.cli.runs_command import found_run
-
-    if wanted is None:
-        found = next((one.run.id for one in runs.newest() if one.summary.passes), None)
-        if found is None:
-            say(
-                "fxls: no run in this store has passes\n"
-                "help: `fxls run FILE` records a program; inductor and pass managers "
-                "have passes, other backends have none; --store or FXLS_STORE names "
-                "another folder."
-            )
-        return found
-    return found_run(runs, wanted)
+    if wanted is not None:
+        return found_run(runs, wanted)
+    found = newest_with_passes(runs)
+    if found is None:
+        say(
+            "fxls: no run in this store has passes\n"
+            "help: `fxls run FILE` records a program; inductor and pass managers "
+            "have passes, other backends have none; --store or FXLS_STORE names "
+            "another folder."
+        )
+    return found
 
 
 def _question(options: argparse.Namespace) -> Question | None:

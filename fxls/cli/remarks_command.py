@@ -14,12 +14,11 @@ from fxls.cli.command import (
     add_command,
     add_store_to_read,
     chosen_or_located,
-    completed,
     harmless,
     say,
     sources_here,
 )
-from fxls.cli.runs_command import HOW, found_run
+from fxls.cli.run_argument import HOW, add_run, found_run
 
 if TYPE_CHECKING:
     from fxls.cli.report import Sources
@@ -49,13 +48,10 @@ def add(commands: Commands) -> None:
         commands, "remarks", "say what torch.compile could not do, and where", _EPILOG
     )
     parser.set_defaults(command=remarks)
-    run = parser.add_argument(
-        "run",
-        metavar="RUN",
-        nargs="?",
-        help="one run, as `fxls runs` names it (default: all of the newest program)",
+    add_run(
+        *(parser, "run"),
+        "one run, as `fxls runs` names it (default: all of the newest program)",
     )
-    completed(run, "word")
     add_store_to_read(parser)
     parser.add_argument("--all", action="store_true", help="say costs and analyses too")
     form = parser.add_mutually_exclusive_group()

@@ -16,6 +16,7 @@ from fxls.cli.command import (
     completed,
     say,
 )
+from fxls.cli.run_argument import add_run, found_run
 
 if TYPE_CHECKING:
     from fxls.cli.reports.run_page import Inside, Wanted
@@ -41,12 +42,8 @@ def add(commands: Commands) -> None:
         commands, "report", "write one page of a run, to attach to an issue", _EPILOG
     )
     parser.set_defaults(command=report)
-    run = parser.add_argument(
-        "run",
-        metavar="RUN",
-        help="the run: its id or a part of it, or -1 for the newest",
-    )
-    completed(run, "word")
+    text = "the run: its id or a part of it, or -1 for the newest"
+    add_run(parser, "run", text, is_needed=True)
     output = parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, required=True, help="the page"
     )
@@ -69,7 +66,6 @@ def report(options: argparse.Namespace) -> int:
     """`fxls report`: make the page, say what is inside, and write it."""
     from fxls import regular_file
     from fxls.cli.reports.run_page import Page, Wanted
-    from fxls.cli.runs_command import found_run
     from fxls.store import Store, StoreError
     from fxls.store.runs import Runs
 

@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from fxls.cli.command import (
     Commands,
@@ -15,17 +14,14 @@ from fxls.cli.command import (
     add_command,
     add_store_to_read,
     chosen_or_located,
-    completed,
     harmless,
     is_colored,
     say,
     sources_here,
 )
+from fxls.cli.run_argument import HOW, add_run, found_run
 
-if TYPE_CHECKING:
-    from fxls.store.runs import Runs
-
-__all__ = ["HOW", "add", "found_run", "runs"]
+__all__ = ["add", "runs"]
 
 _EPILOG = """\
 examples:
@@ -48,13 +44,10 @@ def add(commands: Commands) -> None:
         commands, "runs", "say what ran, and what torch.compile did in it", _EPILOG
     )
     parser.set_defaults(command=runs)
-    run = parser.add_argument(
-        "run",
-        metavar="RUN",
-        nargs="?",
-        help="one run: its id or a part of it, or -1 for the newest, -2 for the one before",
+    add_run(
+        *(parser, "run"),
+        "one run: its id or a part of it, or -1 for the newest, -2 for the one before",
     )
-    completed(run, "word")
     parser.add_argument(
         "--guards",
         action="store_true",
@@ -114,31 +107,9 @@ def runs(options: argparse.Namespace) -> int:
     return troubles.code
 
 
-def found_run(of_store: Runs, words: str) -> str:
-    """The id of the run that is meant; ends, and says so, where none is or several are.
-
-    Raises `StoreError`.
-    """
-    found = of_store.find(words)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        problem, advice = f"there is no run {words!r}", "`fxls runs` shows them all."
-    else:
-        problem = f"{words!r} may be each of {len(found)} runs"
-        advice = "Say more of its id: " + ", ".join(found[:3])
-        advice += " ..." if len(found) > 3 else "."
-    say(f"fxls: error: {problem}\nhelp: {advice}")
-    raise SystemExit(ExitCode.USAGE)
-
-
 def _print(text: str) -> None:
     text = harmless(text)
     if is_colored(sys.stdout):
         first, newline, rest = text.partition("\n")
         text = f"\x1b[1m{first}\x1b[0m{newline}{rest}"
     print(text)
-
-
-HOW = "`fxls run FILE` records a program that compiles; --store or FXLS_STORE names another folder."
-"""How a store comes to a run."""
