@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -244,9 +245,11 @@ def _passes(runs: Runs, words: str, run: str | None) -> Pass:
     if not named:
         problem = f"no pass {words!r} of {of} changed a graph"
         raise NotFound(problem, "`fxls passes` shows those that did.")
-    numbers = [one for one in named if one.ordinal]
-    first = ", ".join(f"'pass:{one.name}({one.ordinal})'" for one in numbers[:3])
+    # Each graph has passes of its own, so several may have one number.
+    times = Counter(one.ordinal for one in named if one.ordinal)
+    alone = [f"'pass:{name}({number})'" for number, count in times.items() if count < 2]
+    which = f"Say which: {', '.join(alone[:3])}, or" if alone else "Say"
     raise NotFound(
         f"{len(named)} passes are called {words!r}",
-        f"Say which: {first}, or its revisions, which `fxls passes` shows.",
+        f"{which} its revisions, which `fxls passes` shows.",
     )

@@ -147,6 +147,8 @@ def test_a_pass_is_compared_with_what_it_was_given(fxls: Command) -> None:
         Pass("fuse", 1, changed=True, before=first, after=second),
         Pass("clean", 1, changed=True, before=second, after=third),
         Pass("clean", 2, changed=True, before=second, after=third),
+        Pass("part", 1, stage="forward", changed=True, before=first, after=second),
+        Pass("part", 1, stage="backward", changed=True, before=second, after=third),
         Pass("idle", 1),
     )
 
@@ -158,6 +160,12 @@ def test_a_pass_is_compared_with_what_it_was_given(fxls: Command) -> None:
         "",
         "fxls: error: 2 passes are called 'clean'\nhelp: Say which: 'pass:clean(1)',"
         " 'pass:clean(2)', or its revisions, which `fxls passes` shows.\n",
+    )
+    assert fxls.run("diff", "pass:part") == Ended(
+        2,
+        "",
+        "fxls: error: 2 passes are called 'part'\n"
+        "help: Say its revisions, which `fxls passes` shows.\n",
     )
     assert fxls.run("diff", "pass:idle") == Ended(
         2,
