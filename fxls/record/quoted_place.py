@@ -6,7 +6,6 @@ import ast
 import itertools
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from fxls import regular_file
@@ -20,16 +19,18 @@ __all__ = ["Columns", "Sources", "of_program"]
 _LONGEST = 2_000
 """So many characters of a line are kept."""
 
-
-_LAUNCH = str(Path(__file__).parents[1] / "launching" / "here.py")
-"""The file from which `fxls run` calls a program."""
+_LAUNCH = "/fxls/launching/here.py"
+"""How the file ends from which `fxls run` calls a program: the stacks in a log are often
+those of another machine, where fxls is in another folder."""
 
 
 def of_program(
     frames: Iterable[tuple[str, int, str]],
 ) -> Iterator[tuple[str, int, str]]:
     """The frames of a stack that are the program's, of all from the innermost on."""
-    return itertools.takewhile(lambda frame: frame[0] != _LAUNCH, frames)
+    return itertools.takewhile(
+        lambda frame: not frame[0].replace("\\", "/").endswith(_LAUNCH), frames
+    )
 
 
 class Columns(NamedTuple):

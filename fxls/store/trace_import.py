@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -35,6 +36,7 @@ from fxls.record import (
     run_summary,
 )
 from fxls.record.printed_graph import printed_graph
+from fxls.record.quoted_place import of_program
 from fxls.record.run_summary import Summary, Tally
 from fxls.record.structured_trace import Trace, id_of
 from fxls.record.torch_trace import TraceEntry, entries_in, is_trace
@@ -261,16 +263,22 @@ class _Reader:
             self._now = float(msgspec.json.decode(entry.text, type=_Event).ts) / 1e6
             self._start = self._start or self._now
         elif "dynamo_start" in table and self._program is None:
-            for frame in table["dynamo_start"].get("stack") or ():
-                if frame.get("name") == "<module>":
-                    self._program = str(self._texts.get(frame.get("filename"), ""))
-                    break
+            self._program = self._program_in(table["dynamo_start"].get("stack") or ())
         elif table.get("artifact", {}).get("name") == "torch_version":
             said = msgspec.json.decode(entry.text or "", type=_Version)
             self._version = said.pytorch_version[:100]
         rank = table.get("rank")
         if self._rank is None and isinstance(rank, int) and 0 <= rank < 2**31:
             self._rank = rank
+
+    def _program_in(self, stack: Sequence[Mapping[str, Any]]) -> str | None:
+        """The file that a program began with, by a stack of it."""
+        rows = [
+            (str(self._texts.get(row.get("filename", -1), "")), 0, row.get("name", ""))
+            for row in reversed(stack)
+        ]
+        modules = [path for path, _, name in of_program(rows) if name == "<module>"]
+        return modules[-1] if modules else None
 
     def _graph(self, entry: TraceEntry) -> None:
         """Take the graph of an entry, if it has one."""

@@ -145,6 +145,46 @@ def test_a_log_is_a_run_and_a_second_import_adds_nothing(tmp_path: Path) -> None
     assert (found.unread, found.left_out) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    "launch",
+    ["/home/ada/lib/fxls/launching/here.py", r"C:\ada\Lib\fxls\launching\here.py"],
+)
+def test_in_a_log_from_elsewhere_the_program_is_what_fxls_run_called(
+    tmp_path: Path, launch: str
+) -> None:
+    below = [
+        {"line": 8, "name": "<module>", "filename": 3},
+        {"line": 134, "name": "_run", "filename": 4},
+    ]
+    reason = (
+        "Graph break in user code at /home/ada/net.py:7\nGraph Break Reason: no\n"
+        '\nUser code traceback:\n  File "/home/ada/bin/fxls", line 8, in <module>\n'
+        f'  File "{launch}", line 134, in _run\n'
+        '  File "/home/ada/train.py", line 21, in <module>\n'
+        '  File "/home/ada/net.py", line 7, in forward\n'
+    )
+    found = imported(
+        log(
+            tmp_path / "logs",
+            *LOG[2:4],
+            entry({"str": ["/home/ada/bin/fxls", 3]}),
+            entry({"str": [launch, 4]}),
+            entry(of_frame(dynamo_start={"stack": below + STACK})),
+            entry(of_frame(artifact={"name": "dynamo_graph_break_reason"}), reason),
+        )
+    )
+    assert found.run.program == "/home/ada/train.py"
+
+    store = Store(tmp_path / "store")
+    write_run(store, found)
+    read = Runs(store.root, unwanted).read(found.run.id)
+    (remark,) = [one.event for one in read.entries if isinstance(one.event, Remark)]
+    assert [(at.place.path, at.place.span.start.line) for at in remark.places] == [
+        ("/home/ada/net.py", 6),
+        ("/home/ada/train.py", 20),
+    ]
+
+
 def test_a_log_that_grew_is_the_same_run(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     write_run(store, imported(log(tmp_path / "logs", *LOG[:5])))
