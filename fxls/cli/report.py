@@ -19,6 +19,7 @@ from fxls import regular_file
 from fxls.entry import Entry
 from fxls.ide.listing.value_text import dtype_of, shape_of
 from fxls.listing import Failure, Listing, Place, Reason
+from fxls.record import QuotedPlace
 from fxls.store import Revision
 from fxls.text import LineTable
 from fxls.wire import Traced
@@ -29,6 +30,7 @@ __all__ = [
     "age",
     "nodes",
     "place_as_json",
+    "position",
     "revision_as_json",
     "rows",
     "shown",
@@ -233,6 +235,16 @@ def place_as_json(place: Place) -> dict[str, Any]:
         "end_line": place.span.end.line + 1,
         "end_column": place.span.end.column + 1,
     }
+
+
+def position(quoted: QuotedPlace) -> str:
+    """The line and the column of a place, from one; where nobody read the line, as that
+    of an imported log, its columns are not known either.
+    """
+    start = quoted.place.span.start
+    return (
+        f"{start.line + 1}:{start.column + 1}" if quoted.line else f"{start.line + 1}"
+    )
 
 
 def _source_of(listing: Listing, node: int, sources: Sources) -> str:

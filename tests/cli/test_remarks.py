@@ -102,6 +102,30 @@ note: in 1 compilation: 2/0
     assert everything.out.endswith(f"3 problems, 1 analysis in {FIRST}\n")
 
 
+def test_of_a_line_that_nobody_read_no_column_is_said_and_no_change(
+    fxls: Command,
+) -> None:
+    path = fxls.file(SOURCE, "net.py")
+    place = QuotedPlace(Place(str(path), "f", Span.of(2, 0, 2, 0)))
+    written(
+        fxls.folder / ".fxls",
+        FIRST,
+        Compilation("0/0", "f", Outcome.BREAK, place=place),
+        Remark(Subject.BREAK, "cannot call", "0/0", "", (place,)),
+    )
+
+    assert fxls.run("remarks") == Ended(
+        0,
+        "net.py:3: problem: Graph break: cannot call\n"
+        f"note: in 1 compilation: 0/0\n\n1 problem in {FIRST}\n",
+        "",
+    )
+    _, _, of_run = fxls.run("runs", "-1").out.partition("\n\n")
+    assert of_run == (
+        "0/0  f, net.py:3: break\n  graph break: cannot call\n    at net.py:3\n"
+    )
+
+
 def test_remarks_follow_their_line_and_say_where_it_was_changed(
     recorded: Command,
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fxls.cli.report import Sources, place_as_json
+from fxls.cli.report import Sources, place_as_json, position
 from fxls.cli.reports.remarks_report import RemarkNow, remark_as_json, remark_text
 from fxls.ide.syntax.quoted_places import PlacesNow
 from fxls.record import QuotedPlace
@@ -70,9 +70,7 @@ def _said(change: Change, word: str, tally: Tally, sources: Sources) -> Iterator
     place = _place(change, tally)
     where = ""
     if place is not None:
-        start = place.place.span.start
-        path = sources.name(place.place.path)
-        where = f"{path}:{start.line + 1}:{start.column + 1}: "
+        where = f"{sources.name(place.place.path)}:{position(place)}: "
     function = f"{change.function}: " if change.function else ""
     yield f"{where}{word}: {function}{change.what}: {change.now}, was {change.was}"
 

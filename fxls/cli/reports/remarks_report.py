@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fxls import __version__
-from fxls.cli.report import Sources, place_as_json, snippet
+from fxls.cli.report import Sources, place_as_json, position, snippet
 from fxls.record import QuotedPlace, Subject
 from fxls.record.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
 from fxls.text import Span
@@ -117,7 +117,7 @@ def remark_text(one: RemarkNow, sources: Sources) -> Iterator[str]:
             yield from snippet(remark.place.place, sources)
         elif one.span is not None:
             yield f"note: this is line {one.span.start.line + 1} today"
-        else:
+        elif remark.place.line:
             yield "note: the line was changed since"
     others = [each for each in remark.frames if each != remark.place]
     for frame in others[:_MOST_FRAMES]:
@@ -131,8 +131,7 @@ def remark_text(one: RemarkNow, sources: Sources) -> Iterator[str]:
 
 
 def _where(quoted: QuotedPlace, sources: Sources) -> str:
-    start = quoted.place.span.start
-    return f"{sources.name(quoted.place.path)}:{start.line + 1}:{start.column + 1}: "
+    return f"{sources.name(quoted.place.path)}:{position(quoted)}: "
 
 
 def remark_as_json(one: RemarkNow) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fxls.cli.command import harmless
-from fxls.cli.report import Sources
+from fxls.cli.report import Sources, position
 from fxls.cli.reports.diff_report import changed_nodes
 from fxls.cli.reports.run_report import compilations_of, remarks_of
 from fxls.graph_diff import graph_diff, summary
@@ -139,8 +139,7 @@ class Page:
 
     @staticmethod
     def _where(quoted: QuotedPlace) -> str:
-        start = quoted.place.span.start
-        return f"{quoted.place.path}:{start.line + 1}:{start.column + 1}"
+        return f"{quoted.place.path}:{position(quoted)}"
 
     def _all_listings(self, read: Read) -> Iterator[str]:
         events = (entry.event for entry in self._part.entries)

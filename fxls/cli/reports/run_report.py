@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fxls.cli.report import Sources, age, place_as_json, rows
+from fxls.cli.report import Sources, age, place_as_json, position, rows
 from fxls.record import (
     Cause,
     Compilation,
@@ -242,7 +242,7 @@ def _remark(one: Remark, sources: Sources) -> Iterator[str]:
     number = f" {one.id}" if one.id else ""
     yield f"  {what}{number}: {one.reason}"
     for place in one.places[:1]:
-        yield f"    at {_where(place, sources)}: {place.line.strip()}"
+        yield f"    at {_quoted(place, sources)}"
     for hint in one.hints:
         yield f"    help: {hint}"
 
@@ -251,14 +251,18 @@ def _guards(found: Guards, sources: Sources) -> Iterator[str]:
     for guard in found.first:
         yield f"  guard {guard.kind}: {guard.text}"
         if guard.place is not None:
-            yield f"    at {_where(guard.place, sources)}: {guard.place.line.strip()}"
+            yield f"    at {_quoted(guard.place, sources)}"
     if found.count > len(found.first):
         yield f"  ... and {found.count - len(found.first)} guards more"
 
 
 def _where(quoted: QuotedPlace, sources: Sources) -> str:
-    start = quoted.place.span.start
-    return f"{sources.name(quoted.place.path)}:{start.line + 1}:{start.column + 1}"
+    return f"{sources.name(quoted.place.path)}:{position(quoted)}"
+
+
+def _quoted(quoted: QuotedPlace, sources: Sources) -> str:
+    line = quoted.line.strip()
+    return _where(quoted, sources) + (f": {line}" if line else "")
 
 
 def compilations_of(part: RecordPart) -> tuple[Compilation, ...]:
