@@ -14,10 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-__all__ = ["MOST", "TraceEntry", "entries_in", "is_trace"]
-
-MOST = 1 << 30
-"""So many bytes are read of a file."""
+__all__ = ["TraceEntry", "entries_in", "is_trace"]
 
 _MOST_IN_ENTRY = 64 << 20
 _PREFIX = re.compile(

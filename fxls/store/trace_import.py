@@ -200,7 +200,7 @@ class _Reader:
             if line is None:
                 continue
             if size + len(line) > MOST - _ROOM:
-                tally.lose(len(self._events) - number)
+                tally.lose(len(self._events) - number + 1)
                 last = Entry(number, 0, when, when, Truncated(MOST))
                 tally.count(last)
                 lines.append(record.encode(last))

@@ -12,7 +12,7 @@ import pytest
 
 from fxls.graph_diff import call_text
 from fxls.listing import Identity, Listing, Tensor
-from fxls.record import Compilation, Made, Outcome, Remark
+from fxls.record import Compilation, Made, Outcome, Remark, Truncated, decode
 from fxls.record.printed_graph import printed_graph
 from fxls.store import Store, StoreError
 from fxls.store.runs import Runs
@@ -260,7 +260,22 @@ def test_a_hostile_log_gives_what_is_sound_in_it(tmp_path: Path) -> None:
     part = Runs(store.root, unwanted).read(run.run.id)
     assert part.left_out == 0
     assert len(found.listings) == 1
-    assert 8 <= found.unread <= len(HOSTILE)
+    # What names no compilation, and what is no table, says nothing and is no damage.
+    assert found.unread == 13
+
+
+def test_what_does_not_fit_into_a_record_is_counted(tmp_path: Path) -> None:
+    hints = "".join(f"  Hint: {'x' * 1_900}\n" for _ in range(8))
+    reason = f"Graph Break Reason: no\n  Explanation: at all.\n{hints}"
+    table = of_frame(artifact={"name": "dynamo_graph_break_reason"})
+    breaks = 2_400
+    found = imported(log(tmp_path / "logs", LOG[0], *[entry(table, reason)] * breaks))
+
+    kept = [one for one in map(decode, found.lines[1:]) if one is not None]
+    assert isinstance(kept.pop().event, Truncated)
+    assert {type(one.event) for one in kept} == {Remark}
+    assert found.summary.is_truncated
+    assert 0 < found.summary.lost == breaks - len(kept)
 
 
 def test_files_that_a_log_names_are_not_read(tmp_path: Path) -> None:
