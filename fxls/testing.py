@@ -18,7 +18,7 @@ from fxls.record import Cause, Compilation, Entry, Event
 from fxls.record.baseline import GRAPHS, tally_of
 from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
 from fxls.runtime.hearing import hearing
-from fxls.serving.ownership import is_installed
+from fxls.serving.ownership import is_own
 
 __all__ = ["Compiled", "compiling"]
 
@@ -32,7 +32,7 @@ class Compiled:
     @property
     def graphs(self) -> int:
         """How many graphs there are, without those that recompilations made."""
-        tally = tally_of(self._entries(), _is_own, lambda quoted: quoted.place.path)
+        tally = tally_of(self._entries(), is_own, lambda quoted: quoted.place.path)
         return sum(counts.get(GRAPHS, 0) for counts in tally.functions.values())
 
     @property
@@ -49,7 +49,7 @@ class Compiled:
     @property
     def remarks(self) -> tuple[SourceRemark, ...]:
         """What torch.compile could not do."""
-        found = remarks_of(self._entries(), _is_own)
+        found = remarks_of(self._entries(), is_own)
         return tuple(one for one in found if one.kind is RemarkKind.PROBLEM)
 
     def assert_graphs(self, at_most: int = 1) -> None:
@@ -96,10 +96,6 @@ def compiling() -> Generator[Compiled]:
     any_torch.compiler.reset()
     with hearing() as events:
         yield Compiled(events)
-
-
-def _is_own(path: str) -> bool:
-    return not is_installed(path)
 
 
 def _counted(count: int, what: str) -> str:

@@ -236,7 +236,7 @@ def _tally(runs: Runs, names: Sequence[str], path: Path) -> Tally:
     from fxls.ide.syntax.function_names import FunctionNames
     from fxls.record import QuotedPlace
     from fxls.record.baseline import Tally, tally_of
-    from fxls.serving.ownership import is_installed
+    from fxls.serving.ownership import is_own
 
     sources = sources_here()
     known: dict[str, FunctionNames] = {}
@@ -251,7 +251,7 @@ def _tally(runs: Runs, names: Sequence[str], path: Path) -> Tally:
     whole = Tally()
     for name in names:
         part = runs.read(name)
-        one = tally_of(part.entries, lambda file: not is_installed(file), function_at)
+        one = tally_of(part.entries, is_own, function_at)
         if part.left_out or not one.is_whole:
             say(
                 f"fxls: error: the record of {name} is not whole, and is not compared\n"

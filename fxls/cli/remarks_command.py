@@ -103,10 +103,7 @@ def remarks(options: argparse.Namespace) -> int:
 
 def _remarks(of_store: Runs, runs: tuple[str, ...]) -> tuple[SourceRemark, ...]:
     from fxls.record.remarks import merged, remarks_of
-    from fxls.serving.ownership import is_installed
-
-    def is_own(path: str) -> bool:
-        return not is_installed(path)
+    from fxls.serving.ownership import is_own
 
     return merged(
         one for run in runs for one in remarks_of(of_store.read(run).entries, is_own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-__all__ = ["is_installed", "package_path"]
+__all__ = ["is_installed", "is_own", "package_path"]
 
 _PACKAGES = {"site-packages", "dist-packages"}
 _STANDARD = re.compile(r"[/\\]lib(64)?[/\\]python\d[^/\\]*[/\\]", re.IGNORECASE)
@@ -20,6 +20,11 @@ def is_installed(path: str) -> bool:
         or _STANDARD.search(path) is not None
         or path.startswith(_OURS)
     )
+
+
+def is_own(path: str) -> bool:
+    """Whether a person can change a file."""
+    return not is_installed(path)
 
 
 def package_path(path: str) -> str | None:

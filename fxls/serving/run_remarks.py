@@ -13,7 +13,7 @@ from fxls.record import Entry, Guards
 from fxls.record.remarks import SourceRemark, merged, remarks_of
 from fxls.record.sizes import InputSize, is_of_sizes, sizes_of
 from fxls.said_once import SaidOnce
-from fxls.serving.ownership import is_installed
+from fxls.serving.ownership import is_own
 from fxls.store import StoreError, real_path
 from fxls.store.runs import RecordBookmark, Runs, runs_signature
 
@@ -87,7 +87,7 @@ class RunRemarks:
         found = merged(
             one
             for _, entries in known.read.values()
-            for one in remarks_of(entries, _is_own)
+            for one in remarks_of(entries, is_own)
         )
         before = known.by_path, known.sizes
         known.by_path = _by_path(found)
@@ -128,10 +128,6 @@ def _sizes_by_path(read: Iterable[_Read]) -> dict[str, tuple[InputSize, ...]]:
 def _by_path(found: tuple[SourceRemark, ...]) -> dict[str, tuple[SourceRemark, ...]]:
     paths: dict[str, list[SourceRemark]] = {}
     for one in found:
-        if one.place is not None and _is_own(one.place.place.path):
+        if one.place is not None and is_own(one.place.place.path):
             paths.setdefault(real_path(one.place.place.path), []).append(one)
     return {path: tuple(remarks) for path, remarks in paths.items()}
-
-
-def _is_own(path: str) -> bool:
-    return not is_installed(path)
