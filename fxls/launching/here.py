@@ -2,6 +2,7 @@
 
 Starting Python takes as long as all else that `fxls run` does. What is different from a
 process of its own: a program that looks at its stack finds calls of fxls below itself.
+Python's debuggers, which people look at, do not show them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import sys
 
 from fxls import regular_file
 from fxls.first_graph import is_awaited
+from fxls.on_import import OnImport
 
 TYPE_CHECKING = False  # that of `typing`, whose import takes longer than all of this
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import CodeType, TracebackType
+    from types import CodeType, FrameType, TracebackType
     from typing import Any
 
 __all__ = ["run_here"]
@@ -130,6 +132,7 @@ def _forget_shadowed(folder: str) -> None:
 
 def _run(call: Callable[..., object], *args: object) -> None:
     """Call it; an error that nobody handles is printed as if nobody had called."""
+    _end_stacks_of_debuggers()
     try:
         call(*args)
     except SystemExit:
@@ -159,3 +162,20 @@ def _below(traceback: TracebackType | None) -> TracebackType | None:
         if is_border:
             break
     return traceback
+
+
+def _end_stacks_of_debuggers() -> None:
+    """Let pdb, once it is there, take the program's first frame for the outermost."""
+    below: list[CodeType] = []
+    own: Any = sys
+    frame: FrameType | None = own._getframe(1)  # `inspect` takes long to import
+    while frame is not None:
+        below.append(frame.f_code)
+        frame = frame.f_back
+
+    def end_stacks() -> None:
+        from fxls.launching.debugger_stacks import end_at  # noqa: PLC0415 - for pdb
+
+        end_at(below)
+
+    OnImport("bdb", end_stacks).start()

@@ -77,8 +77,8 @@ def become(
     With `wrapped` it is what that makes of the program. Returns what the process is to
     end with.
 
-    The program sees nothing of it but variables in its environment, `more` among them,
-    which the processes that it starts inherit.
+    The program finds variables in its environment, `more` among them, which the
+    processes that it starts inherit, and perhaps calls of fxls below itself.
     """
     is_file = program[0] not in ("-m", "-c", "-")
     folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "startup")  # noqa: PTH118, PTH120  # pathlib takes long to import

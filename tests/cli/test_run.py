@@ -231,3 +231,36 @@ def test_what_python_refuses_it_refuses_under_fxls(fxls: Command) -> None:
         assert plain.returncode, program
         expected = Ended(plain.returncode, "", fxls.alike(plain.stderr))
         assert fxls.run("run", program) == expected
+
+
+STOPPING = """\
+def called():
+    breakpoint()
+    return 1
+
+print(called())
+"""
+
+
+@pytest.mark.parametrize("program", [["stopping.py"], ["-m", "stopping"]])
+def test_pdb_shows_a_program_and_leaves_it_as_under_python(
+    fxls: Command, program: list[str]
+) -> None:
+    fxls.file(STOPPING, "stopping.py")
+    commands = "where\nup\nup\ndown\n" + "next\n" * 12
+
+    def debugged(*command: str) -> tuple[str, str]:
+        ended = subprocess.run(
+            [sys.executable, *command],
+            cwd=fxls.folder,
+            input=commands,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        return ended.stdout, ended.stderr
+
+    under_python = debugged(*program)
+    assert "stopping.py(5)<module>()" in under_python[0]
+    assert debugged("-m", "fxls", "run", *program) == under_python
