@@ -125,11 +125,11 @@ def _left(event: Event) -> Iterator[tuple[RevisionName, Pass | None]]:
 
 
 def _revisions(graphs: Iterable[_Graph]) -> Iterator[RevisionName]:
-    seen: set[str] = set()
+    seen: set[RevisionName] = set()
     for graph in graphs:
         for name in (*(one.before for one in graph.passes), graph.newest):
-            if name is not None and name.text not in seen:
-                seen.add(name.text)
+            if name is not None and name not in seen:
+                seen.add(name)
                 yield name
 
 

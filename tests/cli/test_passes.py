@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from fxls.cli.passes_command import _in_order  # pyright: ignore[reportPrivateUsage]  # the rule
-from fxls.record import Pass
+from fxls.record import Made, Pass, RevisionName
+from fxls.store import Store
 from tests.cli.command import Command, Ended
+from tests.support.listings import NET, listing_of
+from tests.support.records import FIRST, SECOND, written
 
 PROGRAM = """\
 import torch
@@ -204,3 +207,29 @@ def test_without_a_run_it_says_how_to_make_one(fxls: Command) -> None:
         "passes, other backends have none; --store or FXLS_STORE names another "
         "folder.\n",
     )
+
+
+def test_what_became_of_a_line_is_read_as_the_run_had_it(fxls: Command) -> None:
+    root = fxls.folder / ".fxls"
+    earlier = "def f(x):\n    return x.sin()\n"
+    later = f"import torch\n\n\n{earlier}"
+    source = str(fxls.file(later, "net.py"))
+    for run, text in ((FIRST, earlier), (SECOND, later)):
+        listing = listing_of(
+            "def forward(self, x):\n    sin = x.sin()\n    return sin\n",
+            sources={source: text},
+            origins={"sin": [(source, "x.sin()")]},
+        )
+        store = Store(root)
+        path = store.materialize(listing)
+        revision = store.newest(NET)
+        assert revision is not None
+        written(root, run, Made(RevisionName(NET, path.name, revision.facts)))
+
+    def became(run: str, line: int) -> list[str]:
+        words = ("--run", run, "--became", f"net.py:{line}", "--json")
+        stages = json.loads(fxls.run("passes", *words).out)["stages"]
+        return [node["name"] for stage in stages for node in stage["nodes"]]
+
+    assert (became(FIRST, 2), became(FIRST, 5)) == (["sin"], [])
+    assert (became(SECOND, 2), became(SECOND, 5)) == ([], ["sin"])

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fxls.cli.command import harmless, say, sources_here
+from fxls.cli.command import ExitCode, harmless, say, sources_here
 from fxls.cli.report import Sources, place_as_json
 from fxls.cli.reports.pass_report import pass_as_json, reading
 from fxls.record.became import Became, Expression, Stage, Step, what_became
@@ -30,7 +30,7 @@ _READ = 64
 
 def show_became(
     events: Iterable[Event], store: Store, run: str, options: argparse.Namespace
-) -> int:
+) -> ExitCode:
     """Print it; gives what the command is to end with."""
     asked = _expression(options.became)
     if asked is None:
@@ -39,7 +39,7 @@ def show_became(
             "help: FILE:LINE means all that a line computes, and FILE:LINE:COLUMN the "
             "expression there; both count from 1."
         )
-        return 2
+        return ExitCode.USAGE
     found = what_became(events, asked, reading(store, _READ))
     if options.json:
         print(json.dumps(_as_json(found, store, run)))
@@ -53,7 +53,7 @@ def show_became(
         )
     if found.unread:
         say(f"fxls: warning: {found.unread} graphs are not in the store any more")
-    return 0
+    return ExitCode.OK
 
 
 def _expression(text: str) -> Expression | None:

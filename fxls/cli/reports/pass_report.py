@@ -56,10 +56,10 @@ def reading(store: Store, most: int = 2) -> Callable[[RevisionName], Listing | N
     """What reads listings of a store, and keeps so many of those that it read last."""
 
     @lru_cache(most)  # what one pass left is what the next one was given
-    def read(text: str) -> Listing | None:
+    def read(name: RevisionName) -> Listing | None:
         try:
-            return store.read(store.root / text)
+            return store.read_named(name)
         except StoreError:
             return None
 
-    return lambda name: read(name.text)
+    return read
