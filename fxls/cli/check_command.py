@@ -20,6 +20,7 @@ from fxls.cli.command import (
     add_store,
     chosen_or_located,
     completed,
+    failed,
     harmless,
     say,
     sources_here,
@@ -106,8 +107,7 @@ def check(options: argparse.Namespace) -> int:
             name = options.name or _name_of(_runs(root), runs[0], path)
         tally = _tally(_runs(root), runs, path)
     except StoreError as error:
-        say(f"fxls: error: {error}")
-        return ExitCode.SYSTEM
+        return failed(error)
     if options.update:
         _write(path, baseline, name, tally)
         return ExitCode.OK

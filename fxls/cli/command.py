@@ -24,6 +24,7 @@ __all__ = [
     "add_store_to_read",
     "chosen_or_located",
     "completed",
+    "failed",
     "harmless",
     "is_colored",
     "number_of",
@@ -191,6 +192,12 @@ def is_colored(stream: TextIO) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def failed(error: StoreError) -> ExitCode:
+    """Say what is wrong with the store, where nothing can go on; what it then ends with."""
+    say(f"fxls: error: {error}")
+    return ExitCode.SYSTEM
 
 
 def warn(error: StoreError) -> None:

@@ -18,7 +18,7 @@ from fxls.store import Revision, Store
 from fxls.store.names import is_file_name
 from fxls.store.runs import Runs
 
-__all__ = ["Graph", "NotFound", "Side", "one_side", "two_sides"]
+__all__ = ["Graph", "NotFound", "Side", "called", "one_side", "two_sides"]
 
 
 class NotFound(Exception):
@@ -87,7 +87,7 @@ def one_side(store: Store, runs: Runs, word: str, run: str | None) -> list[Side]
     revisions = store.revisions(revision.identity)
     if len(revisions) < 2:
         raise NotFound(
-            f"{_called(revision.identity)} has one revision",
+            f"{called(revision.identity)} has one revision",
             "`fxls list` shows what else there is.",
         )
     place = _place(revisions, -1 if at is None else at, text)
@@ -135,7 +135,7 @@ def _revision(store: Store, revision: Revision) -> Side:
     graph = Graph(
         revision.identity, revision.path, lambda: store.read_revision(revision)
     )
-    return _one(_called(revision.identity), graph)
+    return _one(called(revision.identity), graph)
 
 
 def _named(store: Store, name: RevisionName) -> Graph:
@@ -161,7 +161,7 @@ def _identity(store: Store, words: str) -> Revision:
     """The newest revision of the one identity that says all these words."""
     newest = (store.newest(identity) for identity in store.identities())
     every = [Newest(one, one.nodes) for one in newest if one is not None]
-    named = [one for one in every if _called(one.revision.identity) == words]
+    named = [one for one in every if called(one.revision.identity) == words]
     found = named or [one for one in every if _says(one, words.split())]
     if len(found) > 1:
         # A class alone means its graph as it was captured.
@@ -171,7 +171,7 @@ def _identity(store: Store, words: str) -> Revision:
         return found[0].revision
     if not found:
         raise NotFound(f"no listing says {words!r}", "`fxls list` shows them all.")
-    several = ", ".join(repr(_called(one.revision.identity)) for one in found[:4])
+    several = ", ".join(repr(called(one.revision.identity)) for one in found[:4])
     more = " ..." if len(found) > 4 else "."
     raise NotFound(f"{len(found)} listings say {words!r}", f"Say more: {several}{more}")
 
@@ -182,7 +182,7 @@ def _says(one: Newest, words: list[str]) -> bool:
     return all(word == name or matching([one], [word]) for word in words)
 
 
-def _called(identity: Identity) -> str:
+def called(identity: Identity) -> str:
     """An identity as one may say it."""
     rank = "" if identity.rank is None else f"rank {identity.rank}"
     name = f"{identity.module}.{identity.qualname}"

@@ -16,6 +16,7 @@ from fxls.cli.command import (
     add_store_to_read,
     chosen_or_located,
     completed,
+    failed,
     harmless,
     is_colored,
     say,
@@ -90,8 +91,7 @@ def list_(options: argparse.Namespace) -> int:
     try:
         found = found if options.run is None else _of_run(store, options.run, found)
     except StoreError as error:
-        say(f"fxls: error: {error}")
-        return ExitCode.SYSTEM
+        return failed(error)
     shown = matching(in_order(found), options.words)
     if options.json:
         listings = [revision_as_json(one.revision, one.nodes) for one in shown]

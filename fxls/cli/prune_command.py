@@ -11,6 +11,7 @@ from fxls.cli.command import (
     add_command,
     add_store,
     chosen_or_located,
+    failed,
     number_of,
     say,
 )
@@ -76,8 +77,7 @@ def prune(options: argparse.Namespace) -> int:
             is_rehearsal=options.dry_run,
         )
     except store.StoreError as error:
-        say(f"fxls: error: {error}")
-        return ExitCode.SYSTEM
+        return failed(error)
     if options.dry_run:
         for name in pruned.deleted:
             print(os.path.relpath(root / name))

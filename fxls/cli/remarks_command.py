@@ -14,6 +14,7 @@ from fxls.cli.command import (
     add_command,
     add_store_to_read,
     chosen_or_located,
+    failed,
     harmless,
     say,
     sources_here,
@@ -83,8 +84,7 @@ def remarks(options: argparse.Namespace) -> int:
             return troubles.code
         found = _remarks(of_store, runs)
     except StoreError as error:
-        say(f"fxls: error: {error}")
-        return ExitCode.SYSTEM
+        return failed(error)
     kept = [one for one in found if options.all or one.kind is RemarkKind.PROBLEM]
     sources = sources_here()
     shown = _now(kept, sources)

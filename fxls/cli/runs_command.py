@@ -14,6 +14,7 @@ from fxls.cli.command import (
     add_command,
     add_store_to_read,
     chosen_or_located,
+    failed,
     harmless,
     is_colored,
     say,
@@ -91,8 +92,7 @@ def runs(options: argparse.Namespace) -> int:
         part = of_store.read(one.run.id)
         of_launch = ranks_of(one, of_store.newest()) if one.run.rank is not None else []
     except StoreError as error:
-        say(f"fxls: error: {error}")
-        return ExitCode.SYSTEM
+        return failed(error)
     differing = differences(of_launch, of_store, Store(root, report=troubles), troubles)
     if options.json:
         said = run_report.run_as_json(one, part, guards=options.guards)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from fxls.cli.diff_sides import Graph, Side
+from fxls.cli.diff_sides import Graph, Side, called
 from fxls.cli.report import Sources, rows
 from fxls.graph_diff import (
     SCHEMA,
@@ -54,7 +54,7 @@ def nodes_text(one: Compared, sources: Sources) -> str:
     assert one.new is not None, "likewise"
     assert one.diff is not None, "both were read"
     head = [
-        f"{sign} {sources.name(str(graph.path))}  {_called(graph.identity)}"
+        f"{sign} {sources.name(str(graph.path))}  {called(graph.identity)}"
         for sign, graph in (("---", one.old), ("+++", one.new))
     ]
     return "\n".join((*head, summary(one.diff), *changed_nodes(one.diff, sources)))
@@ -109,17 +109,11 @@ def _row(one: Compared, sources: Sources) -> tuple[str, ...]:
         said = "cannot be read"
     else:
         said = "only in the new" if one.old is None else "only in the old"
-    return (_called(one.identity), said, first, *paths)
+    return (called(one.identity), said, first, *paths)
 
 
 def _first(listing: Listing, node: int, sources: Sources) -> str:
     return " ".join((listing.nodes[node].name, *_place(listing, node, sources)))
-
-
-def _called(identity: Identity) -> str:
-    name = f"{identity.module}.{identity.qualname}"
-    rank = "" if identity.rank is None else f"rank {identity.rank}"
-    return " ".join(filter(None, (name, identity.producer, identity.stage, rank)))
 
 
 def changed_nodes(diff: GraphDiff, sources: Sources) -> Iterator[str]:
