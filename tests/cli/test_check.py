@@ -171,7 +171,7 @@ help: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html
 net.py:2:5: worse: net.py: Net.forward: graphs: 2, was 1
 
 {NAME}: 2 worse, 0 better than the baseline
-help: `fxls check --update` makes this the baseline.
+help: The same command with --update makes this the baseline.
 """,
         "",
     )
@@ -211,7 +211,7 @@ net.py:2:5: better: net.py: Net.forward: graphs: 1, was 2
 better: matches: pad: 2, was 0
 
 {NAME}: 0 worse, 3 better than the baseline
-help: `fxls check --update` makes this the baseline.
+help: The same command with --update makes this the baseline.
 """,
         "",
     )

@@ -42,7 +42,7 @@ def check_text(name: str, tally: Tally, found: Comparison, sources: Sources) -> 
     if tally.matches is None:
         lines.append("note: a cache had what was compiled: no matches are compared")
     if worse or better:
-        lines.append("help: `fxls check --update` makes this the baseline.")
+        lines.append("help: The same command with --update makes this the baseline.")
     return "\n".join(lines)
 
 
