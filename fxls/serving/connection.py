@@ -100,7 +100,17 @@ class Connection(LanguageServer):
         return tuple(self._uris)
 
     def publish(self, *paths: str) -> None:
-        """Send what there is to say about files, where that is not what was sent.
+        """Send what there is to say about files, where that is not what was sent."""
+        if self._publish(paths):
+            self._refresh("codeLens")
+
+    def publish_and_refresh(self, *paths: str) -> None:
+        """The same, and let the client ask again for all else that it was told."""
+        self._publish(paths)
+        self.refresh()
+
+    def _publish(self, paths: Iterable[str]) -> bool:
+        """Send what is other; whether lenses are, which say the age of a listing too.
 
         A client that pulls diagnostics is told to ask for those of open files.
         """
@@ -121,9 +131,7 @@ class Connection(LanguageServer):
             self.wake(changed=True)
         if not pulled.isdisjoint(self._uris):
             self.workspace_diagnostic_refresh(None)
-        if is_lens_other and "codeLens" in self.client.abilities.refreshes:
-            # A lens says it as well.
-            self.workspace_code_lens_refresh(None)
+        return is_lens_other
 
     def diagnostics(self, path: str) -> list[lsp.Diagnostic]:
         """What was noted about a file."""
@@ -209,14 +217,13 @@ class Connection(LanguageServer):
         news = self.session.library.news()
         if not news:
             return
-        self.publish(*self.open_paths)
+        self.publish_and_refresh(*self.open_paths)
         self.tell_changed(virtual_uri(one.identity) for one in news)
         for one in news:
             if one.old != one.new and self.client.abilities.takes_revisions:
                 lines = self.session.library.lines_moved(one.old, one.new)
                 revised = custom.Revised(uri_of(one.old), uri_of(one.new), lines)
                 self.protocol.notify(custom.REVISED, custom.plainly(revised))
-        self.refresh()
 
     def tell_changed(self, forwards: Iterable[str]) -> None:
         """Tell the client that identities have other revisions, or are gone.
@@ -237,13 +244,17 @@ class Connection(LanguageServer):
 
     def refresh(self) -> None:
         """Let the client ask again for what it was told before."""
-        kinds = self.client.abilities.refreshes
-        if "inlayHint" in kinds:
-            self.workspace_inlay_hint_refresh(None)
-        if "codeLens" in kinds:
-            self.workspace_code_lens_refresh(None)
-        if "semanticTokens" in kinds:
-            self.workspace_semantic_tokens_refresh(None)
+        self._refresh("inlayHint", "codeLens", "semanticTokens")
+
+    def _refresh(self, *kinds: str) -> None:
+        asks = {
+            "inlayHint": self.workspace_inlay_hint_refresh,
+            "codeLens": self.workspace_code_lens_refresh,
+            "semanticTokens": self.workspace_semantic_tokens_refresh,
+        }
+        for kind in kinds:
+            if kind in self.client.abilities.refreshes:
+                asks[kind](None)
 
     def _check(self, path: str) -> None:
         del self._checks[path]
@@ -256,8 +267,6 @@ class Connection(LanguageServer):
         if self._uris or abilities.takes_changes or abilities.takes_runs:
             self.watch()
             self.tell_news()
-            if self.session.look_at_runs():
-                self.publish(*self.open_paths)
             self._tell_runs()
             self._show_asked()
             for trouble in self.session.library.troubles():
@@ -266,12 +275,17 @@ class Connection(LanguageServer):
                 )
 
     def _tell_runs(self) -> None:
-        """Tell the client which runs are new, or say more."""
+        """Tell the client what runs say of open files, and which say more."""
+        lengths = self.session.library.record_lengths()
+        if self.session.look_at_runs(lengths):
+            # Parameters have the sizes of inputs as hints.
+            self.publish(*self.open_paths)
+            self._refresh("inlayHint")
         if not self.client.abilities.takes_runs:
             return
-        runs = self.session.library.news_of_runs()
+        runs = self.session.library.news_of_runs(lengths)
         if runs:
-            item = custom.plainly(custom.RunsChanged([*runs]))
+            item = custom.plainly(custom.RunsChanged(runs))
             self.protocol.notify(custom.RUNS, item)
 
     def _show_asked(self) -> None:

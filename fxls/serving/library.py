@@ -26,6 +26,7 @@ from fxls.ide.text_document_content import (
 )
 from fxls.ide.workspace_symbols import Found, found_listings, found_nodes
 from fxls.listing import Identity
+from fxls.said_once import SaidOnce
 from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import Digests, modified
 from fxls.serving.ownership import is_installed
@@ -42,6 +43,7 @@ from fxls.store import (
     prune_seldom,
 )
 from fxls.store.history import History, histories
+from fxls.store.runs import Runs
 from fxls.store.show_requests import ShowRequest, ShowRequests
 from fxls.store_root import FOLDER
 
@@ -96,7 +98,8 @@ class Library:
         self._were_files: dict[Path, frozenset[str]] = {}
         """Of revisions whose sources are gone: those that were files."""
         self._shown_in: dict[Path, ShowRequests] = {}
-        self._records = RunRecords()
+        self._records = RunRecords(self.say_unread)
+        self._unread = SaidOnce()
         self._followers: dict[str, Follower] = {}
         """By URL, what keeps the copies of stores on other machines."""
         self._troubles: SimpleQueue[Exception] = SimpleQueue()
@@ -257,9 +260,20 @@ class Library:
             return None
         return next((h for h in histories(store) if h.identity == identity), None)
 
-    def news_of_runs(self) -> tuple[str, ...]:
+    def record_lengths(self) -> Mapping[Path, Mapping[str, int]]:
+        """How long the record of each run is, by store: what grew says more."""
+        roots = tuple(self._stores)
+        return {root: Runs(root, self.say_unread).sizes() for root in roots}
+
+    def news_of_runs(self, lengths: Mapping[Path, Mapping[str, int]]) -> list[str]:
         """The runs that are new, or say more, since this was last asked."""
-        return tuple(run for root in self._stores for run in self._records.news(root))
+        found = (self._records.news(root, now) for root, now in lengths.items())
+        return [run for runs in found for run in runs]
+
+    def say_unread(self, trouble: StoreError) -> None:
+        """Log once what is wrong with a record."""
+        if self._unread.is_first(str(trouble.path), str(trouble)):
+            _warn(trouble)
 
     def guards_uri(self, source: str | None, compilation: str) -> str | None:
         """The virtual document of the guards of the newest run that has some, of the

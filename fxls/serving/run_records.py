@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from calendar import timegm
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from fxls.ide.listing.recorded import Recorded
 from fxls.listing import Identity
-from fxls.record import Compilation, Guards, Made, Pass, RevisionName
+from fxls.record import Compilation, Entry, Guards, Made, Pass, RevisionName
 from fxls.store import Revision, Store, StoreError
 from fxls.store.runs import RecordBookmark, Runs, is_run_id, run_ids
 
-__all__ = ["Placed", "RunRecords"]
+__all__ = ["PartRead", "Placed", "RunRecords", "read_on"]
+
+_Kept = TypeVar("_Kept")
 
 _KEPT = 2
 """So many records stay in memory: a record has 32 MB at most."""
@@ -33,10 +35,29 @@ class Placed:
     """The pass that left it."""
 
 
-@dataclass(slots=True)
-class _Kept:
-    bookmark: RecordBookmark | None
-    events: list[Pass | Made]
+@dataclass(frozen=True, slots=True)
+class PartRead(Generic[_Kept]):
+    """What somebody keeps of a record, as far as it was read."""
+
+    kept: tuple[_Kept, ...] = ()
+    bookmark: RecordBookmark | None = None
+
+
+def read_on(
+    runs: Runs,
+    run: str,
+    before: PartRead[_Kept],
+    keep: Callable[[Entry], _Kept | None],
+) -> PartRead[_Kept]:
+    """What there is of a record, of which only what is new is read.
+
+    Raises `StoreError`.
+    """
+    part = runs.read(run, before.bookmark)
+    new = [one for entry in part.entries if (one := keep(entry)) is not None]
+    if part.begins:
+        return PartRead((*new,), part.bookmark)
+    return PartRead((*before.kept, *new) if new else before.kept, part.bookmark)
 
 
 class RunRecords:
@@ -46,16 +67,17 @@ class RunRecords:
     process, and so does the name of a record.
     """
 
-    def __init__(self) -> None:
-        self._kept: dict[tuple[Path, str], _Kept] = {}
+    def __init__(self, report: Callable[[StoreError], None]) -> None:
+        self._report = report
+        self._kept: dict[tuple[Path, str], PartRead[Pass | Made]] = {}
         self._sizes: dict[Path, Mapping[str, int]] = {}
 
-    def news(self, root: Path) -> tuple[str, ...]:
+    def news(self, root: Path, now: Mapping[str, int]) -> tuple[str, ...]:
         """The runs of a store that are new, or say more, since this was last asked; none
-        at the first time. Reads no record.
+        at the first time. `now` is how long each record is.
         """
         before = self._sizes.get(root)
-        now = self._sizes[root] = Runs(root, _unsaid).sizes()
+        self._sizes[root] = now
         if before is None:
             return ()
         return tuple(
@@ -66,7 +88,7 @@ class RunRecords:
         """What is recorded of a listing, by the name of its file."""
         for revision in reversed(store.revisions(identity)):
             if revision.path.name == text:
-                for run in _runs_of(store.root, revision):
+                for run in self._runs_of(store.root, revision):
                     found = _recorded(run, self._events(store.root, run), revision)
                     if found is not None:
                         return found
@@ -77,7 +99,7 @@ class RunRecords:
         found: dict[str, Placed] = {}
         asked: set[str] = set()
         for revision in revisions:
-            for run in _runs_of(store.root, revision):
+            for run in self._runs_of(store.root, revision):
                 if run in asked or len(asked) >= _MOST:
                     continue
                 asked.add(run)
@@ -98,10 +120,11 @@ class RunRecords:
         a run, of the newest that has some. None where there are none.
         """
         for root in roots:
-            for name in filter(is_run_id, (run,)) if run else _newest(root):
+            for name in filter(is_run_id, (run,)) if run else self._ids(root)[:_MOST]:
                 try:
-                    part = Runs(root, _unsaid).read(name)
-                except StoreError:
+                    part = Runs(root, self._report).read(name)
+                except StoreError as trouble:
+                    self._report(trouble)
                     continue
                 events = [entry.event for entry in part.entries]
                 made = {one.id: one for one in events if isinstance(one, Compilation)}
@@ -117,45 +140,39 @@ class RunRecords:
                     return name, found
         return None
 
-    def _events(self, root: Path, run: str) -> list[Pass | Made]:
+    def _ids(self, root: Path) -> tuple[str, ...]:
+        """The runs of a store, the newest first."""
+        try:
+            return run_ids(root)
+        except StoreError as trouble:
+            self._report(trouble)
+            return ()
+
+    def _runs_of(self, root: Path, revision: Revision) -> list[str]:
+        """The runs that may have made a revision: of its process, the latest before it."""
+        # On two machines there may be two processes with its number.
+        return [
+            run
+            for run in self._ids(root)
+            if run.rsplit("-", 2)[1] == str(revision.pid)
+            and _start(run) <= revision.time
+        ][:2]
+
+    def _events(self, root: Path, run: str) -> tuple[Pass | Made, ...]:
         """The passes and listings of a run; none of what cannot be read."""
-        kept = self._kept.pop((root, run), None) or _Kept(None, [])
-        with contextlib.suppress(StoreError):
-            part = Runs(root, _unsaid).read(run, kept.bookmark)
-            if part.begins:
-                kept.events.clear()
-            kept.bookmark = part.bookmark
-            new = (entry.event for entry in part.entries)
-            kept.events += [one for one in new if isinstance(one, Pass | Made)]
-        self._kept[root, run] = kept
+        known = self._kept.pop((root, run), PartRead())
+        try:
+            known = read_on(Runs(root, self._report), run, known, _graph_event)
+        except StoreError as trouble:
+            self._report(trouble)
+        self._kept[root, run] = known
         while len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
-        return kept.events
+        return known.kept
 
 
-def _unsaid(_trouble: StoreError) -> None:
-    """`fxls runs` says what is wrong with a record."""
-
-
-def _newest(root: Path) -> tuple[str, ...]:
-    try:
-        return run_ids(root)[:_MOST]
-    except StoreError:
-        return ()
-
-
-def _runs_of(root: Path, revision: Revision) -> list[str]:
-    """The runs that may have made a revision: of its process, the latest before it."""
-    try:
-        ids = run_ids(root)
-    except StoreError:
-        return []
-    # On two machines there may be two processes with its number.
-    return [
-        run
-        for run in ids
-        if run.rsplit("-", 2)[1] == str(revision.pid) and _start(run) <= revision.time
-    ][:2]
+def _graph_event(entry: Entry) -> Pass | Made | None:
+    return entry.event if isinstance(entry.event, Pass | Made) else None
 
 
 def _start(run: str) -> float:
@@ -166,7 +183,7 @@ def _start(run: str) -> float:
 
 
 def _recorded(
-    run: str, events: list[Pass | Made], revision: Revision
+    run: str, events: Sequence[Pass | Made], revision: Revision
 ) -> Recorded | None:
     """What the events of a run say of a revision; None when they do not name it."""
     text = revision.path.name
@@ -195,7 +212,7 @@ def _is(name: RevisionName | None, text: str) -> bool:
     return name is not None and name.text == text
 
 
-def _last_of(identity: Identity, events: list[Pass | Made]) -> Pass | None:
+def _last_of(identity: Identity, events: Sequence[Pass | Made]) -> Pass | None:
     for event in reversed(events):
         if isinstance(event, Pass):
             name = event.after or event.before
@@ -204,7 +221,7 @@ def _last_of(identity: Identity, events: list[Pass | Made]) -> Pass | None:
     return None
 
 
-def _step(ran: Pass, events: list[Pass | Made]) -> tuple[Pass, ...]:
+def _step(ran: Pass, events: Sequence[Pass | Made]) -> tuple[Pass, ...]:
     """The passes that were given the same graph, in the same step as this one."""
     key = (ran.compilation, ran.producer, ran.stage, ran.subgraph)
     return tuple(

@@ -6,7 +6,7 @@ Knows files and the traces; knows no connection.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -70,7 +70,7 @@ class Session:
         """The project of the first source that was looked at, and is not installed."""
         self.library = Library(lambda: self.settings.store, lambda: self.folders)
         self.traces = traces
-        self._remarks = RunRemarks()
+        self._remarks = RunRemarks(self.library.say_unread)
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = TracedTexts()
@@ -325,9 +325,9 @@ class Session:
             return None
         return structs.replace(place, place=structs.replace(place.place, span=span))
 
-    def look_at_runs(self) -> bool:
+    def look_at_runs(self, lengths: Mapping[Path, Mapping[str, int]]) -> bool:
         """Read what programs recorded; whether there are other remarks than before."""
-        return self._remarks.look()
+        return self._remarks.look(lengths)
 
     def failures(self, path: str) -> tuple[Diagnostic, ...]:
         """The diagnostics of a file that are failures, which fixes are made for."""

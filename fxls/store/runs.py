@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +36,6 @@ __all__ = [
     "is_run_id",
     "record_path",
     "run_ids",
-    "runs_signature",
     "summary_path",
 ]
 
@@ -136,15 +135,15 @@ class Runs:
     def sizes(self) -> Mapping[str, int]:
         """How long the record of each run is, which grows with what it says.
 
-        Costs one look at the folder, and reads nothing.
+        Costs one stat for each run, and reads nothing.
         """
         try:
-            found = files.signatures_in(self._root, self._root / FOLDER)
+            ids = run_ids(self._root)
         except StoreError as error:
             self._report(error)
             return {}
-        ids = ((name.removesuffix(_RECORD), one.size) for name, one in found.items())
-        return {run: size for run, size in ids if _ID.fullmatch(run)}
+        found = ((run, files.sign(record_path(self._root, run))) for run in ids)
+        return {run: there.size for run, there in found if there is not None}
 
     def one(self, run: str) -> RunInList | None:
         """One run; None when it cannot be read, which is reported."""
@@ -281,12 +280,6 @@ def run_ids(root: Path) -> tuple[str, ...]:
     names = files.names_in(root, root / FOLDER)
     ids = [name.removesuffix(_RECORD) for name in names if name.endswith(_RECORD)]
     return tuple(sorted(filter(_ID.fullmatch, ids), reverse=True)[:_MOST_RUNS])
-
-
-def runs_signature(root: Path, runs: Iterable[str]) -> object:
-    """What differs when there are other runs, or more of one of these."""
-    folder = files.sign(root / FOLDER)
-    return folder, tuple(files.sign(record_path(root, run)) for run in runs)
 
 
 def _lines(data: bytes) -> Iterator[bytes]:

@@ -459,6 +459,23 @@ def test_a_listing_says_what_breaks_its_rules_and_that_it_is_stale(
     }
 
 
+def test_of_a_newer_revision_the_lenses_are_asked_for_once(
+    client: LspClient, project: Path, listing: Path
+) -> None:
+    client.open(listing)
+    client.request("textDocument/codeLens", of(listing))
+    text = TEXT.replace("return add", "return count")
+    Store(project / ".fxls").materialize(net_listing(project, text))
+    # Its age is another, and so is much else.
+    (old,) = client.diagnostics(listing)
+    client.reply("workspace/codeLens/refresh")
+    others = {message["method"] for message in client.unread()}
+
+    assert old["code"] == "stale"
+    assert "workspace/inlayHint/refresh" in others
+    assert "workspace/codeLens/refresh" not in others
+
+
 def test_a_class_that_has_another_name_today_shows_nothing_of_the_one_before(
     client: LspClient, project: Path, listing: Path
 ) -> None:

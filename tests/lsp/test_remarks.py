@@ -201,8 +201,9 @@ def test_parameters_show_what_became_of_their_sizes(tmp_path: Path) -> None:
             for one in found
         ]
 
+    refreshed = {"workspace": {"inlayHint": {"refreshSupport": True}}}
     with started() as client:
-        client.initialize(tmp_path)
+        client.initialize(tmp_path, capabilities=refreshed)
         client.open(path)
         of_n = ": size 0 dynamic 5…9"
         of_x = ": size 0 dynamic 2…∞; size 1 = 3, static since line {}; "
@@ -215,6 +216,11 @@ def test_parameters_show_what_became_of_their_sizes(tmp_path: Path) -> None:
         edited(client, path, MODEL.replace("x * n", "x + n"), 3)
         without = of_x.replace("size 1 = 3, static since line {}; ", "")
         assert hints(client) == [(0, 10, without), (0, 13, of_n)]
+
+        # A newer run has other sizes: the client is told to ask again.
+        written(locate(path), SECOND, compiled("0/0"), Guards("0/0", 1, guards[:1]))
+        client.reply("workspace/inlayHint/refresh")
+        assert hints(client) == [(0, 10, ": size 0 dynamic 2…∞")]
         client.end()
 
 

@@ -131,5 +131,4 @@ def _gone(ls: Connection, uri: str) -> None:
     path = path_of(uri)
     if path is not None:
         # What was made of it is gone, or old, for all that is open.
-        ls.publish(path, *ls.session.forget(path), *ls.open_paths)
-        ls.refresh()
+        ls.publish_and_refresh(path, *ls.session.forget(path), *ls.open_paths)

@@ -108,9 +108,8 @@ def on_delete(ls: Connection, asked: params.About) -> custom.DeletedItem:
     history = ls.session.library.history(path) if path else None
     deleted, error = ls.session.library.delete(path) if path else ((), None)
     if deleted:
-        ls.publish(*ls.open_paths)
+        ls.publish_and_refresh(*ls.open_paths)
         ls.tell_changed([virtual_uri(history.identity)] if history else [])
-        ls.refresh()
     problem = None if error is None else f"{error.problem}. {error.advice}"
     return custom.DeletedItem([uri_of(path) for path in deleted], problem)
 

@@ -45,7 +45,8 @@ def on_initialize(ls: Connection, params: lsp.InitializeParams) -> None:
     _set(ls, "initializationOptions", params.initialization_options)
     _set_folders(ls)
     if ls.client.abilities.takes_runs:
-        ls.session.library.news_of_runs()  # what comes from now on is news
+        # What comes from this moment on is news.
+        ls.session.library.news_of_runs(ls.session.library.record_lengths())
 
 
 async def on_initialized(ls: Connection, params: object) -> None:
