@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from fxls.ide.syntax.pieces import parsed
+
 __all__ = ["FunctionNames"]
 
 
@@ -13,12 +15,8 @@ class FunctionNames:
 
     def __init__(self, text: str) -> None:
         """Of a text with faults, no function is known."""
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            self._found: list[tuple[int, int, str]] | None = None
-            return
-        self._found = [*_functions(tree)]
+        tree = parsed(text)
+        self._found = None if tree is None else [*_functions(tree)]
 
     def at(self, line: int) -> str | None:
         """The name of the innermost one; None for a text with faults."""
