@@ -54,7 +54,6 @@ __all__ = ["Library", "News", "virtual_uri"]
 
 _VIRTUAL = "fxls:/"
 _FORWARD, _TABLE, _REVISIONS = "forward.py", "table.txt", "revisions.txt"
-
 _RUNS, _GUARDS = "fxls:/runs/", "guards.txt"
 
 _LATEST = 200
@@ -239,9 +238,9 @@ class Library:
     def virtual(self, uri: str) -> Document | Sheet | None:
         """What a virtual document shows; None when nothing is known of its identity."""
         if uri.startswith(_RUNS):
-            run, *compilation, _ = uri.removeprefix(_RUNS).split("/")
-            asked = unquote("/".join(compilation)).replace("-", "/")
-            found = self._records.guards(tuple(self._stores), run, asked)
+            run, *of, _ = uri.removeprefix(_RUNS).split("/")
+            compilation = unquote("/".join(of)).replace("-", "/")
+            found = self._records.guards(self._stores, run, compilation)
             return found and guards_sheet(*found)
         store, identity, _ = self._named(uri)
         if store is None or identity is None:
@@ -262,13 +261,12 @@ class Library:
 
     def record_lengths(self) -> Mapping[Path, Mapping[str, int]]:
         """How long the record of each run is, by store: what grew says more."""
-        roots = tuple(self._stores)
-        return {root: Runs(root, self.say_unread).sizes() for root in roots}
+        return {root: Runs(root, self.say_unread).sizes() for root in self._stores}
 
     def news_of_runs(self, lengths: Mapping[Path, Mapping[str, int]]) -> list[str]:
         """The runs that are new, or say more, since this was last asked."""
-        found = (self._records.news(root, now) for root, now in lengths.items())
-        return [run for runs in found for run in runs]
+        news = self._records.news
+        return [run for root, now in lengths.items() for run in news(root, now)]
 
     def say_unread(self, trouble: StoreError) -> None:
         """Log once what is wrong with a record."""
@@ -276,9 +274,7 @@ class Library:
             _warn(trouble)
 
     def guards_uri(self, source: str | None, compilation: str) -> str | None:
-        """The virtual document of the guards of the newest run that has some, of the
-        store of a file, or of any.
-        """
+        """The URI of the newest run's guards that a file's store has, or any store."""
         roots = tuple(self._stores)
         if source is not None:
             is_listing = class_name_of(Path(source)) is not None
@@ -315,8 +311,8 @@ class Library:
 
     def made_by(self, history: History) -> Mapping[str, Placed]:
         """By the name of the text, what records say of the latest revisions."""
-        store = self.store_at(history.newest.path.parent)
-        return self._records.made(store, history.revisions)
+        root = history.newest.path.parent
+        return self._records.made(self.store_at(root), history.revisions)
 
     def is_stale(self, revision: Revision) -> bool:
         """Whether a source of a revision changed since, or is gone."""
