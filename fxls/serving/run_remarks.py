@@ -81,9 +81,7 @@ class RunRemarks:
             self._report(error)
             return False
         found = merged(
-            one
-            for read in known.read.values()
-            for one in remarks_of(read.kept, is_own)
+            one for read in known.read.values() for one in remarks_of(read.kept, is_own)
         )
         before = known.by_path, known.sizes
         known.by_path = _by_path(found)

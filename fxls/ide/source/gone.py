@@ -57,10 +57,19 @@ def _bound(text: str) -> frozenset[str] | None:
     found: set[str] = {*dir(builtins), "__file__", "__name__"}
     for node in ast.walk(tree):
         match node:
-            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+            case (
+                ast.ClassDef(name=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.Name(id=name, ctx=ast.Store())
+                | ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
                 found.add(name)
-            case ast.Name(id=name, ctx=ast.Store()):
-                found.add(name)
+            case ast.Name(id="globals" | "vars" | "locals" | "exec" | "setattr"):
+                return None
             case ast.alias(name="*"):
                 return None
             case ast.alias(name=name, asname=other):

@@ -61,3 +61,32 @@ def test_an_entry_that_names_what_its_file_lacks_is_gone_though_its_forward_is_n
     assert not gone(inherited + "\n\nclass Net(Base):\n    pass\n", document)
     assert not gone("from models import *\n" + inherited, document)
     assert not gone("from models import Net, torch\n" + inherited, document)
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        "async def Net(x): pass",
+        "for Net in (Base,): pass",
+        "with open('net') as Net: pass",
+        "if (Net := Base): pass",
+        "try: pass\nexcept ValueError as Net: pass",
+        "match Base:\n    case Net: pass",
+        "match [Base]:\n    case [*Net]: pass",
+        "match {}:\n    case {**Net}: pass",
+        "globals()['Net'] = Base",
+        "exec('Net = Base')",
+    ],
+)
+def test_a_name_that_an_entry_uses_may_be_bound_in_any_way(binding: str) -> None:
+    inherited = SOURCE.replace("class Net", "class Base")
+    listing = replace(
+        ENTERED.listing,
+        frames=tuple(
+            replace(row, function=row.function.replace("Net.", "Base."))
+            for row in ENTERED.listing.frames
+        ),
+    )
+    document = Document(ENTERED.path, listing)
+    assert gone(inherited, document)
+    assert not gone(f"{inherited}\n\n{binding}\n", document)
