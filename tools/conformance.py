@@ -122,6 +122,8 @@ Whoever asks goes on to parts that only the own class has, so a yes would end in
 further on.
 To torch a module of ours is a module like any other; `to_torch_fx` and `from_torch_fx`
 take it across where the other class is needed.
+`isinstance(x, torch.fx.Proxy)` is true of a value that the engine traces: programs ask
+that to find out whether they are traced, and use nothing that only one of both has.
 
 """
 

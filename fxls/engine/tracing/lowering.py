@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ATOMS", "Traced", "lower", "node_of", "proxies_in", "refuse_kept"]
 
+_class_of_torch: type = cast("Any", torch).fx.Proxy
+
 ATOMS = frozenset(
     {
         str,
@@ -55,6 +57,17 @@ class Traced:
     """What stands for a node while the program runs: the base of `Proxy`."""
 
     node: Node
+
+    if not TYPE_CHECKING:  # where `__class__` has a setter
+
+        @property
+        def __class__(self) -> type:
+            """torch.fx's class, so that ``isinstance(x, torch.fx.Proxy)`` is true.
+
+            Programs ask that to find out whether they are traced. Python looks at the
+            class itself first, so the same is true of this one.
+            """
+            return _class_of_torch
 
 
 def lower(tracer: TracerBase, a: object) -> Argument:
