@@ -25,6 +25,7 @@ from fxls.engine.node import Node, map_arg
 from fxls.engine.proxy import Proxy, TraceError
 
 if TYPE_CHECKING:
+    from fxls.engine.by_example import ExampleTracer, trace_by_example
     from fxls.engine.leaves import trace_around
     from fxls.engine.subgraph_rewriter import replace_pattern
     from fxls.engine.torch_fx.bridge import from_torch_fx, to_torch_fx
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PH",
     "CodeGen",
+    "ExampleTracer",
     "Graph",
     "GraphModule",
     "Interpreter",
@@ -48,14 +50,17 @@ __all__ = [
     "symbolic_trace",
     "to_torch_fx",
     "trace_around",
+    "trace_by_example",
     "wrap",
 ]
 
 _LATE = {
+    "ExampleTracer": ("tracing.by_example", "ExampleTracer"),
     "from_torch_fx": ("torch_fx.bridge", "from_torch_fx"),
     "replace_pattern": ("subgraph_rewriter", "replace_pattern"),
     "to_torch_fx": ("torch_fx.bridge", "to_torch_fx"),
     "trace_around": ("leaves", "trace_around"),
+    "trace_by_example": ("by_example", "trace_by_example"),
     # What pickles name, for ever; the functions behind may move.
     "_Around": ("leaves", "_Around"),
     "_ForeignCodeGen": ("torch_fx.codegen", "ForeignCodeGen"),

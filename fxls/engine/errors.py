@@ -97,6 +97,8 @@ class ControlFlowError(TraceError):
     >>> def f(x):
     ...     return torch.where(x.sum() > 0, x, -x)
 
+    Sizes are known where `trace_by_example` has inputs to look at, so that a branch on
+    one is taken as for them, and the graph asserts it.
     An ``assert`` is recorded as ``torch._assert(condition, text)``. When the value is an argument that is the same in every call, fix it with
     ``concrete_args={"x": value}``. A function that must keep the branch is recorded as
     one call with ``wrap``.
