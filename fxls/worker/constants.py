@@ -18,7 +18,7 @@ from fxls.engine.tracing.lowering import ATOMS
 if TYPE_CHECKING:
     from fxls.worker.evaluate import Model
 
-__all__ = ["Fixed", "constants", "is_number"]
+__all__ = ["Fixed", "constants", "examples", "is_number"]
 
 
 def constants(model: Model) -> dict[str, object]:
@@ -29,25 +29,47 @@ def constants(model: Model) -> dict[str, object]:
     ``*args`` and ``**kwargs`` are always here, because a placeholder could be neither
     spread over a call nor asked for what is in it.
     """
-    root = model.root
-    forward = root.forward if isinstance(root, torch.nn.Module) else root
-    signature = inspect.signature(forward)
-    try:
-        if model.inputs is None:
-            bound = signature.bind_partial()
-        else:
-            bound = signature.bind(*model.inputs.args, **model.inputs.kwargs)
-    except TypeError:  # said when the graph is run on the inputs
+    forward = _forward(model)
+    bound = _bound(model)
+    if bound is None:
         return {}
-    bound.apply_defaults()
+    parameters = bound.signature.parameters
     written = inspect.unwrap(forward)
     code: CodeType | None = getattr(written, "__code__", None)
     return {
         name: value
         for name, value in bound.arguments.items()
-        if (signature.parameters[name].kind in _REST or not _holds_tensor(value))
+        if (parameters[name].kind in _REST or not _holds_tensor(value))
         and (code is None or _reads(code, name))
     }
+
+
+def examples(model: Model) -> dict[str, object]:
+    """What the call of an entry gives for each parameter, defaults included."""
+    bound = _bound(model)
+    return {} if bound is None else dict(bound.arguments)
+
+
+def _forward(model: Model) -> Callable[..., Any]:
+    root = model.root
+    return root.forward if isinstance(root, torch.nn.Module) else root
+
+
+def _bound(model: Model) -> inspect.BoundArguments | None:
+    """The arguments of the call; None for a call that does not fit the parameters.
+
+    That is said when the graph is run on the inputs.
+    """
+    signature = inspect.signature(_forward(model))
+    try:
+        if model.inputs is None:
+            bound = signature.bind_partial()
+        else:
+            bound = signature.bind(*model.inputs.args, **model.inputs.kwargs)
+    except TypeError:
+        return None
+    bound.apply_defaults()
+    return bound
 
 
 _REST = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

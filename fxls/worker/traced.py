@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 
-from fxls.engine import GraphModule
+from fxls.engine import ExampleTracer, GraphModule
 from fxls.worker.catching import UserRaised, caught
-from fxls.worker.constants import Fixed, constants, is_number
+from fxls.worker.constants import Fixed, constants, examples, is_number
 from fxls.worker.module_state import ModuleState
 from fxls.worker.same_graph import is_same
 
@@ -51,7 +52,8 @@ def traced(model: Model) -> Tracing:
 
     1. with numbers as inputs, and with all as inputs, which the answer then says;
     2. with buffers and assertions as nodes, and all constants. Many transformers have
-       ``self.mask[:, :, :n]`` and ``assert n <= self.longest``, where `n` is a proxy.
+       ``self.mask[:, :, :n]`` and ``assert n <= self.longest``, where `n` is a proxy;
+    3. for the sizes of the call, where it gives inputs, which the graph then asserts.
     """
     if isinstance(model.root, GraphModule):
         return Tracing(model.root)
@@ -73,7 +75,13 @@ def traced(model: Model) -> Tracing:
     patient = attempts.trace(fixed, _Patient)
     if isinstance(patient, Fixed):
         return Tracing(attempts.made(patient))
-    raise max((whole, patient), key=lambda failed: failed.calls).error
+    failed = [whole, patient]
+    if model.inputs is not None:
+        by_example = attempts.trace(fixed, partial(_ByExample, examples(model)))
+        if isinstance(by_example, Fixed):
+            return Tracing(attempts.made(by_example))
+        failed.append(by_example)
+    raise max(failed, key=lambda one: one.calls).error
 
 
 class _Patient(Fixed):
@@ -81,6 +89,16 @@ class _Patient(Fixed):
 
     proxy_buffer_attributes = True
     trace_asserts = True
+
+
+class _ByExample(Fixed, ExampleTracer):
+    """Takes the sizes of the call where the program asks for one."""
+
+    def __init__(
+        self, example_inputs: Mapping[str, object], fixed: Mapping[str, object]
+    ) -> None:
+        ExampleTracer.__init__(self, example_inputs)
+        self._fixed = fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +120,9 @@ class _Attempts:
         self._is_first = True
 
     def trace(
-        self, fixed: Mapping[str, object], kind: type[Fixed] = Fixed
+        self,
+        fixed: Mapping[str, object],
+        kind: Callable[[Mapping[str, object]], Fixed] = Fixed,
     ) -> Fixed | _Failed:
         """A trace with these constants."""
         self._before.restore()

@@ -203,7 +203,11 @@ def test_an_entry_of_another_producer_is_debugged(
 
 
 @pytest.mark.parametrize(
-    ("asked", "producer"), [("len(x)", "export"), ("int(x.sum())", "compile")]
+    ("asked", "producer"),
+    [
+        ("torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))", "export"),
+        ("int(x.sum())", "compile"),
+    ],
 )
 def test_an_entry_is_debugged_in_the_file_that_a_trace_of_it_makes(
     project: Project, asked: str, producer: str

@@ -23,6 +23,10 @@ class Choosy(torch.nn.Module):
             return torch.relu(x)
         return torch.tanh(x)
 
+class Either(torch.nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
+
 class Flat(torch.nn.Module):
     def forward(self, x):
         if len(x.shape) > 2:
@@ -72,9 +76,9 @@ BRANCH = "symbolically traced variables cannot be used as inputs to control flow
     ("expression", "producer", "reason"),
     [
         (
-            "Flat()(torch.ones(2, 2))",
+            "Either()(torch.ones(2, 2))",
             Producer.EXPORT,
-            "'len' is not supported in symbolic tracing by default",
+            "Expected pred to be bool or tensor, but got Proxy(gt).",
         ),
         ("Choosy()(torch.ones(2))", Producer.COMPILE, BRANCH),
     ],
@@ -95,6 +99,14 @@ def test_where_the_engine_cannot_another_producer_captures_the_model(
     assert traced.trouble.message.startswith(reason)
     printed = "".join(text for about, text in worker.printed if about is not None)
     assert printed == "", "torch explains why export fails, which nobody asked for"
+
+
+def test_the_engine_asks_the_call_for_sizes(worker: Asking) -> None:
+    traced = answer(worker, "Flat()(torch.ones(2, 2))", None)
+    assert isinstance(traced, Traced), traced
+    assert (traced.identity.producer, traced.trouble) == ("engine", None)
+    listing = Store(worker.store).read(Path(traced.path))
+    assert "The inputs that this was traced for give 2 at" in listing.text
 
 
 def test_the_order_is_that_of_the_request(worker: Asking) -> None:
