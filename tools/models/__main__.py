@@ -17,7 +17,7 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.fx
@@ -36,9 +36,11 @@ is no tensor is fixed by `concrete_args` in the models of transformers.
 *Same* are those that both trace, with the same nodes, names, targets and arguments.
 *Refused* are those that the engine does not trace; each of these errors names a line of
 the source and an advice, unless a line below says that it does not.
+*By example* are those of the refused that `trace_by_example` traces with an image or a
+text, and whose graph computes what the model does, bit by bit.
 
-| library | version | models | torch.fx traces | fxls.engine traces | same | refused |
-|---|---|---|---|---|---|---|
+| library | version | models | torch.fx traces | fxls.engine traces | same | refused | by example |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -60,6 +62,8 @@ class Outcome:
     kind: str = ""
     """The class of the engine's error."""
     is_explained: bool = True
+    by_example: str = ""
+    """What `trace_by_example` made of one that is refused: `EQUAL`, or the trouble."""
 
     @property
     def trouble(self) -> str:
@@ -82,7 +86,45 @@ def outcome(model: Model) -> Outcome:
         getattr(error, "advice", "")
         and re.search(r"^\s*at .+:\d+:\d+$", str(error), re.MULTILINE)
     )
-    return Outcome(model.name, theirs, None, type(error).__name__, is_explained)
+    kind = type(error).__name__
+    return Outcome(model.name, theirs, None, kind, is_explained, by_example(model))
+
+
+EQUAL = "its outputs are those of the model"
+
+
+def by_example(model: Model) -> str:
+    """What comes of a trace for example inputs, compared by what both compute."""
+    made = model.make()
+    if any(tensor.is_meta for tensor in made.state_dict().values()):
+        made = made.to_empty(device="cpu")
+        for tensor in made.state_dict().values():
+            if tensor.is_floating_point():
+                tensor.uniform_(0.01, 0.02)
+    if model.example is None:
+        return "there is no example"
+    inputs = model.example(made)
+    try:
+        graph_module = engine.trace_by_example(made, (), inputs)
+        expected = made(**inputs)
+    except _REFUSALS as error:
+        return type(error).__name__
+    names = [node.target for node in graph_module.graph.find_nodes(op="placeholder")]
+    named = {str(n).removesuffix("_1") if str(n) not in inputs else n: n for n in names}
+    found = graph_module(**{named[name]: value for name, value in inputs.items()})
+    pairs = zip(_tensors(found), _tensors(expected), strict=True)
+    return EQUAL if all(torch.equal(*pair) for pair in pairs) else "its outputs differ"
+
+
+def _tensors(result: Any) -> list[torch.Tensor]:
+    """The tensors in what a model returns."""
+    if isinstance(result, torch.Tensor):
+        return [result]
+    if isinstance(result, dict):
+        result = list(cast("dict[str, Any]", result).values())
+    if isinstance(result, str | int | float | None):
+        return []
+    return [tensor for part in result for tensor in _tensors(part)]
 
 
 def _nodes(
@@ -116,6 +158,7 @@ def row(library: str, outcomes: list[Outcome]) -> str:
         sum(one.ours is not None for one in outcomes),
         sum(one.theirs is not None and one.theirs == one.ours for one in outcomes),
         sum(one.ours is None for one in outcomes),
+        sum(one.by_example == EQUAL for one in outcomes),
     )
     version = importlib.metadata.version(library).partition("+")[0]
     return f"| {' | '.join(map(str, (library, version, *counts)))} |"
@@ -130,6 +173,12 @@ def details(library: str, outcomes: list[Outcome]) -> list[str]:
         lines.append(f"- {library}: fxls.engine alone traces {names}.")
     kinds = Counter(one.kind for one in outcomes if one.ours is None)
     lines += [f"- {library}: {n} refused by {kind}." for kind, n in kinds.most_common()]
+    not_even = Counter(one.by_example for one in outcomes if one.by_example)
+    lines += [
+        f"- {library}: {n} not even by example: {why}."
+        for why, n in not_even.most_common()
+        if why != EQUAL
+    ]
     lines += [f"- {library}: `{o.name}`: {o.trouble}." for o in outcomes if o.trouble]
     return lines
 

@@ -26,6 +26,8 @@ class Model:
     make: Callable[[], torch.nn.Module]
     inputs: tuple[str, ...] = field(default=())
     """The arguments that stay open; the others are fixed to their defaults."""
+    example: Callable[[torch.nn.Module], dict[str, Any]] | None = None
+    """What it is called with, by name; None where nothing is known."""
 
     def fixed(self, model: torch.nn.Module) -> dict[str, Any] | None:
         """``concrete_args``; None where every argument stays open."""
@@ -54,14 +56,15 @@ def torchvision_models() -> Iterator[Model]:
         if not name.startswith("quantized_"):
             accepted = inspect.signature(models.get_model_builder(name)).parameters
             bare = {one: None for one in accepted if one.startswith("weights")}
-            yield Model(name, _made(partial(models.get_model, name, **bare)))
+            make = partial(models.get_model, name, **bare)
+            yield Model(name, _made(make), example=_image)
 
 
 def timm_models() -> Iterator[Model]:
     """One of each family."""
     timm: Any = _imported("timm")
     for name in timm_names():
-        yield Model(name, _made(partial(timm.create_model, name)))
+        yield Model(name, _made(partial(timm.create_model, name)), example=_image)
 
 
 def _made(make: Callable[[], Any]) -> Callable[[], torch.nn.Module]:
@@ -77,6 +80,14 @@ def _made(make: Callable[[], Any]) -> Callable[[], torch.nn.Module]:
     return bare
 
 
+def _image(model: torch.nn.Module) -> dict[str, Any]:
+    """An image of the size that a model is made for; a list of them for a detector."""
+    (first, *_) = inspect.signature(model.forward).parameters
+    size = getattr(model, "default_cfg", {}).get("input_size", (3, 224, 224))
+    image = torch.randn(1, *size)
+    return {first: [image[0]] if first == "images" else image}
+
+
 def transformers_models() -> Iterator[Model]:
     """One of each family, with two small layers."""
     transformers: Any = _imported("transformers")
@@ -88,7 +99,18 @@ def transformers_models() -> Iterator[Model]:
             made = getattr(transformers, config)(**of)
             return getattr(transformers, name)(made).eval()
 
-        yield Model(name, make, (kind,))
+        example = partial(_small, kind, settings.get("image_size", 32))
+        yield Model(name, make, (kind,), example)
+
+
+def _small(kind: str, size: int, model: torch.nn.Module) -> dict[str, Any]:
+    """Two texts, or two images, and no cache, which is no tensor that could go out."""
+    value = torch.randint(50, (2, 7))
+    if kind == _IMAGE:
+        value = torch.randn(2, 3, size, size)
+    accepts = inspect.signature(inspect.unwrap(type(model).forward)).parameters
+    no_cache = {"use_cache": False} if "use_cache" in accepts else {}
+    return {kind: value, **no_cache}
 
 
 _TEXT, _IMAGE = "input_ids", "pixel_values"
