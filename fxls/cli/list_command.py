@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "list_"]
 
+_SCHEMA = 1
+"""The version of what `--json` prints; new keys leave it as it is."""
+
 _EPILOG = """\
 examples:
   fxls list
@@ -95,7 +98,8 @@ def list_(options: argparse.Namespace) -> int:
     shown = matching(in_order(found), options.words)
     if options.json:
         listings = [revision_as_json(one.revision, one.nodes) for one in shown]
-        print(json.dumps({"store": str(store.root), "listings": listings}))
+        said = {"schema": _SCHEMA, "store": str(store.root), "listings": listings}
+        print(json.dumps(said))
     elif shown:
         lines = harmless(table(shown, sources_here(), time.time())).split("\n")
         colored = is_colored(sys.stdout)

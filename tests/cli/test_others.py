@@ -87,6 +87,7 @@ def test_a_list_for_programs(fxls: Command) -> None:
     listed = json.loads(ended.out)
     assert listed["listings"][0].pop("time") > 0
     assert listed == {
+        "schema": 1,
         "store": "FOLDER/s",
         "listings": [
             {

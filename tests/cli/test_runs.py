@@ -255,23 +255,52 @@ def test_docs_have_every_key_that_json_prints_of_runs_and_no_version_but_this(
     remark = Remark(Subject.BREAK, "why", "0/0", "GB0001", (place,), ("hint",))
     compiled = Compilation("0/0", "f", Outcome.OK, place=place)
     written(fxls.folder / ".fxls", FIRST, compiled, remark, guards, End())
-    page = (Path(__file__).parents[2] / "docs" / "compiler.md").read_text("utf-8")
-    section = page.partition("## For programs\n")[2].partition("\n## ")[0]
+    section = section_of_page("For programs")
     known = set(re.findall(r"`(\w+)`", section))
-
-    def keys(value: Any) -> set[str]:
-        if isinstance(value, dict):
-            found = cast("dict[str, Any]", value)
-            inner = [keys(one) for key, one in found.items() if key not in _OPEN]
-            return set(found).union(*inner)
-        of = cast("list[Any]", value) if isinstance(value, list) else []
-        return set[str]().union(*map(keys, of))
-
     all_ = json.loads(fxls.run("runs", "--json").out)
     one = json.loads(fxls.run("runs", "-1", "--guards", "--json").out)
     assert keys(all_) | keys(one) <= known
     assert (all_["schema"], one["schema"]) == (1, 1)
     assert "| `schema` | 1 | 1 |" in section
+
+
+def test_docs_have_every_key_that_json_prints_of_listings_and_no_version_but_this(
+    fxls: Command,
+) -> None:
+    root = fxls.folder / ".fxls"
+    made = Store(root).materialize(
+        Listing(NET, "text\n", 0, (), (Facts("output", "output", "output", 0),))
+    )
+    written(root, FIRST, Made(RevisionName(NET, made.name, "0" * 12)))
+    section = section_of_page("For programs: listings")
+    known = set(re.findall(r"`(\w+)`", section))
+
+    every = json.loads(fxls.run("list", "--json").out)
+    one = json.loads(fxls.run("list", "--run=-1", "--json").out)
+    assert one == every
+    assert len(one["listings"]) == 1
+    assert keys(one) <= known
+    assert one["schema"] == 1
+    assert "| `schema` | 1 |\n" in section
+
+
+NET = Identity("net", "Net")
+
+
+def section_of_page(title: str) -> str:
+    """What docs/compiler.md says below a heading."""
+    page = (Path(__file__).parents[2] / "docs" / "compiler.md").read_text("utf-8")
+    return page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def keys(value: Any) -> set[str]:
+    """All keys of an object and of what is in it."""
+    if isinstance(value, dict):
+        found = cast("dict[str, Any]", value)
+        inner = [keys(one) for key, one in found.items() if key not in _OPEN]
+        return set(found).union(*inner)
+    of = cast("list[Any]", value) if isinstance(value, list) else []
+    return set[str]().union(*map(keys, of))
 
 
 _OPEN = {"phases", "versions"}
