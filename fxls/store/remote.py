@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from fxls.attempt import Raised, attempt
@@ -19,7 +18,9 @@ from fxls.store import files
 from fxls.store.errors import StoreError
 from fxls.store.log import SUFFIX, revisions_in
 from fxls.store.names import digest_in, digest_of, is_file_name
+from fxls.store.other_end import OtherEnd, Unreachable
 from fxls.store.pruning import delete_listing
+from fxls.store.run_copies import RunCopies
 from fxls.store.show_requests import NAME as SHOWN
 from fxls.store_root import FOLDER
 
@@ -30,19 +31,6 @@ _AT_ONCE = 32
 
 _DAY = 86400.0
 """How long a copy stays of what is no more: somebody may have a breakpoint in it."""
-
-
-class Unreachable(Exception):
-    """A store on another machine cannot be read: which, why, and what to do."""
-
-    def __init__(self, url: str, problem: str, advice: str) -> None:
-        super().__init__(url, problem, advice)
-        self.url = url
-        self.problem = problem
-        self.advice = advice
-
-    def __str__(self) -> str:
-        return f"{self.url}: {self.problem}. {self.advice}"
 
 
 class _Instance(NamedTuple):
@@ -68,8 +56,7 @@ class Mirror:
         """`folder` holds the copies of all stores."""
         self.url = url
         self.root = folder / _word(url)
-        self._files: Any = None
-        self._path = ""
+        self._other_end: OtherEnd | None = None
         self._logs: dict[str, object] = {}
         """What the other end said of each log that is copied."""
         self._there: frozenset[str] = frozenset()
@@ -78,12 +65,13 @@ class Mirror:
         """By text and facts, when a log last named them."""
         self._asked: tuple[object, int] | None = None
         """What the other end said of the file of what is to be shown, and its length."""
+        self._runs = RunCopies(self.root)
 
     def pull(self) -> None:
         """Copy what is new; raises `Unreachable`, or `StoreError` for the copy."""
         outcome = attempt(self._pull)
         if isinstance(outcome, Raised):
-            self._files = None  # a connection that broke stays broken
+            self._other_end = None  # a connection that broke stays broken
             error = outcome.error
             if isinstance(error, StoreError | Unreachable):
                 raise error
@@ -95,10 +83,11 @@ class Mirror:
             raise Unreachable(self.url, reason.rstrip("."), advice) from error
 
     def _pull(self) -> None:
-        if self._files is None:
-            self._files, self._path = _opened(self.url)
-        self._files.invalidate_cache()
-        found = self._list("")
+        if self._other_end is None:
+            self._other_end = OtherEnd(self.url)
+        other_end = self._other_end
+        other_end.look_anew()
+        found = other_end.list("")
         if found is None:
             raise Unreachable(
                 self.url,
@@ -108,10 +97,10 @@ class Mirror:
         there = frozenset(filter(is_file_name, found))
         logs = {
             name: said
-            for name, said in (self._list("log") or {}).items()
+            for name, said in (other_end.list("log") or {}).items()
             if name.endswith(SUFFIX) and (said is None or self._logs.get(name) != said)
         }
-        written = self._read(f"log/{name}" for name in logs)
+        written = other_end.read(f"log/{name}" for name in logs)
         texts = set(there - self._there)
         latest: set[_Instance] = set()
         for log in written.values():
@@ -123,14 +112,16 @@ class Mirror:
             latest |= {_Instance(n.time, n.path.name, n.facts) for n in newest}
         missing = self._missing(texts & there)
         # The newest of each identity first: that is what somebody waits for.
-        self._fetch([one for one in missing if one in latest])
+        self._fetch(other_end, [one for one in missing if one in latest])
         for path, log in written.items():
             files.write(self.root, self.root / path, log)
-        self._fetch([one for one in missing if one not in latest])
+        self._fetch(other_end, [one for one in missing if one not in latest])
         self._delete(there)
-        self._take_asked(found)
+        self._take_asked(other_end, found)
         self._logs |= logs
         self._there = there
+        # Last, because records name listings.
+        self._runs.pull(other_end)
 
     def _missing(self, texts: Iterable[str]) -> list[_Instance]:
         """What the logs name of these texts, and the copy lacks; the newest first."""
@@ -150,11 +141,11 @@ class Mirror:
             reverse=True,
         )
 
-    def _fetch(self, instances: Sequence[_Instance]) -> None:
+    def _fetch(self, other_end: OtherEnd, instances: Sequence[_Instance]) -> None:
         for start in range(0, len(instances), _AT_ONCE):
             batch = instances[start : start + _AT_ONCE]
             paths = {path for one in batch for path in (one.facts_path, one.text)}
-            found = self._read(paths)
+            found = other_end.read(paths)
             for one in reversed(batch):  # the newest facts of a text are written last
                 text, facts = found.get(one.text), found.get(one.facts_path)
                 if text is None or digest_of(text) != digest_in(one.text):
@@ -165,12 +156,14 @@ class Mirror:
                 files.write(self.root, self.root / one.facts_path, facts, modified=made)
                 files.write(self.root, self.root / one.text, text)
 
-    def _take_asked(self, found: Mapping[str, object]) -> None:
+    def _take_asked(self, other_end: OtherEnd, found: Mapping[str, object]) -> None:
         """Let be shown what was asked for since the first look at the other end."""
         said = found.get(SHOWN)
         if self._asked is not None and said is not None and said == self._asked[0]:
             return
-        content = b"" if SHOWN not in found else self._read((SHOWN,)).get(SHOWN, b"")
+        content = b""
+        if SHOWN in found:
+            content = other_end.read((SHOWN,)).get(SHOWN, b"")
         end = content.rfind(b"\n") + 1
         if self._asked is not None and end > self._asked[1]:
             new = content[self._asked[1] : end]
@@ -185,35 +178,6 @@ class Mirror:
                 if signature and time.time() - signature.modified / 1e9 > _DAY:
                     delete_listing(self.root, name)
 
-    def _list(self, folder: str) -> dict[str, object] | None:
-        """By name, what tells whether a file is as it was; None when there is no way
-        to tell. No folder, no answer.
-        """
-        try:
-            rows = self._files.ls(self._at(folder), detail=True)
-        except FileNotFoundError:
-            return None
-        return {
-            PurePosixPath(str(row["name"]).rstrip("/")).name: _said(row) for row in rows
-        }
-
-    def _read(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """What these files hold, of those that are there."""
-        asked = {self._at(path): path for path in paths}
-        if not asked:
-            return {}
-        answers = self._files.cat(list(asked), on_error="return")
-        found: dict[str, bytes] = {}
-        for path, answer in answers.items():
-            if isinstance(answer, bytes):
-                found[asked[path]] = answer
-            elif not isinstance(answer, FileNotFoundError):
-                raise answer
-        return found
-
-    def _at(self, path: str) -> str:
-        return f"{self._path}/{path}".rstrip("/")
-
 
 def project_of(url: str) -> str | None:
     """The folder on the other machine that a store in it belongs to, when the URL says."""
@@ -224,41 +188,6 @@ def project_of(url: str) -> str | None:
 def copies() -> Path:
     """The user's folder for copies of stores."""
     return Path.home() / ".cache" / "fxls"
-
-
-def _opened(url: str) -> tuple[Any, str]:
-    """The file system that a URL names, and the path in it."""
-    try:
-        library: Any = import_module("fsspec")
-    except ImportError as error:
-        raise Unreachable(url, "fsspec is not installed", _INSTALL) from error
-    scheme = url.partition("://")[0].rpartition("::")[2]
-    try:
-        kind = library.get_filesystem_class(scheme)
-        # sshfs trusts every host unless it is told not to.
-        is_sshfs = kind.__module__.partition(".")[0] == "sshfs"
-        options = dict(_OF_SSH if is_sshfs else {}, skip_instance_cache=True)
-        found, path = library.core.url_to_fs(url, **options)
-    except ImportError as error:
-        raise Unreachable(url, str(error).rstrip("."), _INSTALL) from error
-    # What fsspec asks over http stays a URL.
-    return found, (path if scheme.startswith("http") else unquote(path)).rstrip("/")
-
-
-_OF_SSH: Mapping[str, object] = {
-    "known_hosts": (),  # those of the user's file
-    "keepalive_interval": 15,
-    "timeout": 30,
-}
-
-_INSTALL = (
-    "Install it where fxls runs; `pip install 'fxls[remote]'` is enough for ssh://."
-)
-
-
-def _said(row: Mapping[str, object]) -> object:
-    when = row.get("mtime") or row.get("created") or row.get("LastModified")
-    return None if row.get("size") is None else (row["size"], when)
 
 
 def _word(url: str) -> str:

@@ -25,7 +25,7 @@ from fxls.store.runs import (
     summary_path,
 )
 
-__all__ = ["MOST_BYTES", "named_by_living", "prune_runs"]
+__all__ = ["MOST_BYTES", "blobs_named_in", "named_by_living", "prune_runs", "sweep"]
 
 MOST_BYTES = 128 << 20
 """So many bytes the records of all runs may have, besides those of today."""
@@ -59,7 +59,7 @@ def prune_runs(
             files.delete(root, record_path(root, run))
             files.delete(root, summary_path(root, run))
         staying = [run for run in records if run not in set(going)]
-        _sweep(root, staying, now if is_all else now - _DAY)
+        sweep(root, staying, now if is_all else now - _DAY)
     return tuple(going)
 
 
@@ -98,7 +98,15 @@ def _lives(root: Path, run: str) -> bool:
     return head.host == host() and head.boot == boot() and is_alive(head.pid)
 
 
-def _sweep(root: Path, staying: list[str], before: float) -> None:
+def blobs_named_in(data: bytes) -> set[str]:
+    """The names of the files that lines of a record name."""
+    return {name.decode() for name in _NAMED.findall(data)}
+
+
+def sweep(root: Path, staying: list[str], before: float) -> None:
+    """Delete the blobs from before some time that no record of the runs that stay names;
+    raises `Unreadable` or `Unwritable`.
+    """
     blobs = files.signatures_in(root, root / FOLDER / BLOBS)
     old = {name for name, one in blobs.items() if one.modified / 1e9 < before}
     if not old:
@@ -106,6 +114,6 @@ def _sweep(root: Path, staying: list[str], before: float) -> None:
     for run in staying:
         with contextlib.suppress(Unreadable):
             _, data = files.read_from(root, record_path(root, run), 0, MOST)
-            old -= {name.decode() for name in _NAMED.findall(data)}
+            old -= blobs_named_in(data)
     for name in old:
         files.delete(root, root / FOLDER / BLOBS / name)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,12 +28,14 @@ __all__ = [
     "FOLDER",
     "MOST",
     "MOST_IN_BLOB",
+    "MOST_IN_SUMMARY",
     "RecordBookmark",
     "RecordPart",
     "RunInList",
     "Runs",
     "blob_name",
     "is_run_id",
+    "newest_ids",
     "record_path",
     "run_ids",
     "summary_path",
@@ -46,7 +48,7 @@ MOST = 32 << 20
 """So many bytes a record has at most, and so many are read of it."""
 MOST_IN_BLOB = 4 << 20
 """So many bytes has an event at most."""
-_MOST_IN_SUMMARY = 1 << 20
+MOST_IN_SUMMARY = 1 << 20
 _MOST_RUNS = 1024
 """So many runs are in a list: the newest."""
 
@@ -233,7 +235,7 @@ class Runs:
         if signature is None:
             raise StoreError(path, "is gone", "Run the program again.")
         beside = summary_path(self._root, run)
-        _, content = files.read_from(self._root, beside, 0, _MOST_IN_SUMMARY)
+        _, content = files.read_from(self._root, beside, 0, MOST_IN_SUMMARY)
         try:
             found = run_summary.decode(content) if content else None
         except RecordError as error:
@@ -277,7 +279,11 @@ def run_ids(root: Path) -> tuple[str, ...]:
 
     Raises `Unreadable`.
     """
-    names = files.names_in(root, root / FOLDER)
+    return newest_ids(files.names_in(root, root / FOLDER))
+
+
+def newest_ids(names: Iterable[str]) -> tuple[str, ...]:
+    """The ids of the runs whose records have these names, as `run_ids` gives them."""
     ids = [name.removesuffix(_RECORD) for name in names if name.endswith(_RECORD)]
     return tuple(sorted(filter(_ID.fullmatch, ids), reverse=True)[:_MOST_RUNS])
 

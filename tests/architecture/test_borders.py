@@ -45,6 +45,7 @@ TOUCHES_FILES = {
 MAY_TOUCH_FILES = {
     "fxls/regular_file.py": "reads with a bound",
     "fxls/store/files.py": "writes below a store and follows no link",
+    "fxls/store/other_end.py": "reads on another machine, a part with a bound",
     "fxls/code_cache.py": "reads and writes what this user alone can write",
     # What no folder of the user's brought:
     "fxls/serving/transport/quick_start.py": "compiled code, beside that of Python",

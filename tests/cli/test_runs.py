@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import quote
 
 import pytest
 
@@ -192,6 +193,19 @@ def test_a_damaged_record_is_said_and_the_others_are_listed(fxls: Command) -> No
         f"fxls: warning: FOLDER/.fxls/runs/{SECOND}.jsonl: is not read: it has no whole"
         " line\nhelp: Delete it, or use the newest fxls.\n"
     )
+
+
+def test_runs_and_passes_of_a_store_on_another_machine_are_shown(
+    fxls: Command, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    there = tmp_path_factory.mktemp("there") / ".fxls"
+    home = tmp_path_factory.mktemp("home")
+    ran = Pass("tidy", 1, compilation="0/0", changed=True)
+    written(there, FIRST, *events(fxls.folder), ran, End())
+    env = {"HOME": str(home), "FXLS_STORE": f"file://{quote(str(there))}"}
+    assert "graph break GB0059: print" in fxls.run("runs", "-1", env=env).out
+    assert "\n  tidy" in fxls.run("passes", env=env).out
+    assert not (fxls.folder / ".fxls").exists()
 
 
 def test_list_shows_what_one_run_made(fxls: Command) -> None:

@@ -12,11 +12,15 @@ from urllib.parse import quote
 
 import pytest
 
+from fxls import record
 from fxls.listing import Identity, Listing
+from fxls.record import End, Entry, InBlob, Remark, Subject, run_summary
 from fxls.store import Store
 from fxls.store.following import Follower
 from fxls.store.remote import Mirror, Unreachable
+from fxls.store.runs import Runs, blob_name, summary_path
 from tests.store.made import NET, made, names_below
+from tests.support.records import FIRST, SECOND, written
 from tests.support.ssh_server import ssh_server
 
 OTHER = Identity("net", "Other")
@@ -94,6 +98,46 @@ def test_a_copy_is_as_the_original_and_follows_it(mirror: Mirror, there: Store) 
     path = here.path_of("Net", made("sigmoid").text)
     assert here.instances(path) == (made("sigmoid", size=5), made("sigmoid"))
     assert len(here.changes_since(bookmark).revisions) == 2
+
+    before = {name: os.stat(mirror.root / name) for name in names_below(mirror.root)}  # noqa: PTH116
+    mirror.pull()
+    assert before == {name: os.stat(mirror.root / name) for name in before}  # noqa: PTH116
+
+
+@pytest.mark.slow
+def test_records_of_runs_are_as_there_and_follow_them(
+    mirror: Mirror, there: Store
+) -> None:
+    root = there.root
+    first = tuple(Remark(Subject.BREAK, f"{at} " + "x" * 900) for at in range(10))
+    long = Remark(Subject.SKIPPED, "y" * 20_000)
+    blob = record.encode(Entry(0, 0, 0.0, 0.0, long))
+    named = InBlob("remark", blob_name(blob), len(blob))
+
+    def found() -> dict[str, bytes]:
+        folder = mirror.root / "runs"
+        return {name: (folder / name).read_bytes() for name in names_below(folder)}
+
+    def original() -> dict[str, bytes]:
+        folder = root / "runs"
+        return {name: (folder / name).read_bytes() for name in names_below(folder)}
+
+    written(root, FIRST, *first)
+    (root / "runs" / "blobs").mkdir()
+    (root / "runs" / "blobs" / named.name).write_bytes(blob)
+    mirror.pull()
+    assert found() == {f"{FIRST}.jsonl": original()[f"{FIRST}.jsonl"]}
+    part = Runs(mirror.root, print).read(FIRST)
+    assert [one.event for one in part.entries] == [*first]
+
+    written(root, FIRST, *first, named, End())
+    written(root, SECOND, End())
+    summary = run_summary.encode(Runs(root, print).newest()[0].summary)
+    summary_path(root, SECOND).write_bytes(summary)
+    mirror.pull()
+    assert found() == original()
+    more = Runs(mirror.root, print).read(FIRST, part.bookmark)
+    assert [one.event for one in more.entries] == [long, End()]
 
     before = {name: os.stat(mirror.root / name) for name in names_below(mirror.root)}  # noqa: PTH116
     mirror.pull()
