@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote
 
 from fxls.graph_diff.node_matching import aligned
 from fxls.ide.listing.document import Document
@@ -20,7 +19,6 @@ from fxls.ide.listing.recorded import Recorded, placed
 from fxls.ide.text_document_content import (
     RevisionRow,
     Sheet,
-    guards_sheet,
     revisions_sheet,
     table_sheet,
 )
@@ -30,6 +28,7 @@ from fxls.said_once import SaidOnce
 from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import Digests, modified
 from fxls.serving.ownership import is_installed
+from fxls.serving.run_guards import RunGuards
 from fxls.serving.run_records import Placed, RunRecords
 from fxls.store import (
     Bookmark,
@@ -54,7 +53,6 @@ __all__ = ["Library", "News", "virtual_uri"]
 
 _VIRTUAL = "fxls:/"
 _FORWARD, _TABLE, _REVISIONS = "forward.py", "table.txt", "revisions.txt"
-_RUNS, _GUARDS = "fxls:/runs/", "guards.txt"
 
 _LATEST = 200
 """So many revisions of an identity are listed."""
@@ -97,7 +95,10 @@ class Library:
         self._were_files: dict[Path, frozenset[str]] = {}
         """Of revisions whose sources are gone: those that were files."""
         self._shown_in: dict[Path, ShowRequests] = {}
+        self.heres: dict[Path, Callable[[str], str]] = {}
+        """By the root of a copy, what gives the path here of a file of the other end."""
         self._records = RunRecords(self.say_unread)
+        self.guards = RunGuards(self.say_unread, self.heres)
         self._unread = SaidOnce()
         self._followers: dict[str, Follower] = {}
         """By URL, what keeps the copies of stores on other machines."""
@@ -111,6 +112,10 @@ class Library:
             self._follow(root)
             root = None  # what is made here lies here
         return self.store_at(Path(root) if root is not None else locate(Path(source)))
+
+    def roots_of(self, source: str) -> tuple[Path, ...]:
+        """The stores whose runs may have run a source: its own, and all copies."""
+        return self.store_of(source).root, *self._copies()
 
     def asked(self) -> tuple[ShowRequest, ...]:
         """What programs asked to be shown since this was last asked."""
@@ -198,6 +203,8 @@ class Library:
             mirror = Mirror(url, copies())
             project = project_of(url)
             here = partial(self._here, f"{project}/") if project else None
+            if here:
+                self.heres[mirror.root] = here
             # First, so that all that comes is news.
             self._open(mirror.root, Store(mirror.root, here=here))
             self._followers[url] = Follower(mirror, self._troubles.put)
@@ -237,11 +244,8 @@ class Library:
 
     def virtual(self, uri: str) -> Document | Sheet | None:
         """What a virtual document shows; None when nothing is known of its identity."""
-        if uri.startswith(_RUNS):
-            run, *of, _ = uri.removeprefix(_RUNS).split("/")
-            compilation = unquote("/".join(of)).replace("-", "/")
-            found = self._records.guards(self._stores, run, compilation)
-            return found and guards_sheet(*found)
+        if RunGuards.is_uri(uri):
+            return self.guards.sheet(self._stores, uri)
         store, identity, _ = self._named(uri)
         if store is None or identity is None:
             return None
@@ -273,16 +277,12 @@ class Library:
         if self._unread.is_first(str(trouble.path), str(trouble)):
             _warn(trouble)
 
-    def guards_uri(self, source: str | None, compilation: str) -> str | None:
-        """The URI of the newest run's guards that a file's store has, or any store."""
-        roots = tuple(self._stores)
-        if source is not None:
-            is_listing = class_name_of(Path(source)) is not None
-            store = self.read(source)[0] and self.store_at(Path(source).parent)
-            roots = ((store if is_listing and store else self.store_of(source)).root,)
-        found = self._records.guards(roots, "", compilation)
-        of = f"{compilation.replace('/', '-')}/" if compilation else ""
-        return None if found is None else f"{_RUNS}{found[0]}/{quote(of)}{_GUARDS}"
+    def roots_about(self, path: str | None) -> tuple[Path, ...]:
+        """The stores with the runs of a listing or a source; of no file, all stores."""
+        if path is None:
+            return tuple(self._stores)
+        is_listing = self.read(path)[0] is not None
+        return (Path(path).parent,) if is_listing else self.roots_of(path)
 
     def recorded(self, document: Document) -> Recorded | None:
         """What the record of a run says of a listing; None where none names it."""

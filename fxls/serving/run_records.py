@@ -11,13 +11,16 @@ from typing import Generic, TypeVar
 
 from fxls.ide.listing.recorded import Recorded
 from fxls.listing import Identity
-from fxls.record import Compilation, Entry, Guards, Made, Pass, RevisionName
+from fxls.record import Entry, Made, Pass, RevisionName
 from fxls.store import Revision, Store, StoreError
-from fxls.store.runs import RecordBookmark, Runs, is_run_id, run_ids
+from fxls.store.runs import RecordBookmark, Runs, run_ids
 
-__all__ = ["PartRead", "Placed", "RunRecords", "read_on"]
+__all__ = ["Heres", "PartRead", "Placed", "RunRecords", "read_on"]
 
 _Kept = TypeVar("_Kept")
+
+Heres = Mapping[Path, Callable[[str], str]]
+"""By the root of a copy, what gives the path here of a file of the other machine."""
 
 _KEPT = 2
 """So many records stay in memory: a record has 32 MB at most."""
@@ -112,33 +115,6 @@ class RunRecords:
                             placed[event.after.text] = Placed((run, 2 * at + 1), event)
                 found = placed | found
         return found
-
-    def guards(
-        self, roots: Iterable[Path], run: str, compilation: str = ""
-    ) -> tuple[str, list[tuple[Compilation, Guards]]] | None:
-        """The guards of a run, of one of its compilations or of all; without the name of
-        a run, of the newest that has some. None where there are none.
-        """
-        for root in roots:
-            for name in filter(is_run_id, (run,)) if run else self._ids(root)[:_MOST]:
-                try:
-                    part = Runs(root, self._report).read(name)
-                except StoreError as trouble:
-                    self._report(trouble)
-                    continue
-                events = [entry.event for entry in part.entries]
-                made = {one.id: one for one in events if isinstance(one, Compilation)}
-                last = {
-                    one.compilation: one for one in events if isinstance(one, Guards)
-                }
-                found = [
-                    (made[key], guards)
-                    for key, guards in last.items()
-                    if key in made and compilation in ("", key)
-                ]
-                if found:
-                    return name, found
-        return None
 
     def _ids(self, root: Path) -> tuple[str, ...]:
         """The runs of a store, the newest first."""

@@ -12,7 +12,7 @@ from fxls.record import Entry, Guards
 from fxls.record.remarks import SourceRemark, merged, remarks_of
 from fxls.record.sizes import InputSize, is_of_sizes, sizes_of
 from fxls.serving.ownership import is_own
-from fxls.serving.run_records import PartRead, read_on
+from fxls.serving.run_records import Heres, PartRead, read_on
 from fxls.store import StoreError, real_path
 from fxls.store.runs import Runs
 
@@ -40,8 +40,9 @@ class _Known:
 class RunRemarks:
     """The remarks of each store that was asked for, as they were looked at last."""
 
-    def __init__(self, report: Callable[[StoreError], None]) -> None:
+    def __init__(self, report: Callable[[StoreError], None], heres: Heres) -> None:
         self._report = report
+        self._heres = heres
         self._known: dict[Path, _Known] = {}
 
     def about(self, root: Path, path: str) -> tuple[SourceRemark, ...]:
@@ -71,7 +72,8 @@ class RunRemarks:
         return is_other
 
     def _read(self, root: Path) -> bool:
-        known, runs = self._known[root], Runs(root, self._report)
+        known = self._known[root]
+        runs = Runs(root, self._report, self._heres.get(root))
         try:
             known.read = {
                 name: read_on(runs, name, known.read.get(name, PartRead()), _short)

@@ -70,7 +70,7 @@ class Session:
         """The project of the first source that was looked at, and is not installed."""
         self.library = Library(lambda: self.settings.store, lambda: self.folders)
         self.traces = traces
-        self._remarks = RunRemarks(self.library.say_unread)
+        self._remarks = RunRemarks(self.library.say_unread, self.library.heres)
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = TracedTexts()
@@ -284,7 +284,8 @@ class Session:
         """What is remarked in a source of the newest program, and where that is today."""
         if class_name_of(Path(path)) is not None or is_installed(path):
             return ()
-        found = self._remarks.about(self.library.store_of(path).root, path)
+        roots = self.library.roots_of(path)
+        found = [one for root in roots for one in self._remarks.about(root, path)]
         text = self.text_of(path) if found else None
         if text is None:
             return ()
@@ -299,7 +300,9 @@ class Session:
         """What the newest program says of inputs, and where each is written today."""
         if class_name_of(Path(path)) is not None or is_installed(path):
             return ()
-        found = self._remarks.sizes(self.library.store_of(path).root, path)
+        roots = self.library.roots_of(path)
+        known = (self._remarks.sizes(root, path) for root in roots)
+        found = next(filter(None, known), ())
         text = self.text_of(path) if found else None
         if text is None:
             return ()

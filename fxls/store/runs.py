@@ -9,16 +9,29 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from fxls import machine, record
-from fxls.record import MOST_IN_LINE, Entry, InBlob, RecordError, Run, run_summary
+from fxls.record import (
+    MOST_IN_LINE,
+    Compilation,
+    Entry,
+    Event,
+    Guards,
+    InBlob,
+    QuotedPlace,
+    RecordError,
+    Remark,
+    Run,
+    run_summary,
+)
 from fxls.record.run_summary import State, Summary, Tally, state_of
 from fxls.store import files
 from fxls.store.errors import StoreError
@@ -97,9 +110,18 @@ class RecordPart:
 class Runs:
     """The runs of one store."""
 
-    def __init__(self, root: Path, report: Callable[[StoreError], None]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        report: Callable[[StoreError], None],
+        here: Callable[[str], str] | None = None,
+    ) -> None:
+        """`here` is for the copy of a store: it gives the path on this machine of a file
+        of the other, for places in sources.
+        """
         self._root = root
         self._report = report
+        self._here = here
 
     def newest(self) -> tuple[RunInList, ...]:
         """The runs that there are, the newest first; what cannot be read is reported."""
@@ -168,11 +190,13 @@ class Runs:
         whole = data.rfind(b"\n") + 1
         entries: list[Entry] = []
         left_out = 0
+        # Asked once for each file, because it looks for files.
+        here = None if self._here is None else functools.cache(self._here)
         for line in _lines(data[:whole]):
             entry, is_damaged = self._entry(line)
             left_out += is_damaged
             if entry is not None and not isinstance(entry.event, Run):
-                entries.append(entry)
+                entries.append(entry if here is None else _placed_here(entry, here))
         return RecordPart(
             head,
             tuple(entries),
@@ -209,7 +233,7 @@ class Runs:
             found = record.decode(content)
             if found is None:
                 return None, False
-            return msgspec.structs.replace(entry, event=found.event), False
+            return replace(entry, event=found.event), False
         except (RecordError, StoreError):
             return None, True
 
@@ -286,6 +310,30 @@ def newest_ids(names: Iterable[str]) -> tuple[str, ...]:
     """The ids of the runs whose records have these names, as `run_ids` gives them."""
     ids = [name.removesuffix(_RECORD) for name in names if name.endswith(_RECORD)]
     return tuple(sorted(filter(_ID.fullmatch, ids), reverse=True)[:_MOST_RUNS])
+
+
+def _placed_here(entry: Entry, here: Callable[[str], str]) -> Entry:
+    """An event whose places in the program have the paths of this machine."""
+
+    def moved(one: QuotedPlace | None) -> QuotedPlace | None:
+        if one is None:
+            return None
+        place = replace(one.place, path=here(one.place.path))
+        return replace(one, place=place)
+
+    event: Event = entry.event
+    match event:
+        case Compilation():
+            event = replace(event, place=moved(event.place))
+        case Remark():
+            places = tuple(filter(None, map(moved, event.places)))
+            event = replace(event, places=places)
+        case Guards():
+            first = tuple(replace(one, place=moved(one.place)) for one in event.first)
+            event = replace(event, first=first)
+        case _:
+            return entry
+    return replace(entry, event=event)
 
 
 def _lines(data: bytes) -> Iterator[bytes]:

@@ -5,14 +5,26 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pytest
 
+from fxls.listing import Place, source_digest
+from fxls.record import (
+    Compilation,
+    Guard,
+    Guards,
+    Outcome,
+    QuotedPlace,
+    Remark,
+    Subject,
+)
 from fxls.store import Store
 from fxls.store.show_requests import ask_to_show
+from fxls.text import Span
 from tests.support.lsp_client import started
 from tests.support.projects import EDITOR, SOURCE, TEXT, net_listing, spot
+from tests.support.records import FIRST, written
 from tests.support.ssh_server import ssh_server
 
 
@@ -78,6 +90,39 @@ def test_a_store_on_another_machine_that_cannot_be_read_is_said(
         ". Check the address and the connection. What was read of it before is still "
         "shown."
     )
+
+
+@pytest.mark.slow
+def test_records_of_a_store_on_another_machine_speak_of_the_files_here(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, net = tmp_path / "über there" / ".fxls", project / "net.py"
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    # The project has another path there, and the same files.
+    line = SOURCE.split("\n")[6]
+    at = Place(str(there.parent / "net.py"), "forward", Span.of(6, 8, 6, 14))
+    place = QuotedPlace(at, line, source_digest(SOURCE.encode()))
+    library = QuotedPlace(Place("/v/site-packages/lib.py", "f", Span.of(6, 0, 6, 4)))
+    remark = Remark(Subject.BREAK, "why", "0/0", "GB0001", (library, place))
+    guards = Guards("0/0", 1, (Guard("SIZE", "x > 2", place),))
+    compiled = Compilation("0/0", "forward", Outcome.BREAK, place=place)
+    written(there, FIRST, compiled, remark, guards)
+    with started() as client:
+        url = f"file://{quote(str(there))}"
+        client.initialize(project, {"store": url}, EDITOR)
+        client.open(net)
+        while not (said := client.diagnostics(net)):
+            pass
+        asked = {"command": "fxls.guards", "arguments": [net.as_uri()]}
+        sent = client.send("workspace/executeCommand", asked)
+        uri = client.reply("window/showDocument", {"success": True})["uri"]
+        client.answer(sent)
+        document = {"textDocument": {"uri": uri}}
+        links = client.request("textDocument/documentLink", document)
+        client.unread()
+        client.end()
+    assert [(one["code"], one["range"]) for one in said] == [("GB0001", spot(6, 8, 14))]
+    assert {one["target"].partition("#")[0] for one in links} == {net.as_uri()}
 
 
 @pytest.mark.slow

@@ -74,7 +74,9 @@ async def on_first_pass(ls: Connection, uri: str = "", *words: str) -> object:
 async def on_guards(ls: Connection, uri: str = "", *words: str) -> str | None:
     """The URI of the guards of the newest run, which the client also shows, if it can."""
     compilation, *_ = (*words, "")
-    there = ls.session.library.guards_uri(path_of(uri), compilation)
+    library = ls.session.library
+    roots = library.roots_about(path_of(uri))
+    there = library.guards.newest_uri(roots, compilation)
     if there is None:
         ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, _NONE))
     elif ls.client.abilities.reads_content and ls.client.abilities.shows_documents:
