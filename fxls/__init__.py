@@ -22,6 +22,7 @@ __all__ = [
     "break_on",
     "install",
     "listing_of",
+    "new_run",
     "passes",
     "set_trace",
     "show",
@@ -93,6 +94,17 @@ def passes(module: object) -> AbstractContextManager[list[Pass]]:
     from fxls.runtime import passes_of  # noqa: PLC0415 - as above
 
     return passes_of(module)
+
+
+def new_run() -> None:
+    """End the record of this run: what is compiled from now on is in another one.
+
+    For a process that does one thing after the other, as a notebook. It is of the same
+    launch where this process is one of several that belong together.
+    """
+    from fxls.runtime import new_run as cut_run  # noqa: PLC0415 - as above
+
+    cut_run()
 
 
 def set_trace() -> None:

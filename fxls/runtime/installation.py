@@ -61,6 +61,8 @@ class Installation:
     """The facts of graphs of torch's that are not written yet."""
     torch_fx: TorchFx
     dynamo: Dynamo
+    run: ThisRun | None
+    """The run that is recorded, if any is."""
     recorder: Recorder
     """Where every part says what happened, for the record of the run."""
     compilations: Compilations
@@ -87,6 +89,12 @@ class Installation:
         tensor_view.listeners.discard(self.breakpoints.attend)
         self.breakpoints.take_out()
         pydevd.put_back()
+
+    def cut(self) -> None:
+        """Let what comes be the record of another run."""
+        self.later.finish()
+        if self.run is not None:
+            self.recorder.cut(self.run.cut)
 
     def attend(self) -> None:
         """Make a debugger ready that is connected, or that comes."""
@@ -132,7 +140,7 @@ def built(
     recorder = Recorder()
     if run is not None:
         recorder = Recorder(RecordWriter(store.root, _head(store, run, program)))
-        store.tell(_noting(recorder.note))
+        store.tell(_noting(recorder.note, run))
     compilations = Compilations(recorder.note)
     watching = CheckSwitch(_instances(store, later))
     engine = FxlsEngine(store, codes, cache, keeping, breakpoints, watching)
@@ -178,6 +186,7 @@ def built(
         later=later,
         torch_fx=torch_fx,
         dynamo=dynamo,
+        run=run,
         recorder=recorder,
         compilations=compilations,
         passes=passes,
@@ -195,12 +204,12 @@ def _head(store: Store, run: ThisRun, program: str | None) -> Callable[[], Run]:
     return head
 
 
-def _noting(note: Note) -> Callable[[Revision], None]:
-    """What takes note of each listing, once."""
-    noted: set[tuple[str, str]] = set()
+def _noting(note: Note, run: ThisRun) -> Callable[[Revision], None]:
+    """What takes note of each listing, once in a run."""
+    noted: set[tuple[str, str, str]] = set()
 
     def made(revision: Revision) -> None:
-        key = (revision.path.name, revision.facts)
+        key = (run.id, revision.path.name, revision.facts)
         if key not in noted:
             noted.add(key)
             name = revision.path.name

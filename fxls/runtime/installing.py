@@ -32,6 +32,7 @@ __all__ = [
     "finish",
     "install",
     "installed",
+    "new_run",
     "store_of_program",
     "uninstall",
 ]
@@ -114,6 +115,15 @@ def break_on(*rules: str, on_break: str = "report") -> None:
         installation.dynamo.compile_again()
 
 
+def new_run() -> None:
+    """Let what is compiled from now on be in another record, if anything is recorded."""
+    with _lock:
+        if _installed is not None:
+            _installed.cut()
+            if _installed.run is not None:
+                _hand_down(_installed.run, os.environ)
+
+
 def finish() -> None:
     """Write what waits until the program has a moment; `uninstall` does it as well."""
     installation = _installed
@@ -165,9 +175,13 @@ def _run(environ: MutableMapping[str, str]) -> ThisRun | None:
     if environ.get("FXLS_RECORD") == "0" or is_compile_worker():
         return None
     run = ThisRun(_inherited["FXLS_LAUNCH"], _inherited["FXLS_RUN"])
+    _hand_down(run, environ)
+    return run
+
+
+def _hand_down(run: ThisRun, environ: MutableMapping[str, str]) -> None:
     environ["FXLS_LAUNCH"] = run.launch
     environ["FXLS_RUN"] = run.id
-    return run
 
 
 def _hand_back(environ: MutableMapping[str, str]) -> None:

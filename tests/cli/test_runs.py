@@ -261,6 +261,39 @@ def test_run_records_a_program_that_compiles_or_does_not(
     assert "FXLS_RUN" not in os.environ
 
 
+TWICE = """\
+    import fxls
+    import torch
+
+    @torch.compile(backend="eager")
+    def f(x):
+        return x + 1
+
+    f(torch.ones(2))
+    fxls.new_run()
+    torch._dynamo.reset()
+    f(torch.ones(2))
+    """
+
+
+@pytest.mark.slow
+def test_a_program_cuts_its_run_in_two_that_made_the_same_graph(fxls: Command) -> None:
+    fxls.file(TWICE, "program.py")
+    assert fxls.run("run", "program.py").code == 0
+    found = json.loads(fxls.run("runs", "--json").out)["runs"]
+    assert [(one["compilations"], one["state"]) for one in found] == [(1, "ended")] * 2
+    assert [one["launch"] for one in found] == [one["id"] for one in found]
+    paths = [
+        [
+            one["path"]
+            for one in json.loads(fxls.run("list", run, "--json").out)["listings"]
+        ]
+        for run in ("--run=-1", "--run=-2")
+    ]
+    assert len(paths[0]) == 1
+    assert paths[0] == paths[1]
+
+
 def test_docs_have_every_key_that_json_prints_of_runs_and_no_version_but_this(
     fxls: Command,
 ) -> None:

@@ -30,6 +30,9 @@ class Writes(Protocol):
     def finish(self, end: Stamped, /) -> None:
         """Write what waits, and the end."""
 
+    def cut(self, end: Stamped, begin: Callable[[], None], /) -> None:
+        """Write what waits, and the end; `begin` another run, of which is what comes."""
+
 
 class Recorder:
     """Where all parts of an installation say what happened."""
@@ -57,6 +60,11 @@ class Recorder:
         """Take note that the run ends, and of what it raised; then of nothing more."""
         if self._writer is not None:
             self._writer.finish(stamped(End(raised)))
+
+    def cut(self, begin: Callable[[], None]) -> None:
+        """Take note that the run ends, and `begin` another one, with what comes."""
+        if self._writer is not None:
+            self._writer.cut(stamped(End()), begin)
 
 
 def stamped(event: Event) -> Stamped:

@@ -34,6 +34,7 @@ class ThisRun:
         self._parent = parent
         self._start = time.time()
         self._id = _new_id(self._start)
+        self._is_first = launch is None
         self.launch = launch or self._id
 
     @property
@@ -45,6 +46,16 @@ class ThisRun:
             self._start = time.time()
             self._id = _new_id(self._start)
         return self._id
+
+    def cut(self) -> None:
+        """Be another run from now on; of the same launch where this process inherited
+        it, as the ranks of one program do.
+        """
+        self._pid = os.getpid()
+        self._start = time.time()
+        self._id = _new_id(self._start)
+        if self._is_first:
+            self.launch = self._id
 
     def head(self, program: str | None) -> Run:
         """What the record begins with."""

@@ -119,6 +119,15 @@ class RecordWriter:
                 self._open.close(end, self._refused)
                 self._open = None
 
+    def cut(self, end: Stamped, begin: Callable[[], None]) -> None:
+        """`finish`, `begin` another run, and write that; what other threads say meanwhile
+        is in neither.
+        """
+        if not self._is_over:
+            self.finish(end)
+            begin()
+            self._begin()
+
     def flush(self) -> None:
         """Write what waits."""
         with self._writing, logging_faults(_FAULT):

@@ -91,6 +91,36 @@ def test_events_are_written_in_their_order_behind_the_run(recording: Recording) 
     assert {one.thread for one in part.entries} == {threading.get_ident()}
 
 
+def test_a_run_is_cut_into_two_records(recording: Recording) -> None:
+    first, launch = recording.run.id, recording.run.launch
+    for at in range(100):
+        recording.recorder.note(Pass("p", at))
+    recording.recorder.cut(recording.run.cut)
+    recording.recorder.note(Pass("q", 0))
+    recording.recorder.finish()
+
+    before = runs(recording.root).read(first)
+    assert [one.event for one in before.entries] == [
+        *(Pass("p", at) for at in range(100)),
+        End(),
+    ]
+    assert recording.events() == [Pass("q", 0), End()]
+    after = recording.read()
+    assert (before.run.launch, after.run.launch) == (launch, recording.run.id)
+    assert before.run.start <= after.run.start
+    listed = {one.run.id: one.state for one in runs(recording.root).newest()}
+    assert listed == {first: State.ENDED, recording.run.id: State.ENDED}
+    assert not _writers()
+
+
+def test_a_process_that_belongs_to_a_launch_stays_in_it_when_its_run_is_cut() -> None:
+    run = ThisRun("launch", "parent")
+    before = run.id
+    run.cut()
+    assert (run.launch, run.head(None).parent) == ("launch", "parent")
+    assert run.id != before
+
+
 def test_the_thread_ends_when_nothing_comes_and_another_writes_what_comes_then(
     recording: Recording,
 ) -> None:
