@@ -86,12 +86,22 @@ def questions(folder: Folder) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "fxls/listings", {"textDocument": uri}
         for method in ("revisions", "graph", "normalized"):
             yield f"fxls/{method}", uri
-        command = {"command": "fxls.table", "arguments": [path.as_uri()]}
-        yield "workspace/executeCommand", command
+        other = (*listings, path)[0]
+        yield "fxls/diff", {"old": other.as_uri(), "new": path.as_uri()}
+        for command, *words in COMMANDS:
+            asked = {"command": command, "arguments": [path.as_uri(), *words]}
+            yield "workspace/executeCommand", asked
     yield "workspace/symbol", {"query": "relu"}
     yield "fxls/identities", {}
 
 
+COMMANDS = (
+    ("fxls.table",),
+    ("fxls.firstPass", "gone", "relu"),
+    ("fxls.firstPass", "broken"),
+    ("fxls.guards",),
+    ("fxls.guards", "0/0"),
+)
 AT_ONCE = 12
 NAMES = list(HOSTILE)
 SOME = [NAMES[start : start + AT_ONCE] for start in range(0, len(NAMES), AT_ONCE)]

@@ -21,6 +21,7 @@ from fxls.listing import (
     Listing,
     Mark,
     Parent,
+    Place,
     Role,
     Scope,
     Source,
@@ -30,8 +31,24 @@ from fxls.listing import (
     Value,
 )
 from fxls.listing.sidecar import encode
+from fxls.record import (
+    Compilation,
+    Event,
+    Guard,
+    Guards,
+    Made,
+    Names,
+    Outcome,
+    Pass,
+    QuotedPlace,
+    Remark,
+    RevisionName,
+    Subject,
+)
 from fxls.store import Store, digest_of
+from fxls.text import Span
 from tests.support.projects import SOURCE, net_listing
+from tests.support.records import FIRST, written
 
 __all__ = ["HOSTILE", "Folder", "hostile_folder"]
 
@@ -127,10 +144,30 @@ def hostile_folder(folder: Path, name: str) -> Folder:
     (outside / "1-0123456789abcdef").write_text("mine\n")
     made = Folder(project, outside, next((project / ".fxls").glob("Net_*.py")))
     made.table.parent.mkdir()
+    written(made.root, FIRST, *_recorded(made))
     for path in folder.rglob("*"):
         os.utime(path, (1, 1))
     HOSTILE[name](made)
     return made
+
+
+def _recorded(made: Folder) -> Iterator[Event]:
+    """A record that names what is no file, no line and no listing."""
+    identity, text = made.listing.identity, made.text.name
+    places = [
+        QuotedPlace(Place(path, "f", Span.of(line, 0, line, 9)), "line", "0" * 12)
+        for path in (str(made.project / "net.py"), "/dev/zero", "\0")
+        for line in (-1, 5, 2**62)
+    ]
+    yield Compilation("0/0", "\x1b[2J", Outcome.BREAK, place=places[1])
+    yield Remark(Subject.BREAK, "](command:x)<script>", "0/0", "", tuple(places))
+    guards = tuple(Guard("SIZE", "\0", place) for place in places)
+    yield Guards("0/0", 2**40, guards)
+    for other in (text, "../../outside/precious", "/dev/zero"):
+        was, is_ = (RevisionName(identity, one) for one in (text, other))
+        names = Names(2**40, ("relu", "\0"))
+        yield Pass("p", 1, "0/0", before=was, after=is_, changed=True, erased=names)
+        yield Made(is_)
 
 
 def _in_place(path: Path, make: Callable[[Path], object]) -> None:
