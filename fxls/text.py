@@ -7,7 +7,9 @@ them and nowhere else.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
+from itertools import accumulate
 
 import msgspec
 
@@ -56,12 +58,11 @@ class LineTable:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = text.find("\n", at + 1)
-        self._starts = starts
+        # A list of numbers takes five times the memory, and a text may be all line ends.
+        self._starts = array("q", (0,))
+        self._starts.extend(accumulate(len(line) + 1 for line in text.split("\n")))
+        # The last line ends with the text.
+        self._starts.pop()
 
     def __len__(self) -> int:
         return len(self._starts)

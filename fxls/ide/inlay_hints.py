@@ -15,9 +15,15 @@ from fxls.ide.source.agreement import (
     is_alone_at_its_start,
     taken_out,
 )
-from fxls.ide.source.runs import Definitions, given_by, runs_of, runs_through
+from fxls.ide.source.runs import (
+    Definitions,
+    definitions_of,
+    given_by,
+    runs_of,
+    runs_through,
+)
 from fxls.ide.source.source_file import SourceFile
-from fxls.ide.syntax.module_classes import parsed
+from fxls.ide.syntax.pieces import trees
 from fxls.listing import Role
 from fxls.record.sizes import InputSize
 from fxls.text import LineTable, Point, Span
@@ -65,13 +71,13 @@ def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
     They are the shapes that the expression had in graphs as they were captured. A
     line that ran several times, or in several listings, has each shape once.
     """
-    tree = parsed(source.lines.text) if source.documents else None
-    if tree is None:
+    text = source.lines.text
+    definitions = definitions_of(text) if source.documents else None
+    if definitions is None:
         return ()
-    definitions = Definitions(tree)
     runs = runs_of(source, definitions)
     known: dict[Point, dict[str, tuple[Document, int]]] = {}
-    for place in _places(tree, source.lines, first, last):
+    for place in _places(source.lines, first, last) if runs else ():
         for document, node in _nodes(source, definitions, runs, place):
             value = document.listing.nodes[node].value
             if value is not None and holds_tensor(value):
@@ -133,18 +139,44 @@ class _Place:
         )
 
 
-def _places(
-    tree: ast.Module, lines: LineTable, first: int, last: int
-) -> Iterator[_Place]:
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """The lines of a text, and the one from which a tree of a part counts its own."""
+
+    lines: LineTable
+    start: int
+
+    def span(self, node: ast.expr | ast.stmt) -> Span:
+        """The span of a syntax node; Python counts bytes."""
+        end_line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
+        return Span(
+            self._point(node.lineno, node.col_offset), self._point(end_line, end)
+        )
+
+    def _point(self, line: int, offset: int) -> Point:
+        at = self.start + line - 1
+        before = self.lines.line(at).encode("utf-8", "surrogatepass")[:offset]
+        return Point(at, len(before.decode("utf-8", "replace")))
+
+
+def _places(lines: LineTable, first: int, last: int) -> Iterator[_Place]:
     """Every place of a hint on some lines."""
-    alone = _alone(tree)
-    for node in ast.walk(tree):
+    for start, tree in trees(lines.text, first, last):
+        yield from _places_in(tree, _Code(lines, start), first, last)
+
+
+def _places_in(
+    tree: ast.Module, code: _Code, first: int, last: int
+) -> Iterator[_Place]:
+    nodes = [*ast.walk(tree)]
+    alone = _alone(nodes)
+    for node in nodes:
         whole: Span | None = None
         if isinstance(node, ast.stmt) and node in alone:
-            whole = _span(node, lines)
+            whole = code.span(node)
         match node:
             case ast.Assign(targets=[ast.Tuple() | ast.List() as target], value=value):
-                for place in _taken_apart(target, value, lines, whole):
+                for place in _taken_apart(target, value, code, whole):
                     if first <= place.point.line <= last:
                         yield place
                 continue
@@ -153,34 +185,34 @@ def _places(
                 | ast.AnnAssign(annotation=target, value=ast.expr() as value)
                 | ast.NamedExpr(target=target, value=value)
             ):
-                span = _span(value, lines)
-                point = _span(target, lines).end
+                span = code.span(value)
+                point = code.span(target).end
             case ast.AugAssign(target=ast.Name() as target, op=op, value=operand):
                 value = ast.BinOp(ast.Name(target.id, ast.Load()), op, operand)
                 # The frame of ``x += y`` is the whole statement.
-                span = _span(node, lines)
-                point = _span(target, lines).end
+                span = code.span(node)
+                point = code.span(target).end
             case ast.Return(value=ast.expr() as value):
-                span = _span(value, lines)
+                span = code.span(value)
                 point = span.end
             case _:
                 continue
         if first <= point.line <= last:
-            yield from _each_side(_Place(point, span, value, whole), lines)
+            yield from _each_side(_Place(point, span, value, whole), code)
 
 
-def _each_side(place: _Place, lines: LineTable) -> Iterator[_Place]:
+def _each_side(place: _Place, code: _Code) -> Iterator[_Place]:
     """A place for an expression; for a choice also one for each side of it."""
     yield place
     if isinstance(place.value, ast.IfExp):
         for side in (place.value.body, place.value.orelse):
             # A name computes nothing, and a line of its own is that of the whole.
-            part = _Place(place.point, _span(side, lines), side)
-            yield from _each_side(part, lines)
+            part = _Place(place.point, code.span(side), side)
+            yield from _each_side(part, code)
 
 
 def _taken_apart(
-    target: ast.Tuple | ast.List, value: ast.expr, lines: LineTable, whole: Span | None
+    target: ast.Tuple | ast.List, value: ast.expr, code: _Code, whole: Span | None
 ) -> Iterator[_Place]:
     """A place for each name of ``q, k = …``, also of ``y, (h, c) = …``."""
     if any(isinstance(one, ast.Starred) for one in target.elts):
@@ -189,22 +221,22 @@ def _taken_apart(
     for item, name in enumerate(target.elts):
         if isinstance(name, ast.Tuple | ast.List):
             inner = parts[item] if len(parts) == len(target.elts) else name
-            yield from _taken_apart(name, inner, lines, None)
+            yield from _taken_apart(name, inner, code, None)
         elif isinstance(name, ast.Name):
-            point = _span(name, lines).end
+            point = code.span(name).end
             if len(parts) == len(target.elts):
-                part = _Place(point, _span(parts[item], lines), parts[item])
-                yield from _each_side(part, lines)
+                part = _Place(point, code.span(parts[item]), parts[item])
+                yield from _each_side(part, code)
             else:
                 # The engine notes the name for what is taken out of a value.
-                yield _Place(point, _span(name, lines), name)
+                yield _Place(point, code.span(name), name)
                 of = (item, len(target.elts))
-                yield _Place(point, _span(value, lines), value, whole, of)
+                yield _Place(point, code.span(value), value, whole, of)
 
 
-def _alone(tree: ast.Module) -> set[ast.stmt]:
+def _alone(nodes: Iterable[ast.AST]) -> set[ast.stmt]:
     """The statements that share their line with no other, and have no second line."""
-    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    statements = [node for node in nodes if isinstance(node, ast.stmt)]
     count = Counter(node.lineno for node in statements)
     return {
         node
@@ -248,14 +280,3 @@ def _nodes(
                 is_sure or (not is_exact and agrees(place.value, document, frame, node))
             ):
                 yield document, node
-
-
-def _span(node: ast.expr | ast.stmt, lines: LineTable) -> Span:
-    """The span of a syntax node; Python counts bytes."""
-
-    def point(line: int, offset: int) -> Point:
-        before = lines.line(line - 1).encode("utf-8", "surrogatepass")[:offset]
-        return Point(line - 1, len(before.decode("utf-8", "replace")))
-
-    end_line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
-    return Span(point(node.lineno, node.col_offset), point(end_line, end))

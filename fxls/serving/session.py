@@ -83,6 +83,7 @@ class Session:
         self._checked: dict[str, int] = {}
         """Of sources: the hash of the text that was looked at last."""
         self._projects = lru_cache(maxsize=8)(ide_entries.project)
+        self._entries = lru_cache(maxsize=8)(ide_entries.entries)
         self._unread = SaidOnce()
         """Of which files it was said why they are not read."""
         self._compared: dict[str, tuple[str, str, bool]] = {}
@@ -186,7 +187,7 @@ class Session:
         if is_installed(path):
             return ()
         text = self.text_of(path) or ""
-        return ide_entries.entries(text, path, self._project(path).entries)
+        return self._entries(text, path, self._project(path).entries)
 
     def check(self, path: str) -> tuple[str, ...]:
         """Look at the entries of a source without running it.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from fxls.ide.syntax.line_map import LineMap
 from fxls.listing import source_digest
 
@@ -35,7 +37,11 @@ class TracedTexts:
         if digest in ("", source_digest(text.encode("utf-8", "surrogatepass"))):
             return None
         before = self._known.get(digest)
-        return LineMap.unknown() if before is None else LineMap(before, text)
+        return LineMap.unknown() if before is None else _line_map(before, text)
+
+
+_line_map = lru_cache(maxsize=8)(LineMap)
+"""Each key that is pressed asks a few times."""
 
 
 def decoded(content: bytes) -> str:

@@ -9,7 +9,7 @@ import pytest
 from tests.architecture.sources import MODULES, dotted, imported, name, parsed
 
 IDE_MAY_IMPORT = {
-    *("__future__", "ast", "bisect", "builtins", "collections", "dataclasses"),
+    *("__future__", "ast", "bisect", "builtins", "collections", "copy", "dataclasses"),
     *("datetime", "difflib", "enum", "functools", "fxls", "itertools", "math"),
     *("msgspec", "re", "tokenize", "tomllib", "typing", "warnings"),
     # Of what reads files the parts that read none.
@@ -21,11 +21,14 @@ IDE_MAY_IMPORT = {
 REMEMBERED = {
     "fxls/ide/entries/entries.py: _comment_tokens": "of the latest eight texts",
     "fxls/ide/syntax/module_classes.py: modules": "of the latest eight texts",
-    "fxls/ide/syntax/module_classes.py: _parameters": "of the latest 4,096 functions",
+    "fxls/ide/entries/entries.py: names_of": "of the latest 4,096 entries",
+    "fxls/ide/syntax/module_classes.py: _module": "of the latest 4,096 classes",
+    "fxls/ide/syntax/pieces.py: _pieces": "of the latest four texts",
+    "fxls/ide/syntax/pieces.py: _kept_tree": "of the latest 16 pieces",
     "fxls/ide/syntax/pieces.py: _known": "of the latest 16,384 pieces, by their hashes",
-    "fxls/ide/syntax/pieces.py: _Piece.known.classes": "with that",
+    "fxls/ide/syntax/pieces.py: _Piece.known.said": "with that",
     "fxls/ide/syntax/pieces.py: _Piece.known.comments": "with that",
-    "fxls/ide/source/gone.py: _definitions": "of the latest 16 texts",
+    "fxls/ide/source/runs.py: definitions_of": "of the latest 16 texts",
     "fxls/ide/source/gone.py: _bound": "of the latest 16 texts",
     "fxls/ide/source/gone.py: _used": "of the latest 64 entries",
     **dict.fromkeys(

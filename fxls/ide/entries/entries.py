@@ -66,12 +66,13 @@ def commented(text: str) -> frozenset[str]:
     return frozenset[str]().union(*found)
 
 
-def names_of(expression: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def names_of(expression: str) -> frozenset[str]:
     """The names that an entry uses; none when it is no expression."""
     tree = _expression(expression)
     if isinstance(tree, SyntaxError):
-        return set()
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        return frozenset()
+    return frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
 
 
 def comment_at(text: str, path: str, point: Point) -> Entry | None:
@@ -213,11 +214,11 @@ def _comments(text: str) -> Iterator[_Comment]:
 
 @lru_cache(maxsize=8)
 def _comment_tokens(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Line, column and text of each comment.
+    """Line, column and text of each comment that may be an entry.
 
     Remembered, because each key that is pressed asks a few times.
     """
-    return (*comments(text),)
+    return (*comments(text, "fxls"),)
 
 
 def _expression(source: str) -> ast.expr | SyntaxError:

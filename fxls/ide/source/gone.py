@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from fxls.ide.listing.document import Document
-from fxls.ide.source.runs import Definitions
-from fxls.ide.syntax.module_classes import parsed
+from fxls.ide.source.runs import definitions_of
+from fxls.ide.syntax.pieces import of_each
 
 __all__ = ["is_gone"]
 
@@ -36,14 +36,8 @@ def is_gone(document: Document, text_of: Callable[[str], str | None]) -> bool:
 
 
 def _has(text: str | None, function: str) -> bool:
-    known = None if text is None else _definitions(text)
+    known = None if text is None else definitions_of(text)
     return known is None or known.has(function)
-
-
-@lru_cache(maxsize=16)
-def _definitions(text: str) -> Definitions | None:
-    tree = parsed(text)
-    return None if tree is None else Definitions(tree)
 
 
 @lru_cache(maxsize=16)
@@ -51,10 +45,16 @@ def _bound(text: str) -> frozenset[str] | None:
     """Every name that a file gives to something, wherever it does; None for a file of
     which nobody knows that.
     """
-    tree = parsed(text)
-    if tree is None:
+    found = of_each(text, _bound_in)
+    if found is None or any("*" in names for _, names in found):
         return None
-    found: set[str] = {*dir(builtins), "__file__", "__name__"}
+    given = (names for _, names in found)
+    return frozenset({*dir(builtins), "__file__", "__name__"}).union(*given)
+
+
+def _bound_in(tree: ast.Module) -> frozenset[str]:
+    """The names that a piece of a file gives; a star for those that it does not say."""
+    found: set[str] = set()
     for node in ast.walk(tree):
         match node:
             case (
@@ -69,9 +69,7 @@ def _bound(text: str) -> frozenset[str] | None:
             ):
                 found.add(name)
             case ast.Name(id="globals" | "vars" | "locals" | "exec" | "setattr"):
-                return None
-            case ast.alias(name="*"):
-                return None
+                found.add("*")
             case ast.alias(name=name, asname=other):
                 found.add(other or name.partition(".")[0])
             case _:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from fxls.ide.listing.document import Document
 from fxls.ide.source.source_file import SourceFile
+from fxls.ide.syntax.pieces import of_each
 from fxls.listing import How
 
-__all__ = ["Definitions", "given_by", "runs_of", "runs_through"]
+__all__ = ["Definitions", "definitions_of", "given_by", "runs_of", "runs_through"]
 
 _GIVEN = {"placeholder", "output"}
 
@@ -17,8 +19,8 @@ _GIVEN = {"placeholder", "output"}
 class Definitions:
     """The functions and classes of a source, by their qualified names."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        self._names = {"<module>", *_qualified(tree, "")}
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {"<module>", *names}
 
     def has(self, name: str) -> bool:
         """Whether there is one of this name, which may be one that Python makes up."""
@@ -27,6 +29,15 @@ class Definitions:
         return name in self._names or (
             last.startswith("<") and self.has(kept or "<module>")
         )
+
+
+@lru_cache(maxsize=16)
+def definitions_of(text: str) -> Definitions | None:
+    """Those of a text; None when Python cannot read it."""
+    found = of_each(text, _all_qualified)
+    if found is None:
+        return None
+    return Definitions(name for _, names in found for name in names)
 
 
 def runs_of(source: SourceFile, definitions: Definitions) -> list[Document]:
@@ -103,6 +114,10 @@ def _is_defined(
 def _named(document: Document) -> tuple[str, str]:
     identity = document.listing.identity
     return identity.module, identity.qualname
+
+
+def _all_qualified(tree: ast.Module) -> frozenset[str]:
+    return frozenset(_qualified(tree, ""))
 
 
 def _qualified(tree: ast.AST, outer: str) -> Iterator[str]:

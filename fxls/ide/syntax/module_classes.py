@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from fxls.ide.syntax.pieces import class_statements, parsed
-from fxls.ide.syntax.signatures import Parameter, classes, parameters, takes_any
+from fxls.ide.syntax.signatures import (
+    ClassSyntax,
+    Parameter,
+    classes,
+    parameters,
+    takes_any,
+)
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["ModuleClass", "class_at", "modules", "parsed"]
@@ -46,16 +52,27 @@ def modules(text: str) -> tuple[ModuleClass, ...]:
     lines = LineTable(text)
     starts = {id(node): start for start, node in statements}
     return tuple(
-        ModuleClass(
-            name,
-            _name_span(lines, found.node, starts[id(found.node)]),
-            not found.needs_arguments(),
-            _parameters(found.method("__init__")),
-            _parameters(found.method("forward")),
-            takes_any(found.method("__init__")),
-        )
-        for name, found in classes(node for _, node in statements).items()
-        if found.is_module() and found.has_forward() and not found.is_abstract()
+        replace(known, span=_name_span(lines, found.node, starts[id(found.node)]))
+        for found in classes(node for _, node in statements).values()
+        if (known := _module(found)) is not None
+    )
+
+
+@lru_cache(maxsize=4096)
+def _module(found: ClassSyntax) -> ModuleClass | None:
+    """What is said of a class, wherever it stands; None for other classes.
+
+    Remembered, because a class is read once, however many texts it stands in.
+    """
+    if not found.is_module() or not found.has_forward() or found.is_abstract():
+        return None
+    return ModuleClass(
+        found.node.name,
+        Span.of(0, 0, 0, 0),
+        not found.needs_arguments(),
+        parameters(found.method("__init__")),
+        parameters(found.method("forward")),
+        takes_any(found.method("__init__")),
     )
 
 
@@ -67,9 +84,6 @@ def class_at(lines: LineTable, point: Point) -> tuple[str, Span] | None:
     span = Span.of(point.line, match.start(1), point.line, match.end(1))
     return (match[1], span) if span.touches(point) else None
 
-
-_parameters = lru_cache(maxsize=4096)(parameters)
-"""Of functions that are read once, however many texts they stand in."""
 
 _CLASS = re.compile(r"\s*class\s+(\w+)")
 

@@ -2,26 +2,39 @@
 
 A piece begins with a decorator, a class or a function at the left margin. Where all
 pieces before it could be read, the text is in no string, bracket or statement there; so
-what the pieces say is what the whole text says. Where one cannot be read, the rest of
-the text is read at once.
+what the pieces say is what the whole text says. Where one cannot be read, it may end in
+a string with such a line, and is read together with those up to the string's end; where
+that does not help, the rest of the text is read at once.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from io import StringIO
+from typing import TypeVar, cast
 
-__all__ = ["class_statements", "comments", "parsed"]
+__all__ = ["class_statements", "comments", "of_each", "parsed", "trees"]
 
 Comment = tuple[int, int, str]
 """Line, column and text."""
+
+T = TypeVar("T")
+
+_KEPT_TREES = 16
+_KEPT_LENGTH = 16_384
+"""So many trees stay, of pieces with so many characters: a tree takes some two hundred
+times the memory of its text."""
+
+_JOINS = 4
+"""Strings with triple quotes behind a piece at whose ends it is tried again."""
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -35,43 +48,76 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
+def of_each(text: str, read: Callable[[ast.Module], T]) -> list[tuple[int, T]] | None:
+    """What the trees of the pieces say; None when Python cannot read the text.
+
+    Each with the line from which its own lines are counted. `read` is asked once for
+    each text of a piece, and leaves the tree as it is.
+    """
+    found: list[tuple[int, T]] = []
+    for piece, said in _each(text, lambda piece: piece.said(read)):
+        if said is None:
+            tree = parsed(piece.text)
+            if tree is None:
+                return None
+            said = read(tree)
+        found.append((piece.line, said))
+    return found
+
+
+def trees(text: str, first: int, last: int) -> list[tuple[int, ast.Module]]:
+    """The trees of the pieces that have some of the lines; none when Python cannot read
+    the text.
+
+    Each with the line from which its own lines are counted. Nobody may change them.
+    """
+    found: list[tuple[int, ast.Module]] = []
+    for piece, said in _each(text, lambda piece: piece.said(_is_readable)):
+        is_meant = piece.line <= last and first <= piece.line + piece.text.count("\n")
+        if is_meant or said is None:
+            tree = _tree(piece.text)
+            if tree is None:
+                return []
+            found.append((piece.line, tree))
+    return found
+
+
 def class_statements(text: str) -> list[tuple[int, ast.ClassDef]] | None:
     """The classes at the left margin; None when Python cannot read the text.
 
     Each with the line from which its own lines are counted; functions have no bodies.
     """
-    found: list[tuple[int, ast.ClassDef]] = []
-    for piece in _pieces(text):
-        classes = piece.classes()
-        if classes is not None:
-            found += [(piece.line, one) for one in classes]
-            continue
-        rest = _classes_in(text[piece.start :])
-        if rest is None:
-            return None
-        return found + [(piece.line, one) for one in rest]
-    return found
+    found = of_each(text, _classes_in)
+    if found is None:
+        return None
+    return [(line, one) for line, classes in found for one in classes]
 
 
-def comments(text: str) -> Iterator[Comment]:
-    """Each comment; where Python gives up, those that fill a line."""
-    for piece in _pieces(text):
-        own = piece.comments()
-        is_whole = own is not None
-        for line, column, said in own if is_whole else _read(text[piece.start :]):
-            yield piece.line + line, column, said
-        if not is_whole:
-            return
+def comments(text: str, word: str = "") -> Iterator[Comment]:
+    """Each comment with a word; where Python gives up, those that fill a line."""
+
+    def own(piece: _Piece) -> tuple[Comment, ...] | None:
+        # What has a tree has no string or bracket that is open at its end.
+        if word not in piece.text and piece.said(_is_readable):
+            return ()
+        return piece.comments()
+
+    for piece, said in _each(text, own):
+        for line, column, comment in _read(piece.text) if said is None else said:
+            if word in comment:
+                yield piece.line + line, column, comment
 
 
 class _Known:
     """What is known of the text of a piece, which may stand in many texts."""
 
-    __slots__ = ("classes", "comments")
+    __slots__ = ("comments", "said")
 
     def __init__(self) -> None:
-        self.classes: tuple[ast.ClassDef, ...] | bool | None = False
         self.comments: tuple[Comment, ...] | bool | None = False
+        """False stands for what nobody asked for yet, None for what cannot be read."""
+        self.said: dict[object, object] = {}
+        """By who read the tree; None where there is no tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +126,13 @@ class _Piece:
     start: int
     line: int
     known: _Known
-    """False stands for what nobody asked for yet, and None for what cannot be read."""
 
-    def classes(self) -> tuple[ast.ClassDef, ...] | None:
-        if isinstance(self.known.classes, bool):
-            self.known.classes = _classes_in(self.text)
-        return self.known.classes
+    def said(self, read: Callable[[ast.Module], T]) -> T | None:
+        """What somebody reads in the tree; None when there is none."""
+        if read not in self.known.said:
+            tree = _tree(self.text)
+            self.known.said[read] = None if tree is None else read(tree)
+        return cast("T | None", self.known.said[read])
 
     def comments(self) -> tuple[Comment, ...] | None:
         if isinstance(self.known.comments, bool):
@@ -96,6 +143,47 @@ class _Piece:
         return self.known.comments
 
 
+def _each(
+    text: str, read: Callable[[_Piece], T | None]
+) -> Iterator[tuple[_Piece, T | None]]:
+    """The pieces that can be read, with what is read in them; in the end the rest of the
+    text, with None, where there is one that cannot.
+    """
+    pieces = _pieces(text)
+    at = 0
+    while at < len(pieces):
+        end, tried = at, pieces[at]
+        said = read(tried)
+        for end in _ends(pieces, at) if said is None else ():
+            start, last = tried.start, pieces[end]
+            tried = _piece(text[start : last.start + len(last.text)], start, tried.line)
+            said = read(tried)
+            if said is not None:
+                break
+        if said is None:
+            start, line = pieces[at].start, pieces[at].line
+            yield _Piece(text[start:], start, line, _Known()), None
+            return
+        yield tried, said
+        at = end + 1
+
+
+def _ends(pieces: tuple[_Piece, ...], at: int) -> Iterator[int]:
+    """Where a string may end that is open at the end of a piece."""
+    found = 0
+    if _has_triple(pieces[at]):
+        for end in range(at + 1, len(pieces)):
+            if _has_triple(pieces[end]):
+                yield end
+                found += 1
+                if found == _JOINS:
+                    return
+
+
+def _has_triple(piece: _Piece) -> bool:
+    return '"""' in piece.text or "'''" in piece.text
+
+
 @lru_cache(maxsize=16384)
 def _known(digest: bytes) -> _Known:
     """Kept by a digest, because each key makes another text of a piece."""
@@ -103,14 +191,34 @@ def _known(digest: bytes) -> _Known:
     return _Known()
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
+@lru_cache(maxsize=4)
+def _pieces(text: str) -> tuple[_Piece, ...]:
+    """Remembered, because each key that is pressed asks a few times."""
+    found: list[_Piece] = []
     line = 0
     for start, end in _cuts(text):
-        piece = text[start:end]
-        # Whatever an editor sends: a half of a character has no bytes otherwise.
-        data = piece.encode("utf-8", "surrogatepass")
-        yield _Piece(piece, start, line, _known(blake2b(data, digest_size=16).digest()))
-        line += piece.count("\n")
+        found.append(_piece(text[start:end], start, line))
+        line += text.count("\n", start, end)
+    return (*found,)
+
+
+def _piece(text: str, start: int, line: int) -> _Piece:
+    # Whatever an editor sends: a half of a character has no bytes otherwise.
+    data = text.encode("utf-8", "surrogatepass")
+    return _Piece(text, start, line, _known(blake2b(data, digest_size=16).digest()))
+
+
+def _tree(text: str) -> ast.Module | None:
+    return _kept_tree(text) if len(text) <= _KEPT_LENGTH else parsed(text)
+
+
+@lru_cache(maxsize=_KEPT_TREES)
+def _kept_tree(text: str) -> ast.Module | None:
+    return parsed(text)
+
+
+def _is_readable(tree: ast.Module) -> bool:
+    return True
 
 
 def _cuts(text: str) -> Iterator[tuple[int, int]]:
@@ -131,16 +239,24 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
 _START = re.compile(r"^(?:@|(?:class|def|async)\b)", re.MULTILINE)
 
 
-def _classes_in(text: str) -> tuple[ast.ClassDef, ...] | None:
-    tree = parsed(text)
-    if tree is None:
-        return None
-    found = [one for one in tree.body if isinstance(one, ast.ClassDef)]
-    for one in found:
-        for method in one.body:
-            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
-                method.body = []
-    return tuple(found)
+def _classes_in(tree: ast.Module) -> tuple[ast.ClassDef, ...]:
+    return tuple(_bodiless(one) for one in tree.body if isinstance(one, ast.ClassDef))
+
+
+def _bodiless(statement: ast.ClassDef) -> ast.ClassDef:
+    """A copy without the bodies of functions, which stay in memory otherwise."""
+    found = copy.copy(statement)
+    found.body = [
+        _head(one) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) else one
+        for one in statement.body
+    ]
+    return found
+
+
+def _head(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
+    found = copy.copy(function)
+    found.body = []
+    return found
 
 
 def _tokenized(text: str) -> Iterator[Comment]:

@@ -12,9 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from fxls.ide.inlay_hints import source_hints
+from fxls.ide.source import gone
+from fxls.ide.source.runs import definitions_of
+from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax import pieces
+from fxls.ide.syntax.line_map import LineMap
 from fxls.ide.syntax.module_classes import ModuleClass, modules
 from fxls.ide.syntax.pieces import comments
+from fxls.text import LineTable
+from tests.ide.model import MODEL, PATH
+from tests.ide.test_inlay_hints import traced
 
 HERE = Path(__file__).parents[3]
 TEXT = '''\
@@ -60,6 +68,7 @@ x = [
     1,
     2]  # fxls[export]: Sub()
 '''
+BODY = "    def forward(self): ...  # fxls: Last(1)\n"
 BITS = [
     *('"""', "'''", '"', "'", "(", ")", "[", "]", "{", "#", "\\", "\n", "    ", "\t"),
     *("class A(Module):\n    def forward(self): ...\n", "def f(): ...\n", "@d\n", "?"),
@@ -96,6 +105,12 @@ def whole_comments(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
+def forget() -> None:
+    """What was read of the pieces of earlier texts stays known, but not what they are."""
+    for remembered in (vars(pieces)["_pieces"], vars(gone)["_bound"], definitions_of):
+        remembered.cache_clear()
+
+
 def test_pieces_say_what_the_whole_says(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(0)
     own = (HERE / "fxls" / "ide" / "samples" / "first_layer.py").read_text("utf-8")
@@ -111,9 +126,62 @@ def test_pieces_say_what_the_whole_says(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(set(by_pieces)) > 20, "many of them can be read"
 
     modules.cache_clear()
+    forget()
     monkeypatch.setattr(pieces, "_START", re.compile(r"\Z\A"))
     assert by_pieces == [modules(text) for text in texts]
     modules.cache_clear()
+
+
+def test_hints_and_names_by_pieces_are_those_of_the_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw, document = random.Random(1), traced()
+    texts = [MODEL, *(one for _ in range(200) for one in edited(MODEL, draw))]
+    texts += [TEXT + one for one in texts[:100]]
+
+    def said(text: str) -> object:
+        forget()
+        moves = {document.path: LineMap(MODEL, text)}
+        source = SourceFile(PATH, LineTable(text), (document,), moves=moves)
+        names = definitions_of(text)
+        return (
+            source_hints(source, 2, 60),
+            names and vars(names),
+            vars(gone)["_bound"](text),
+        )
+
+    by_pieces = [said(text) for text in texts]
+    assert len({str(one) for one in by_pieces}) > 20, "many of them have hints"
+
+    monkeypatch.setattr(pieces, "_START", re.compile(r"\Z\A"))
+    assert by_pieces == [said(text) for text in texts]
+
+
+@pytest.mark.parametrize("quotes", ['"""', "'''", 'rb"""'])
+def test_a_class_in_a_string_at_the_left_margin_is_read_with_its_string_alone(
+    quotes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def parsed(text: str) -> ast.Module | None:
+        read.append(text)
+        return own(text)
+
+    own = pieces.parsed
+    monkeypatch.setattr(pieces, "parsed", parsed)
+    body = BODY.partition("  #")[0] + "\n"
+    said = f"{quotes}\nclass A(Module):\n    # fxls: no\n@b\ndef c():\n{quotes[-3:]}\n"
+    text = f"class First(Module):\n    text = {said}{body}class Last(Module):\n"
+    text += f"    kind = {ord(quotes[0])}\n{BODY}"
+    assert [one.name for one in modules(text)] == ["First", "Last"]
+    read.clear()
+    modules(text.replace("1)", "2)"))
+    assert [[*comments(one, "fxls")] for one in (text, text.replace("1)", "2)"))] == [
+        [(10, 28, "# fxls: Last(1)")],
+        [(10, 28, "# fxls: Last(2)")],
+    ]
+    last = [text for text in read if "class Last" in text]
+    assert {one.partition("\n")[0] for one in last} == {"class Last(Module):"}
 
 
 def test_a_key_reads_its_piece_alone(monkeypatch: pytest.MonkeyPatch) -> None:
