@@ -43,12 +43,10 @@ class Connection(LanguageServer):
     """
 
     def __init__(self, settings: Settings) -> None:
-        # Whole texts, because a model file is small, and pygls and the protocol do
-        # not agree on what ends a line.
         super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls: **kwargs
             "fxls",
             __version__,
-            lsp.TextDocumentSyncKind.Full,
+            lsp.TextDocumentSyncKind.Incremental,
             protocol_cls=ListingProtocol,
         )
         assert isinstance(self.protocol, ListingProtocol)

@@ -281,6 +281,38 @@ def type_(client: LspClient, path: Path, text: str) -> None:
     client.notify("textDocument/didChange", params)
 
 
+def test_a_source_that_is_changed_in_parts_is_the_one_that_is_shown(
+    client: LspClient, project: Path
+) -> None:
+    needy = project / "needy.py"
+    client.open(needy, NEEDY)
+    line = NEEDY.split("\n")[4]
+    # A clef has two units, and only the character `\n` ends a line.
+    behind, end = line.index("𝄞") + 2, len(line) + 1
+    parts = [
+        (3, 6, 11, "Other"),
+        (4, behind, behind, "\f\u2028"),
+        (4, end + 2, end + 2, "  # fxls: Other(1)"),
+    ]
+    changes = [
+        {
+            "range": {
+                "start": {"line": line, "character": start},
+                "end": {"line": line, "character": end},
+            },
+            "text": text,
+        }
+        for line, start, end, text in parts
+    ]
+    item = {"uri": needy.as_uri(), "version": 2}
+    client.notify(
+        "textDocument/didChange", {"textDocument": item, "contentChanges": changes}
+    )
+    lens, *_ = client.request("textDocument/codeLens", of(needy))
+    assert lens["range"]["start"] == {"line": 4, "character": end + 2 + 10}
+    assert lens["command"]["arguments"] == [needy.as_uri(), "Other(1)"]
+
+
 def test_a_class_that_needs_arguments_is_given_an_example_call(
     client: LspClient, project: Path
 ) -> None:

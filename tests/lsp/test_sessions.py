@@ -35,7 +35,7 @@ def test_a_client_is_told_what_the_server_can_do_and_torch_stays_out(
     assert errors == "False"
     assert capabilities == {
         "positionEncoding": "utf-16",
-        "textDocumentSync": {"openClose": True, "change": 1, "save": True},
+        "textDocumentSync": {"openClose": True, "change": 2, "save": True},
         "completionProvider": {"triggerCharacters": ["#", " ", "(", ",", "."]},
         "hoverProvider": True,
         "declarationProvider": True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator
 from typing import Any, cast
+from urllib.parse import unquote
 
 import msgspec
 from lsprotocol import types as lsp
@@ -14,6 +15,7 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from fxls.lsp import params as ours
 from fxls.lsp.abilities import abilities_of
 from fxls.lsp.encoding import Encoding
+from fxls.lsp.text_changes import changed
 from fxls.lsp.uris import SCHEME
 from fxls.serving.transport.editor_process import when_gone
 
@@ -62,6 +64,7 @@ def server_cancelled(message: str, *, retrigger: bool) -> lsp.ResponseError:
 class ListingProtocol(LanguageServerProtocol):
     """The protocol of one connection.
 
+    - Documents are changed in parts, or as a whole.
     - It says that it has virtual documents, which pygls serves and keeps to itself.
     - Requests of ours have typed parameters, and answers that are encoded quickly:
       a graph of 100,000 nodes has twenty megabytes.
@@ -94,6 +97,21 @@ class ListingProtocol(LanguageServerProtocol):
         if not abilities_of(params.capabilities, Encoding.UTF16).pulls_diagnostics:
             result.capabilities.diagnostic_provider = None
         return result
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(
+        self, params: lsp.DidChangeTextDocumentParams
+    ) -> Generator[Any, Any, None]:
+        known = self.workspace.text_documents.get(unquote(params.text_document.uri))
+        if known is not None:
+            # pygls and the protocol do not agree on what ends a line.
+            encoding = Encoding(
+                self.workspace.position_encoding or Encoding.UTF16.value
+            )
+            text = changed(known.source, params.content_changes, encoding)
+            whole = lsp.TextDocumentContentChangeWholeDocument(text)
+            params.content_changes = [whole]
+        yield from cast("Any", super()).lsp_text_document__did_change(params)
 
     @lsp_method(lsp.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
