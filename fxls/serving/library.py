@@ -223,9 +223,10 @@ class Library:
         for listing in store.about(Path(source)):
             path = str(store.path_of(listing.identity.class_name, listing.text))
             found[path] = self._documents.keep(path, listing)
-            for entry in expressions - {listing.entry}:
-                revision = _newest_of(store, listing.identity, entry)
-                other = self._revision(store, revision) if revision else None
+            # A long source has a hundred entries, and is asked about with each key.
+            newest = {one.entry: one for one in store.revisions(listing.identity)}
+            for entry in newest.keys() & expressions - {listing.entry}:
+                other = self._revision(store, newest[entry])
                 if other is not None:
                     found.setdefault(other.path, other)
 
