@@ -72,7 +72,7 @@ def trees(text: str, first: int, last: int) -> list[tuple[int, ast.Module]]:
     Each with the line from which its own lines are counted. Nobody may change them.
     """
     found: list[tuple[int, ast.Module]] = []
-    for piece, said in _each(text, lambda piece: piece.said(_is_readable)):
+    for piece, said in _each(text, lambda piece: piece.said(_classes_in)):
         is_meant = piece.line <= last and first <= piece.line + piece.text.count("\n")
         if is_meant or said is None:
             tree = _tree(piece.text)
@@ -97,8 +97,9 @@ def comments(text: str, word: str = "") -> Iterator[Comment]:
     """Each comment with a word; where Python gives up, those that fill a line."""
 
     def own(piece: _Piece) -> tuple[Comment, ...] | None:
-        # What has a tree has no string or bracket that is open at its end.
-        if word not in piece.text and piece.said(_is_readable):
+        # What has a tree has no string or bracket that is open at its end. The classes
+        # are asked for anyway, so that no piece is parsed twice.
+        if word not in piece.text and piece.said(_classes_in) is not None:
             return ()
         return piece.comments()
 
@@ -215,10 +216,6 @@ def _tree(text: str) -> ast.Module | None:
 @lru_cache(maxsize=_KEPT_TREES)
 def _kept_tree(text: str) -> ast.Module | None:
     return parsed(text)
-
-
-def _is_readable(tree: ast.Module) -> bool:
-    return True
 
 
 def _cuts(text: str) -> Iterator[tuple[int, int]]:
