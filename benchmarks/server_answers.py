@@ -85,11 +85,24 @@ def answers(nodes: int, saves: int) -> Iterator[Answers | Memory]:
         for number in range(1000):
             identity = Identity(f"models.m{number}", f"Model{number}")
             store.materialize(_listing(project, 3, identity))
+        yield _first_of_many(project)
         yield from _requests(project, paths[0], paths[1], nodes)
     with tempfile.TemporaryDirectory() as folder:
         yield from _keys(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         yield from _saves(Path(folder), saves)
+
+
+def _first_of_many(project: Path) -> Answers:
+    """What an editor waits for that opens a source with a thousand listings."""
+    client = _Client(project)
+    try:
+        path = project / "net.py"
+        client.open(path)
+        ask = partial(client.request, "textDocument/codeLens", _of(path))
+        return client.each("first lenses of a source, 1,000 listings", 0.3, [ask])
+    finally:
+        client.end()
 
 
 def _requests(
@@ -245,6 +258,11 @@ def _listing(
     identity: Identity = Identity("net", "Net"),  # noqa: B008  # a value
 ) -> Listing:
     """A chain of functions in a tree of modules, each node with an origin."""
+    few = min(count, 200)
+    frames = tuple(Frame(0, "Net.forward", 5, 8, 5, 16, None) for _ in range(few))
+    scopes = tuple(
+        Scope(f"layers.{n}", "net.Layer", None) for n in range(min(count // 16 + 1, 64))
+    )
     lines = ["import torch", "", "def forward(self, x):"]
     marks = [Mark(2, 18, 1, 0, Role.BINDS)]
     value = Tensor(
@@ -269,8 +287,8 @@ def _listing(
                 line,
                 args=((node - 1,),),
                 users=(node + 1,),
-                scope=node // 16 % 64,
-                origin=node % 200,
+                scope=node // 16 % len(scopes),
+                origin=node % len(frames),
                 value=value,
             )
         )
@@ -286,8 +304,8 @@ def _listing(
         tuple(marks),
         tuple(nodes),
         sources=(Source(source, source_digest(SOURCE.encode())),),
-        frames=tuple(Frame(0, "Net.forward", 5, 8, 5, 16, None) for _ in range(200)),
-        scopes=tuple(Scope(f"layers.{n}", "net.Layer", None) for n in range(64)),
+        frames=frames,
+        scopes=scopes,
     )
 
 

@@ -61,18 +61,15 @@ def read_no_link(path: Path | str, most: int) -> bytes:
 
 def read_end(path: Path | str, most: int) -> tuple[int, bytes]:
     """The last bytes of a regular file that is no link, and how many come before them."""
-    with os.fdopen(_opened(path, follow=False), "rb") as file:
-        before = max(0, os.fstat(file.fileno()).st_size - most)
-        file.seek(before)
-        return before, file.read(most)
+    file, size = _opened(path, follow=False)
+    before = max(0, size - most)
+    return before, _taken(file, before, size - before)
 
 
 def read_from(path: Path | str, start: int, most: int) -> tuple[int, bytes]:
     """The bytes of a regular file that is no link, from a place on; and its size."""
-    with os.fdopen(_opened(path, follow=False), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        file.seek(min(start, size))
-        return size, file.read(min(most, max(0, size - start)))
+    file, size = _opened(path, follow=False)
+    return size, _taken(file, start, min(most, max(0, size - start)))
 
 
 def why(error: OSError | ValueError) -> str:
@@ -92,22 +89,41 @@ def check_kind(mode: int, path: Path | str) -> None:
 
 
 def _read(path: Path | str, most: int, *, follow: bool) -> bytes:
-    with os.fdopen(_opened(path, follow=follow), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > most:
-            problem = f"it has {size:,} bytes, and {most:,} are the most that is read"
-            raise OSError(errno.EFBIG, problem, str(path))
-        # No more than it says to have: a file of the kernel's says none, and may not end.
-        return file.read(size)
+    file, size = _opened(path, follow=follow)
+    if size > most:
+        os.close(file)
+        problem = f"it has {size:,} bytes, and {most:,} are the most that is read"
+        raise OSError(errno.EFBIG, problem, str(path))
+    # No more than it says to have: a file of the kernel's says none, and may not end.
+    return _taken(file, 0, size)
 
 
-def _opened(path: Path | str, *, follow: bool) -> int:
+def _opened(path: Path | str, *, follow: bool) -> tuple[int, int]:
+    """A file that is open, and how many bytes it says to have."""
     # First, because opening alone makes some devices do something.
     check_kind(os.stat(path, follow_symlinks=follow).st_mode, path)  # noqa: PTH116
     file = os.open(path, _READING | (0 if follow else _NO_LINK))
     try:
-        check_kind(os.fstat(file).st_mode, path)
+        found = os.fstat(file)
+        check_kind(found.st_mode, path)
     except OSError:
         os.close(file)
         raise
-    return file
+    return file, found.st_size
+
+
+def _taken(file: int, start: int, count: int) -> bytes:
+    """So many bytes from a place on, or what there is of them; closes the file.
+
+    Without a buffer, which takes longer than to read a small file.
+    """
+    try:
+        if start:
+            os.lseek(file, start, os.SEEK_SET)
+        parts: list[bytes] = []
+        while count > 0 and (part := os.read(file, count)):
+            parts.append(part)
+            count -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+    finally:
+        os.close(file)

@@ -41,7 +41,7 @@ from fxls.store import (
     locate,
     prune_seldom,
 )
-from fxls.store.history import History, histories
+from fxls.store.history import History, histories, newest_of, taken_place_of
 from fxls.store.runs import Runs
 from fxls.store.show_requests import ShowRequest, ShowRequests
 from fxls.store_root import FOLDER
@@ -223,9 +223,11 @@ class Library:
         for listing in store.about(Path(source)):
             path = str(store.path_of(listing.identity.class_name, listing.text))
             found[path] = self._documents.keep(path, listing)
+            others = expressions - {listing.entry}
             # A long source has a hundred entries, and is asked about with each key.
-            newest = {one.entry: one for one in store.revisions(listing.identity)}
-            for entry in newest.keys() & expressions - {listing.entry}:
+            revisions = store.revisions(listing.identity) if others else ()
+            newest = {one.entry: one for one in revisions}
+            for entry in newest.keys() & others:
                 other = self._revision(store, newest[entry])
                 if other is not None:
                     found.setdefault(other.path, other)
@@ -236,7 +238,7 @@ class Library:
         if document.path.startswith(_VIRTUAL):
             return Freshness()
         store = self.store_at(Path(document.path).parent)
-        revision = _newest_of(store, listing.identity, listing.entry)
+        revision = newest_of(store, listing.identity, listing.entry)
         if revision is not None and str(revision.path) != document.path:
             newest = self._revision(store, revision)
             if newest is not None and newest.listing.text != listing.text:
@@ -371,7 +373,7 @@ class Library:
             changes = store.changes_since(self._bookmarks[root])
             self._bookmarks[root] = changes.bookmark
             for revision in changes.revisions:
-                before = _before(store, revision)
+                before = taken_place_of(store, revision)
                 if before is not None:
                     old, new = str(before.path), str(revision.path)
                     found[revision.identity, old] = News(revision.identity, old, new)
@@ -478,23 +480,3 @@ _log = logging.getLogger(__name__)
 def _is_whole(path: str) -> bool:
     """Whether a virtual document stands for all of its identity."""
     return path.startswith(_VIRTUAL) and path.endswith(f"/{_FORWARD}")
-
-
-def _newest_of(store: Store, identity: Identity, entry: str | None) -> Revision | None:
-    """The newest revision that the same entry made.
-
-    Entries with other arguments make other listings of one identity, which are no
-    revisions of each other.
-    """
-    revisions = reversed(store.revisions(identity))
-    return next((revision for revision in revisions if revision.entry == entry), None)
-
-
-def _before(store: Store, revision: Revision) -> Revision | None:
-    """The revision of the same entry that this one took the place of."""
-    found = [r for r in store.revisions(revision.identity) if r.entry == revision.entry]
-    paths = [r.path for r in found]
-    if revision.path not in paths:
-        return None
-    at = len(paths) - 1 - paths[::-1].index(revision.path)
-    return found[at - 1] if at and found[at - 1].path != revision.path else None

@@ -11,7 +11,7 @@ from fxls.listing import Identity
 from fxls.store.log import Revision
 from fxls.store.store import Store
 
-__all__ = ["History", "histories"]
+__all__ = ["History", "histories", "newest_of", "taken_place_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,26 @@ def histories(store: Store) -> Iterator[History]:
         History(one, tuple(reversed(found.values()))) for one, found in logs.items()
     ]
     yield from sorted(made, key=_place)
+
+
+def newest_of(store: Store, identity: Identity, entry: str | None) -> Revision | None:
+    """The newest revision that the same entry made.
+
+    Entries with other arguments make other listings of one identity, which are no
+    revisions of each other.
+    """
+    revisions = reversed(store.revisions(identity))
+    return next((revision for revision in revisions if revision.entry == entry), None)
+
+
+def taken_place_of(store: Store, revision: Revision) -> Revision | None:
+    """The revision of the same entry that this one took the place of."""
+    found = [r for r in store.revisions(revision.identity) if r.entry == revision.entry]
+    paths = [r.path for r in found]
+    if revision.path not in paths:
+        return None
+    at = len(paths) - 1 - paths[::-1].index(revision.path)
+    return found[at - 1] if at and found[at - 1].path != revision.path else None
 
 
 def _place(history: History) -> tuple[str, str, str, int, float]:

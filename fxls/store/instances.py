@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -19,23 +18,12 @@ from fxls.listing import Listing, ToLine
 from fxls.listing.sidecar import SidecarError, decode
 from fxls.store import files
 from fxls.store.errors import Damaged, NotAListing, StoreError, Unreadable, Unwritable
+from fxls.store.kept_listings import Kept, KeptListings
 from fxls.store.names import digest_in, digest_of
 
 __all__ = ["Instances"]
 
 _AGAIN = "Run your program or `fxls trace` again to write it again"
-
-_BOUND = 32 << 20
-"""How many bytes of sidecars stay decoded in memory; the last one always does."""
-
-_REVISIONS = 8
-"""So many of one identity and entry do: a model that is edited all day has thousands."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    signature: files.Signature
-    listing: Listing
 
 
 class Instances:
@@ -59,7 +47,8 @@ class Instances:
         self._rewrote = rewrote
         self._served = served
         self._texts: dict[str, tuple[files.Signature, str]] = {}
-        self._kept: dict[Path, _Kept] = {}
+        self._kept = KeptListings()
+        self._facts = root / "facts"
 
     def put(self, path: Path, text: bytes, sidecar: bytes) -> int:
         """Write what is not there, and make this instance the newest of its text.
@@ -159,7 +148,7 @@ class Instances:
             return b""
 
     def _folder(self, path: Path) -> Path:
-        return self._root / "facts" / path.stem
+        return self._facts / path.stem
 
     def _newest_first(self, path: Path) -> tuple[Path, ...]:
         folder = self._folder(path)
@@ -206,38 +195,10 @@ class Instances:
             listing = kept.listing if kept else _decoded(path, text, data)
             if kept is None and self._here is not None:
                 listing = _moved(listing, self._here)
-            kept = _Kept(signature, listing)
-        self._keep(facts, kept)
+            kept = Kept(signature, listing)
+        for gone in self._kept.keep(facts, kept):
+            self._texts.pop(f"{gone.parent.name}.py", None)
         return kept.listing
-
-    def _keep(self, facts: Path, kept: _Kept) -> None:
-        is_known = self._kept.pop(facts, None) is kept
-        self._kept[facts] = kept
-        if is_known:
-            return
-        for earlier in self._revisions(kept.listing)[:-_REVISIONS]:
-            self._drop(earlier)
-        # Lists, because another thread may be reading too.
-        spare = sum(kept.signature.size for kept in list(self._kept.values())) - _BOUND
-        for oldest in list(self._kept)[:-1]:
-            if spare <= 0:
-                break
-            spare -= self._drop(oldest)
-
-    def _revisions(self, listing: Listing) -> list[Path]:
-        """What is kept of an identity and entry, the latest last."""
-        about = (listing.identity, listing.entry)
-        return [
-            facts
-            for facts, kept in list(self._kept.items())
-            if (kept.listing.identity, kept.listing.entry) == about
-        ]
-
-    def _drop(self, facts: Path) -> int:
-        """Let go of a listing; returns the bytes of its sidecar."""
-        dropped = self._kept.pop(facts, None)
-        self._texts.pop(facts.parent.name + ".py", None)
-        return dropped.signature.size if dropped else 0
 
 
 def _moved(listing: Listing, here: Callable[[str], str]) -> Listing:

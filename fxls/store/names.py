@@ -37,6 +37,7 @@ _LONGEST = 80
 
 _FILE_NAME = re.compile(rf"([A-Za-z0-9_]+)_([0-9a-f]{{{_DIGITS}}})\.py")
 _DIGEST = re.compile(rf"[0-9a-f]{{{_DIGITS}}}")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
 _URI = re.compile(r"fxls:/+([A-Za-z0-9._-]+)/forward\.py")
 
 
@@ -101,7 +102,7 @@ def slug_of(identity: Identity) -> str:
         words.append(identity.stage)
     if identity.rank is not None:
         words.append(f"rank{identity.rank}")
-    readable = "-".join(re.sub(r"[^A-Za-z0-9._]+", "_", word) for word in words)
+    readable = "-".join([_UNSAFE.sub("_", word) for word in words])
     digest = digest_of(msgspec.json.encode(identity))
     return f"{readable[:_LONGEST].strip('._-') or 'graph'}-{digest}"
 

@@ -294,7 +294,7 @@ class Store:
                 f"is not a listing of the store {self.root}",
                 "Listings lie in that folder and are called <Class>_<hash>.py.",
             )
-        return self.root / path.name
+        return path if path.parent == self.root else self.root / path.name
 
     def _names(self, log: Log, source: str) -> bool:
         return any(self._spelling(path) == source for path in log.sources)
