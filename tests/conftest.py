@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Generator
 
 import pytest
@@ -27,6 +29,16 @@ LONGEST = 2.0
 """Seconds that a test without the mark may take; fixtures are shared, and not counted."""
 
 _WORKED = "processor seconds"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the caches of the user, who runs the tests, out of them."""
+    # The workers of xdist have that of the process that started them.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    folder = tempfile.mkdtemp(prefix="fxls-tests-")
+    os.environ["XDG_CACHE_HOME"] = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -279,3 +280,10 @@ def test_a_second_start_compiles_no_graph(fxls: Command, tmp_path: Path) -> None
     folder.chmod(0o700)
     assert fxls.run("prune", "--compiled", env=cached).code == 0
     assert list(folder.iterdir()) == []
+
+
+def test_the_tests_keep_no_code_with_the_user_who_runs_them() -> None:
+    folder = folder_for(os.environ)
+
+    assert folder is not None
+    assert Path(folder).is_relative_to(Path(tempfile.gettempdir()).resolve())
