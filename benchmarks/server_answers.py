@@ -176,8 +176,29 @@ def _whole_graphs(client: _Client, large: Path, name: str) -> Iterator[Answers]:
 
 
 def _keys(project: Path) -> Iterator[Answers]:
-    """A key in a long source that has no listing yet, and what an editor then asks."""
+    """A key in a long source that has no listing yet, and what an editor then asks;
+    before, that such a source is opened.
+    """
     (project / "pyproject.toml").touch()
+    for size in (1, 5):
+        text = LONG_SOURCE + "".join(
+            LONG_SOURCE.replace("class Net", f"class N{number}_")
+            for number in range(1, round(size * 1e6 / len(LONG_SOURCE)))
+        )
+        path = project / f"long{size}.py"
+        path.write_text(text, "utf-8")
+        client = _Client(project)
+        try:
+            client.request("workspace/symbol", {"query": "none"})
+
+            def opened(client: _Client = client, path: Path = path) -> None:
+                client.open(path)
+                client.request("textDocument/codeLens", _of(path))
+
+            bound = 0.3 * size
+            yield client.each(f"open a source of {size} MB", bound, [opened])
+        finally:
+            client.end()
     path = project / "long.py"
     path.write_text(LONG_SOURCE, "utf-8")
     client = _Client(project)
@@ -185,25 +206,19 @@ def _keys(project: Path) -> Iterator[Answers]:
         client.open(path)
         client.request("textDocument/codeLens", _of(path))
         versions = itertools.count(2)
-        middle = LONG_SOURCE.index("return", len(LONG_SOURCE) // 2)
+        before = LONG_SOURCE[: LONG_SOURCE.index("return", len(LONG_SOURCE) // 2)]
+        line, column = before.count("\n"), len(before) - before.rindex("\n") - 1
+        client.changed(path, next(versions), line, column, column, "1;")
 
-        def key(ask: Callable[[], Json]) -> Json:
+        def key() -> None:
             version = next(versions)
-            text = f"{LONG_SOURCE[:middle]}{version};{LONG_SOURCE[middle:]}"
-            client.changed(path, version, text)
-            return ask()
+            client.changed(path, version, line, column, column + 1, f"{version % 10}")
+            client.hints(path, line)
+            client.request("textDocument/codeLens", _of(path))
 
         lines = LONG_SOURCE.count("\n")
-        asked = (
-            ("hints", partial(client.hints, path, lines // 2)),
-            ("lenses", partial(client.request, "textDocument/codeLens", _of(path))),
-        )
-        for what, ask in asked:
-            yield client.each(
-                f"a key and its {what}, a source of {lines:,} lines",
-                0.010,
-                [partial(key, ask)] * 15,
-            )
+        what = f"a key with its hints and lenses, a source of {lines:,} lines"
+        yield client.each(what, 0.010, [key] * 30)
     finally:
         client.end()
 
@@ -331,9 +346,17 @@ class _Client:
             {"method": "textDocument/didOpen", "params": {"textDocument": document}}
         )
 
-    def changed(self, path: Path, version: int, text: str) -> None:
+    def changed(
+        self, path: Path, version: int, line: int, start: int, end: int, text: str
+    ) -> None:
+        """Say that a part of a line is another one."""
         document = {"uri": path.as_uri(), "version": version}
-        params = {"textDocument": document, "contentChanges": [{"text": text}]}
+        ends = [{"line": line, "character": column} for column in (start, end)]
+        span = {"start": ends[0], "end": ends[1]}
+        params = {
+            "textDocument": document,
+            "contentChanges": [{"range": span, "text": text}],
+        }
         self._write({"method": "textDocument/didChange", "params": params})
 
     def saved(self, path: Path) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from itertools import accumulate
+from itertools import accumulate, count
+from operator import add
 
 import msgspec
 
@@ -60,7 +61,8 @@ class LineTable:
         self.text = text
         # A list of numbers takes five times the memory, and a text may be all line ends.
         self._starts = array("q", (0,))
-        self._starts.extend(accumulate(len(line) + 1 for line in text.split("\n")))
+        lengths = accumulate(map(len, text.split("\n")))
+        self._starts.extend(map(add, lengths, count(1)))
         # The last line ends with the text.
         self._starts.pop()
 

@@ -7,13 +7,15 @@ import builtins
 import difflib
 import enum
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from fxls.entry import Entry, Kind
 from fxls.ide.entries.entries import comment_at, commented, entries, place_in
 from fxls.ide.samples.samples import Samples
-from fxls.ide.syntax.module_classes import ModuleClass, modules, parsed
+from fxls.ide.syntax.module_classes import ModuleClass, modules
+from fxls.ide.syntax.pieces import defined_names
 from fxls.listing import Failure, Place, Reason
 from fxls.repairs import GiveArguments, Rename, Repair
 from fxls.text import LineTable, Point, Span
@@ -88,12 +90,12 @@ def doubts(text: str, path: str) -> tuple[tuple[Failure, Entry], ...]:
     Names that the file does not define, and arguments that do not fit a class of it;
     each with the entry.
     """
-    tree = parsed(text) if commented(text) else None
-    if tree is None:
+    known = _names(text) if commented(text) else None
+    if known is None:
         return ()
-    known = _names(tree)
     classes = {module.name: module for module in modules(text)}
-    samples = Samples(text)
+    # It reads the whole file, and most entries need it for nothing.
+    samples = partial(Samples, text)
     found: list[tuple[Failure, Entry]] = []
     for entry in entries(text, path):
         if entry.kind is not Kind.COMMENT or entry.span is None:
@@ -152,8 +154,7 @@ def _words(text: str, word: str, head: str, span: Span) -> Iterator[Completion]:
                 call = samples.entry(module)
                 detail = f"({samples.arguments(module.name, module.parameters)})"
                 yield Completion(module.name, Offer.CLASS, span, call, detail)
-    tree = parsed(text)
-    for name in sorted(_names(tree) if tree else ()):
+    for name in sorted(_names(text) or ()):
         if name.startswith(word) and name not in classes and not name.startswith("_"):
             yield Completion(name, Offer.NAME, span, name)
 
@@ -172,27 +173,10 @@ def _called(head: str) -> str:
     return ""
 
 
-def _names(tree: ast.Module) -> set[str]:
-    """What the top level of a file defines, also under an ``if`` or in a loop."""
-    found = {"torch", "fxls"}
-    below: list[ast.AST] = list(tree.body)
-    while below:
-        node = below.pop()
-        match node:
-            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
-                found.add(node.name)
-                continue
-            case ast.Import() | ast.ImportFrom():
-                for alias in node.names:
-                    found.add(alias.asname or alias.name.partition(".")[0])
-            case ast.Name(id=name, ctx=ast.Store()):
-                found.add(name)
-            case ast.ExceptHandler(name=str() as name):
-                found.add(name)
-            case _:
-                pass
-        below += ast.iter_child_nodes(node)
-    return found
+def _names(text: str) -> frozenset[str] | None:
+    """What an entry may name: what the top level of a file defines, and two imports."""
+    found = defined_names(text)
+    return None if found is None else found | {"torch", "fxls"}
 
 
 _Wrong = tuple[ast.expr | ast.keyword, str, str | None, Repair | None]
@@ -201,9 +185,9 @@ _Wrong = tuple[ast.expr | ast.keyword, str, str | None, Repair | None]
 
 def _wrong(
     expression: ast.Expression,
-    known: set[str],
+    known: frozenset[str],
     classes: dict[str, ModuleClass],
-    samples: Samples,
+    samples: Callable[[], Samples],
 ) -> Iterator[_Wrong]:
     bound = {
         node.arg if isinstance(node, ast.arg) else node.id
@@ -225,7 +209,7 @@ def _wrong(
 
 
 def _wrong_arguments(
-    call: ast.Call, module: ModuleClass, samples: Samples
+    call: ast.Call, module: ModuleClass, samples: Callable[[], Samples]
 ) -> Iterator[_Wrong]:
     names = [parameter.name for parameter in module.parameters]
     given = {keyword.arg for keyword in call.keywords}
@@ -244,7 +228,7 @@ def _wrong_arguments(
     ]
     if missing:
         listed = ", ".join(parameter.name for parameter in missing)
-        advice = f"Give it as {samples.arguments(module.name, missing)}."
+        advice = f"Give it as {samples().arguments(module.name, missing)}."
         repair = GiveArguments(module.name)
         yield call.func, f"{module.name} needs {listed}", advice, repair
 

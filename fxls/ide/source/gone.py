@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from fxls.ide.listing.document import Document
 from fxls.ide.source.runs import definitions_of
-from fxls.ide.syntax.pieces import of_each
+from fxls.ide.syntax.pieces import defined_names, of_each
 
 __all__ = ["is_gone"]
 
@@ -22,8 +22,7 @@ def is_gone(document: Document, text_of: Callable[[str], str | None]) -> bool:
     listing = document.listing
     if listing.entry is not None and listing.entry_path is not None:
         text = text_of(listing.entry_path)
-        bound = None if text is None else _bound(text)
-        if bound is not None and not _used(listing.entry) <= bound:
+        if text is not None and not _is_bound(text, _used(listing.entry)):
             return True
     outermost = {
         (listing.sources[row.source].path, row.function)
@@ -40,6 +39,19 @@ def _has(text: str | None, function: str) -> bool:
     return known is None or known.has(function)
 
 
+def _is_bound(text: str, names: frozenset[str]) -> bool:
+    """Whether a file may give each of the names to something."""
+    top = defined_names(text)
+    # Nearly always. To look everywhere takes as long as parsing.
+    if top is None or names <= top | _EVERYWHERE:
+        return True
+    bound = _bound(text)
+    return bound is None or names <= bound
+
+
+_EVERYWHERE = frozenset({*dir(builtins), "__file__", "__name__"})
+
+
 @lru_cache(maxsize=16)
 def _bound(text: str) -> frozenset[str] | None:
     """Every name that a file gives to something, wherever it does; None for a file of
@@ -49,7 +61,7 @@ def _bound(text: str) -> frozenset[str] | None:
     if found is None or any("*" in names for _, names in found):
         return None
     given = (names for _, names in found)
-    return frozenset({*dir(builtins), "__file__", "__name__"}).union(*given)
+    return _EVERYWHERE.union(*given)
 
 
 def _bound_in(tree: ast.Module) -> frozenset[str]:

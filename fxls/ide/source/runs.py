@@ -127,5 +127,9 @@ def _qualified(tree: ast.AST, outer: str) -> Iterator[str]:
             yield name
             inner = "." if isinstance(node, ast.ClassDef) else ".<locals>."
             yield from _qualified(node, f"{name}{inner}")
-        else:
+        elif isinstance(node, _MAY_DEFINE):
             yield from _qualified(node, outer)
+
+
+_MAY_DEFINE = ast.stmt | ast.excepthandler | ast.match_case
+"""No expression has a definition in it that has a name."""

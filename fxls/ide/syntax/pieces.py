@@ -19,9 +19,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from io import StringIO
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
-__all__ = ["class_statements", "comments", "of_each", "parsed", "trees"]
+__all__ = [
+    "class_statements",
+    "comments",
+    "defined_names",
+    "of_each",
+    "parsed",
+    "trees",
+]
 
 Comment = tuple[int, int, str]
 """Line, column and text."""
@@ -72,7 +79,7 @@ def trees(text: str, first: int, last: int) -> list[tuple[int, ast.Module]]:
     Each with the line from which its own lines are counted. Nobody may change them.
     """
     found: list[tuple[int, ast.Module]] = []
-    for piece, said in _each(text, lambda piece: piece.said(_classes_in)):
+    for piece, said in _each(text, lambda piece: piece.said(_top)):
         is_meant = piece.line <= last and first <= piece.line + piece.text.count("\n")
         if is_meant or said is None:
             tree = _tree(piece.text)
@@ -87,19 +94,29 @@ def class_statements(text: str) -> list[tuple[int, ast.ClassDef]] | None:
 
     Each with the line from which its own lines are counted; functions have no bodies.
     """
-    found = of_each(text, _classes_in)
+    found = of_each(text, _top)
     if found is None:
         return None
-    return [(line, one) for line, classes in found for one in classes]
+    return [(line, one) for line, top in found for one in top.classes]
+
+
+def defined_names(text: str) -> frozenset[str] | None:
+    """What the top level of a file defines, also under an ``if`` or in a loop; a star
+    where it takes all of another file. None when Python cannot read the text.
+    """
+    found = of_each(text, _top)
+    if found is None:
+        return None
+    return frozenset[str]().union(*(top.names for _, top in found))
 
 
 def comments(text: str, word: str = "") -> Iterator[Comment]:
     """Each comment with a word; where Python gives up, those that fill a line."""
 
     def own(piece: _Piece) -> tuple[Comment, ...] | None:
-        # What has a tree has no string or bracket that is open at its end. The classes
-        # are asked for anyway, so that no piece is parsed twice.
-        if word not in piece.text and piece.said(_classes_in) is not None:
+        # What has a tree has no string or bracket that is open at its end. The top level
+        # is asked for anyway, so that no piece is parsed twice.
+        if word not in piece.text and piece.said(_top) is not None:
             return ()
         return piece.comments()
 
@@ -236,8 +253,38 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
 _START = re.compile(r"^(?:@|(?:class|def|async)\b)", re.MULTILINE)
 
 
-def _classes_in(tree: ast.Module) -> tuple[ast.ClassDef, ...]:
-    return tuple(_bodiless(one) for one in tree.body if isinstance(one, ast.ClassDef))
+class _Top(NamedTuple):
+    """What the top level of a piece has: read at once, because whoever opens a source
+    asks for all of it, and parsing takes longer than all else.
+    """
+
+    classes: tuple[ast.ClassDef, ...]
+    names: frozenset[str]
+
+
+def _top(tree: ast.Module) -> _Top:
+    classes = [_bodiless(one) for one in tree.body if isinstance(one, ast.ClassDef)]
+    return _Top(tuple(classes), frozenset(_defined_in(tree)))
+
+
+def _defined_in(tree: ast.Module) -> Iterator[str]:
+    below: list[ast.AST] = list(tree.body)
+    while below:
+        node = below.pop()
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield node.name
+                continue
+            case ast.Import() | ast.ImportFrom():
+                for alias in node.names:
+                    yield alias.asname or alias.name.partition(".")[0]
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.ExceptHandler(name=str() as name):
+                yield name
+            case _:
+                pass
+        below += ast.iter_child_nodes(node)
 
 
 def _bodiless(statement: ast.ClassDef) -> ast.ClassDef:

@@ -9,9 +9,11 @@ import re
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fxls.ide.completion import doubts
 from fxls.ide.inlay_hints import source_hints
 from fxls.ide.source import gone
 from fxls.ide.source.runs import definitions_of
@@ -19,7 +21,7 @@ from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax import pieces
 from fxls.ide.syntax.line_map import LineMap
 from fxls.ide.syntax.module_classes import ModuleClass, modules
-from fxls.ide.syntax.pieces import comments
+from fxls.ide.syntax.pieces import comments, defined_names
 from fxls.text import LineTable
 from tests.ide.model import MODEL, PATH
 from tests.ide.test_inlay_hints import traced
@@ -198,3 +200,37 @@ def test_a_key_reads_its_piece_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     read.clear()
     modules(text.replace("y=f", "z=f"))
     assert [text.partition("\n")[0] for text in read] == ["class Sub(Net):"]
+
+
+def test_a_source_is_parsed_once_and_after_a_key_only_the_piece_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    classes = [
+        f"class Once{number}(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        f"        return torch.relu(x) + {number}\n"
+        for number in range(50)
+    ]
+    text = "import torch\n\n# fxls: Once0()(torch.ones(3))\n" + "".join(classes)
+    parsed: list[str] = []
+    parse: Any = ast.parse
+
+    def noted(source: str, *rest: Any, **named: Any) -> ast.AST:
+        if "\n" in source:
+            parsed.append(source)
+        tree: ast.AST = parse(source, *rest, **named)
+        return tree
+
+    monkeypatch.setattr(ast, "parse", noted)
+
+    def ask(text: str) -> str:
+        """Which parts were parsed for what is asked when a source is shown."""
+        parsed.clear()
+        assert len(modules(text)) == len(classes)
+        assert doubts(text, "/net.py") == ()
+        assert defined_names(text) == {"torch", *(f"Once{n}" for n in range(50))}
+        return "".join(parsed)
+
+    assert ask(text) == text
+    assert ask(text) == ""
+    assert ask(text.replace("+ 7\n", "+ 70\n")) == classes[7].replace("7\n", "70\n")
