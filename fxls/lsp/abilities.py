@@ -30,6 +30,8 @@ class Abilities:
     applies_edits: bool = False
     """Whether the server may change documents in it."""
     shows_progress: bool = False
+    asks_questions: bool = False
+    """Whether it shows a question of the server, with answers to choose from."""
     reads_content: bool = False
     """Whether it asks for the text of `fxls:` documents by itself."""
     pulls_diagnostics: bool = False
@@ -73,6 +75,7 @@ def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
         shows_documents=bool(window.show_document and window.show_document.support),
         applies_edits=bool(workspace.apply_edit),
         shows_progress=bool(window.work_done_progress),
+        asks_questions=window.show_message is not None,
         reads_content=workspace.text_document_content is not None,
         pulls_diagnostics=bool(
             document.diagnostic

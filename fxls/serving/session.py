@@ -29,6 +29,7 @@ from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.table_rows import rows
 from fxls.ide.source.gone import is_gone
 from fxls.ide.source.source_file import SourceFile
+from fxls.ide.syntax.import_work import ImportWork, import_work
 from fxls.ide.syntax.quoted_places import PlacesNow
 from fxls.listing import Failure, Reason
 from fxls.record import QuotedPlace
@@ -39,6 +40,7 @@ from fxls.regular_file import LISTING_BYTES, SETTINGS_BYTES, SOURCE_BYTES, why
 from fxls.said_once import SaidOnce
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
+from fxls.serving.programs import AnsweredPrograms
 from fxls.serving.run_remarks import RunRemarks
 from fxls.serving.settings import Settings
 from fxls.serving.traced_texts import TracedTexts, decoded
@@ -70,6 +72,8 @@ class Session:
         """The project of the first source that was looked at, and is not installed."""
         self.library = Library(lambda: self.settings.store, lambda: self.folders)
         self.traces = traces
+        self.programs = AnsweredPrograms()
+        """What a person said of files that do work when they are imported."""
         self._remarks = RunRemarks(self.library.say_unread, self.library.heres)
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
@@ -229,6 +233,8 @@ class Session:
         if not self.may_trace(path):
             # A trace says it better.
             said += _doubtful(doubts(text, path))
+        elif (work := self.work_unasked(path)) and self.entries(path):
+            said += _held_back(self.programs.failure(path, work))
         return (*self._say((path, ""), said), *self._unwritten(path))
 
     def may_trace(self, path: str) -> bool:
@@ -241,6 +247,12 @@ class Session:
             return False
         trusted = self.folders or ((self._first,) if self._first else ())
         return any(Path(path).is_relative_to(folder) for folder in trusted)
+
+    def work_unasked(self, path: str) -> ImportWork | None:
+        """What the import of a source would do that nobody agreed to."""
+        text = self.text_of(path)
+        work = None if text is None else import_work(text)
+        return self.programs.unasked(path, work, self.settings.programs)
 
     async def trace(self, entry: Entry, *, timed: bool = False) -> Traced | Failed:
         """Run an entry of the user's code and materialize its listing."""
@@ -442,6 +454,12 @@ def _in_place(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
     for failure in failures:
         entry = Entry(failure.places[0].path, "", kind)
         yield from diagnostics(failure, entry, lambda path: True)
+
+
+def _held_back(failure: Failure) -> Iterable[Diagnostic]:
+    """Why an entry is traced only when somebody asks."""
+    for diagnostic in _in_place((failure,), Kind.COMMENT):
+        yield replace(diagnostic, severity=Severity.NOTE)
 
 
 def _doubtful(found: Iterable[tuple[Failure, Entry]]) -> Iterable[Diagnostic]:

@@ -9,7 +9,8 @@ import msgspec
 
 from fxls.entry import ORDER, Producer
 
-__all__ = ["FORMAT", "Lenses", "Settings", "SettingsError", "read_settings"]
+__all__ = ["FORMAT", "Lenses", "Programs", "Settings", "SettingsError"]
+__all__ += ["read_settings"]
 
 FORMAT = 1
 """The version of the settings; a client that says none means this one."""
@@ -23,6 +24,16 @@ class Lenses(enum.Enum):
     """On entries, classes, and the ``def`` of a listing."""
     NODES = "nodes"
     """On every node of a listing as well."""
+
+
+class Programs(enum.Enum):
+    """What happens to a file that does the work of a program when it is imported."""
+
+    ASK = "ask"
+    """A person is asked once, where the client can ask."""
+    RUN = "run"
+    LEAVE = "leave"
+    """It is run when somebody asks for a trace."""
 
 
 class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -42,6 +53,8 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     """Where there are code lenses."""
     producers: tuple[Producer, ...] = ORDER
     """Who is tried for the graph of an entry, one after the other."""
+    programs: Programs = Programs.ASK
+    """Whether a file that trains when it is imported is run without being asked for."""
 
 
 class SettingsError(ValueError):

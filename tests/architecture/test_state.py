@@ -43,6 +43,8 @@ REMEMBERED = {
     ),
     "fxls/ide/samples/first_layer.py: FirstLayer._asked": "for one question",
     "fxls/ide/samples/first_layer.py: FirstLayer._left": "for one question",
+    "fxls/ide/syntax/import_work.py: import_work": "of the latest 16 texts",
+    "fxls/ide/syntax/import_work.py: _Functions._known": "for one text",
     "fxls/ide/syntax/quoted_places.py: PlacesNow._found": "for one text",
     "fxls/ide/syntax/quoted_places.py: PlacesNow._moves": "for one text",
     "fxls/ide/text_document_content.py: _Writer._lines": "for one text",

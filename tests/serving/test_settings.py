@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fxls.entry import Producer
-from fxls.serving.settings import Settings, SettingsError, read_settings
+from fxls.serving.settings import Programs, Settings, SettingsError, read_settings
 
 
 @pytest.mark.parametrize("options", [None, {}])
@@ -22,6 +22,7 @@ def test_every_setting_is_read() -> None:
         "store": "/tmp/store",
         "timeLimit": 5,
         "producers": ["export", "engine"],
+        "programs": "leave",
     }
 
     assert read_settings(options, Settings()) == Settings(
@@ -30,6 +31,7 @@ def test_every_setting_is_read() -> None:
         store="/tmp/store",
         time_limit=5.0,
         producers=(Producer.EXPORT, Producer.ENGINE),
+        programs=Programs.LEAVE,
     )
 
 

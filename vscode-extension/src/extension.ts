@@ -104,6 +104,13 @@ export function deactivate(): Promise<void> | undefined {
 }
 
 /** Settings that the server is started with. */
-const STARTED_WITH = ['python', 'store', 'timeLimit', 'producers', 'traceAutomatically'];
+const STARTED_WITH = [
+  'python',
+  'store',
+  'timeLimit',
+  'producers',
+  'programs',
+  'traceAutomatically',
+];
 
 let stop: (() => Promise<void>) | undefined;

@@ -6,15 +6,18 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import Future
+from pathlib import PurePath
 from typing import Any, cast
 
 from lsprotocol import types as lsp
 
 from fxls.entry import Entry
+from fxls.ide.syntax.import_work import ImportWork
 from fxls.listing import Failure, Reason
 from fxls.lsp import custom
 from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
+from fxls.serving.settings import Programs
 from fxls.wire import Failed, Traced
 
 __all__ = ["check_and_trace", "trace_entries", "with_progress"]
@@ -39,11 +42,41 @@ def check_and_trace(ls: Connection, *paths: str) -> None:
 
 def _trace_where_allowed(ls: Connection, found: Sequence[Entry]) -> None:
     """Trace entries that nobody asked for."""
-    allowed = [entry for entry in found if ls.session.may_trace(entry.path)]
+    session = ls.session
+    trusted = [entry for entry in found if session.may_trace(entry.path)]
+    paths = dict.fromkeys(entry.path for entry in trusted)
+    held = {path: work for path in paths if (work := session.work_unasked(path))}
+    allowed = [entry for entry in trusted if entry.path not in held]
     if allowed:
         ls.start(
             asyncio.ensure_future(task_with_faults_logged(trace_entries)(ls, allowed))
         )
+    can_ask = ls.client.abilities.asks_questions
+    if can_ask and session.settings.programs is Programs.ASK:
+        for path, work in held.items():
+            if path in ls.open_paths and session.programs.is_first(path, work):
+                asking = task_with_faults_logged(_ask)(ls, path, work)
+                ls.start(asyncio.ensure_future(asking))
+
+
+async def _ask(ls: Connection, path: str, work: ImportWork) -> None:
+    """Ask whether a file that does work when it is imported shall be run."""
+    name, line = PurePath(path).name, work.span.start.line + 1
+    question = (
+        f"fxls: {name} {work.does} when it is imported (line {line}). To trace its"
+        " models, fxls has to import it."
+    )
+    params = lsp.ShowMessageRequestParams(
+        lsp.MessageType.Warning, question, [lsp.MessageActionItem(_RUN), _LEAVE]
+    )
+    answer = await ls.window_show_message_request_async(params)
+    if answer is not None and answer.title == _RUN:
+        ls.session.programs.allow(path, work)
+        check_and_trace(ls, path)
+
+
+_RUN = "Import and trace it"
+_LEAVE = lsp.MessageActionItem("Leave it alone")
 
 
 async def trace_entries(

@@ -217,6 +217,7 @@ export class Server implements vscode.Disposable {
         python: interpreter.path,
         timeLimit: settings.get<number>('timeLimit', 60),
         producers: settings.get<string[]>('producers', ['engine', 'export', 'compile']),
+        programs: settings.get<string>('programs', 'ask'),
         ...(store === '' ? {} : { store }),
       },
       initializationFailedHandler: () => false,
