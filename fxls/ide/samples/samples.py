@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from fxls.ide.samples.first_layer import Built, FirstLayer, Value
 from fxls.ide.samples.sample_inputs import sample_inputs
+from fxls.ide.samples.written_choices import written_choices
 from fxls.ide.syntax.module_classes import ModuleClass, parsed
 from fxls.ide.syntax.parameter_uses import Function, functions
 from fxls.ide.syntax.signatures import ClassSyntax, Parameter, classes
@@ -68,6 +69,7 @@ class Samples:
     def __init__(self, text: str) -> None:
         tree = parsed(text)
         self._text = text
+        self._tree = tree
         self._classes = classes(tree.body) if tree else {}
         self._functions = functions(tree) if tree else {}
         self._imported = _imported(tree) if tree else []
@@ -89,10 +91,14 @@ class Samples:
     def _given(
         self, owner: str, needed: Sequence[Parameter], around: frozenset[str]
     ) -> dict[str, str]:
+        missing = [one for one in needed if one.default is None]
+        syntax = self._classes.get(owner)
+        chosen: Mapping[str, str] = {}
+        if missing and self._tree is not None and syntax is not None:
+            chosen = written_choices(self._tree, owner, syntax)
         return {
-            one.name: self._value(one, owner, around)
-            for one in needed
-            if one.default is None
+            one.name: chosen.get(one.name) or self._value(one, owner, around)
+            for one in missing
         }
 
     def _value(self, parameter: Parameter, owner: str, around: frozenset[str]) -> str:

@@ -360,3 +360,25 @@ def test_an_abstract_class_has_no_entry() -> None:
     """
 
     assert [one.name for one in modules(HEAD + dedent(code))] == ["Net"]
+
+
+def test_a_choice_that_the_file_makes_is_made_again() -> None:
+    """`causal=True` may need what the file does not have."""
+    code = """
+        class Attention(nn.Module):
+            def __init__(self, width, heads, causal, mode, *, norm, act, bias):
+                pass
+
+            def forward(self, x):
+                return x
+
+
+        def build(sizes):
+            yield Attention(512, 3, False, "flash", norm=None, act=sizes[0])
+            yield Attention(*sizes, True, norm=True, bias=False)
+        """
+
+    assert entry_of(code) == (
+        "Attention(width=8, heads=2, causal=False, mode='flash', norm=None, act=...,"
+        " bias=False)(torch.randn(1, 8))"
+    )
