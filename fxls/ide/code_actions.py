@@ -148,7 +148,6 @@ def _on_entry(failure: Failure, entry: Entry, text: str) -> Iterator[Fix]:
                 yield from _missing(entry, span, tree, callee, text)
             case _:
                 pass
-    yield from _bound(failure, entry, span, tree, text)
     yield from _called_whole(failure, entry, span, tree, text)
     for repair in failure.repairs:
         if isinstance(repair, Capture):
@@ -194,31 +193,6 @@ def _missing(
             yield Fix(title, entry.path, (edit,), is_preferred=True)
 
 
-def _bound(
-    failure: Failure, entry: Entry, span: Span, tree: ast.Call, text: str
-) -> Iterator[Fix]:
-    """Fix the value of the argument that a branch asks about."""
-    if failure.reason is not Reason.TRACE or not failure.places:
-        return
-    inner = failure.places[0]
-    name, _, method = inner.function.rpartition(".")
-    found = {module.name: module for module in modules(text)}.get(name)
-    if found is None or method != "forward" or inner.path != entry.path:
-        return
-    asked = LineTable(text).slice(inner.span)
-    for number, parameter in enumerate(found.inputs):
-        if not re.search(rf"\b{parameter.name}\b", asked):
-            continue
-        given = _given(tree, number, parameter.name) or parameter.default
-        if given is None or not re.fullmatch(r"True|False|None|-?\d+|'\w*'", given):
-            continue
-        func = ast.unparse(tree.func)
-        bound = f'fxls.engine.symbolic_trace({func}, {{"{parameter.name}": {given}}})'
-        end = _point(span, entry.expression, tree.func.end_col_offset)
-        edit = Edit(Span(span.start, end), bound)
-        yield Fix(f"Trace it with {parameter.name}={given}", entry.path, (edit,))
-
-
 def _called_whole(
     failure: Failure, entry: Entry, span: Span, tree: ast.Call, text: str
 ) -> Iterator[Fix]:
@@ -262,16 +236,6 @@ def _model(tree: ast.Call, text: str) -> ast.expr:
 
 
 _AROUND = "fxls.engine.trace_around"
-
-
-def _given(tree: ast.Call, number: int, name: str) -> str | None:
-    """The argument of a call, as it is written."""
-    if number < len(tree.args):
-        return ast.unparse(tree.args[number])
-    for keyword in tree.keywords:
-        if keyword.arg == name:
-            return ast.unparse(keyword.value)
-    return None
 
 
 def _renaming(failure: Failure, path: str, text: str) -> Iterator[Fix]:

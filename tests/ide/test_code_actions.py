@@ -82,15 +82,12 @@ def test_a_function_of_python_is_recorded_behind_the_imports() -> None:
     }
 
 
-def test_an_argument_that_a_branch_asks_about_is_bound() -> None:
+def test_a_value_that_the_call_gives_is_no_repair() -> None:
+    """The worker has traced with it."""
     asked = Span.of(12, 11, 12, 15)
     failure = Failure(Reason.TRACE, "a branch", (Place(PATH, "Net.forward", asked),))
 
-    assert repaired(failure, GATED) == {
-        "Trace it with flag=True": GATED.replace(
-            "Net()(torch", 'fxls.engine.symbolic_trace(Net(), {"flag": True})(torch'
-        )
-    }
+    assert repaired(failure, GATED) == {}
 
 
 def test_another_tool_captures_what_cannot_be_traced() -> None:
