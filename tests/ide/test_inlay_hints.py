@@ -144,7 +144,7 @@ CAPTURED = Parent(Identity("net", "Net"), "Net_0123456789ab.py")
     [
         pytest.param({"computes_gradients": True}, id="the backward"),
         pytest.param({"parents": (CAPTURED,)}, id="what passes made"),
-        pytest.param({"identity": Identity("net", "Old")}, id="a class that is gone"),
+        pytest.param({"identity": Identity("model", "Old")}, id="a class that is gone"),
     ],
 )
 def test_a_graph_that_is_not_what_the_source_did_gives_no_hints(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from pathlib import PurePath
 
 from fxls.ide.listing.document import Document
 from fxls.ide.source.source_file import SourceFile
@@ -101,14 +102,26 @@ def _is_defined(
     """Whether what was traced has its name today, as far as this source can tell."""
     listing = document.listing
     name = listing.identity.qualname
-    roots = [scope.file for scope in listing.scopes if scope.parent is None]
+    names = {name, f"{name}.forward"}
+    # The engine has no row for the root: its outermost rows are submodules.
+    roots = [scope.file for scope in listing.scopes if not scope.path]
     if roots and roots[0] is not None:
         is_here = roots[0] in source.paths
     else:
         outermost = [row for row in listing.frames if row.caller is None]
         files = {listing.sources[row.source].path for row in outermost}
         is_here = bool(files) and files <= set(source.paths)
-    return not is_here or definitions.has(name) or definitions.has(f"{name}.forward")
+        if not _is_called(listing.identity.module, source.path):
+            # A class of another file may inherit what is written here.
+            names |= {row.function for row in outermost}
+    return not is_here or any(map(definitions.has, names))
+
+
+def _is_called(module: str, path: str) -> bool:
+    """Whether a module of this name may be that of a file."""
+    file = PurePath(path)
+    name = file.parent.name if file.stem == "__init__" else file.stem
+    return module.rpartition(".")[2] == name
 
 
 def _named(document: Document) -> tuple[str, str]:
