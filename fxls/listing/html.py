@@ -6,14 +6,14 @@ and its colours are those of the page.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import PurePath
 
 from fxls.listing import Items, Listing, Role, Tensor, Value
 from fxls.short_dtype import short_dtype
 
-__all__ = ["html_of"]
+__all__ = ["file_name", "html_of"]
 
 _LINES = 500
 _ROWS = 500
@@ -23,8 +23,15 @@ _HINT = "opacity:.6"
 _TABLE = "text-align:left;font-family:monospace"
 
 
-def html_of(listing: Listing) -> str:
-    """The listing; the table of its nodes is folded away."""
+def file_name(path: str) -> str:
+    return PurePath(path).name
+
+
+def html_of(listing: Listing, name_of: Callable[[str], str] = file_name) -> str:
+    """The listing; the table of its nodes is folded away.
+
+    `name_of` gives the name by which a person knows a source.
+    """
     identity = listing.identity
     made = [identity.qualname, identity.producer, identity.stage]
     count = len(listing.nodes)
@@ -36,7 +43,7 @@ def html_of(listing: Listing) -> str:
             f"<details><summary>{count:,} nodes as a table</summary>",
             f'<table style="{_TABLE}">',
             _row("th", ("name", "op", "target", "value", "source")),
-            *(_row("td", cells) for cells in _cells(listing)),
+            *(_row("td", cells) for cells in _cells(listing, name_of)),
             "</table>",
             *_left(count - _ROWS, "node"),
             "</details>",
@@ -65,12 +72,12 @@ def _code(listing: Listing) -> str:
 _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
 
 
-def _cells(listing: Listing) -> Iterator[tuple[str, ...]]:
+def _cells(
+    listing: Listing, name_of: Callable[[str], str]
+) -> Iterator[tuple[str, ...]]:
     for facts in listing.nodes[:_ROWS]:
         place = next(listing.places(facts.origin), None)
-        where = (
-            f"{PurePath(place.path).name}:{place.span.start.line + 1}" if place else ""
-        )
+        where = f"{name_of(place.path)}:{place.span.start.line + 1}" if place else ""
         yield facts.name, facts.opcode, facts.target, _value(facts.value), where
 
 
