@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -18,7 +19,6 @@ from fxls.lsp import custom
 from fxls.lsp.client import Client
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.disk_changes import DiskChanges
-from fxls.serving.library import virtual_uri
 from fxls.serving.published import PublishedDiagnostics
 from fxls.serving.session import Session
 from fxls.serving.settings import Settings
@@ -212,14 +212,17 @@ class Connection(LanguageServer):
 
     def tell_news(self) -> None:
         """Tell the client of what is new in the stores."""
-        news = self.session.library.news()
+        library = self.session.library
+        news = library.news()
         if not news:
             return
         self.publish_and_refresh(*self.open_paths)
-        self.tell_changed(virtual_uri(one.identity) for one in news)
+        self.tell_changed(
+            library.uri(Path(one.new).parent, one.identity) for one in news
+        )
         for one in news:
             if one.old != one.new and self.client.abilities.takes_revisions:
-                lines = self.session.library.lines_moved(one.old, one.new)
+                lines = library.lines_moved(one.old, one.new)
                 revised = custom.Revised(uri_of(one.old), uri_of(one.new), lines)
                 self.protocol.notify(custom.REVISED, custom.plainly(revised))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,13 +30,14 @@ from fxls.serving.file_digests import Digests, modified
 from fxls.serving.ownership import is_installed
 from fxls.serving.run_guards import RunGuards
 from fxls.serving.run_records import Placed, RunRecords
+from fxls.serving.settings import Settings
+from fxls.serving.virtual_uris import FORWARD, REVISIONS, TABLE, VIRTUAL, VirtualUris
 from fxls.store import (
     Bookmark,
     Revision,
     Store,
     StoreError,
     class_name_of,
-    identity_uri,
     is_url,
     locate,
     prune_seldom,
@@ -49,10 +50,8 @@ from fxls.store_root import FOLDER
 if TYPE_CHECKING:
     from fxls.store.following import Follower
 
-__all__ = ["Library", "News", "virtual_uri"]
+__all__ = ["Library", "News"]
 
-_VIRTUAL = "fxls:/"
-_FORWARD, _TABLE, _REVISIONS = "forward.py", "table.txt", "revisions.txt"
 
 _LATEST = 200
 """So many revisions of an identity are listed."""
@@ -68,27 +67,23 @@ class News:
     """The paths of the listings."""
 
 
-def virtual_uri(identity: Identity, name: str = _FORWARD) -> str:
-    """A virtual document about an identity: its newest listing, unless named."""
-    return identity_uri(identity).removesuffix(_FORWARD) + name
-
-
 class Library:
     """Stores by their folders, and the listings that were read from them.
 
-    - `root` is the folder that holds all listings; None where each source has a store.
+    - `settings` may name a folder that holds all listings; else each source has a store.
     - `folders` are those of the workspace, in which files of another machine are found.
     - A store is known from when it is first asked for.
     """
 
     def __init__(
         self,
-        root: Callable[[], str | None],
+        settings: Callable[[], Settings] = Settings,
         folders: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
-        self._root = root
+        self._settings = settings
         self._folders = folders
         self._stores: dict[Path, Store] = {}
+        self._uris = VirtualUris()
         self._documents = DocumentCache()
         self._bookmarks: dict[Path, Bookmark] = {}
         self._digests = Digests()
@@ -107,7 +102,7 @@ class Library:
 
     def store_of(self, source: str) -> Store:
         """The store of a source."""
-        root = self._root()
+        root = self._settings().store_of(source)
         if root is not None and is_url(root):
             self._follow(root)
             root = None  # what is made here lies here
@@ -116,6 +111,10 @@ class Library:
     def roots_of(self, source: str) -> tuple[Path, ...]:
         """The stores whose runs may have run a source: its own, and all copies."""
         return self.store_of(source).root, *self._copies()
+
+    def store_in(self, folder: str) -> Store:
+        """The store of the sources right in a folder."""
+        return self.store_of(str(Path(folder, "any.py")))
 
     def asked(self) -> tuple[ShowRequest, ...]:
         """What programs asked to be shown since this was last asked."""
@@ -138,13 +137,31 @@ class Library:
         """Follow no store on another machine any more, and leave the others small."""
         for follower in self._followers.values():
             follower.close()
-        named = self._root()
+        named = self._settings().stores
         for root in self._stores.keys() - self._copies():
             # What else was looked at may be any folder with a file of such a name.
-            if root.name != FOLDER and str(root) != named:
+            if root.name != FOLDER and str(root) not in named:
                 continue
             with contextlib.suppress(StoreError):
                 prune_seldom(root)
+
+    def leave(self, folders: Iterable[str]) -> None:
+        """Take the stores of folders that were closed for some nobody asked for."""
+        kept = {self.store_in(folder).root for folder in self._folders()}
+        for root in {self.store_in(folder).root for folder in folders} - kept:
+            for known in (self._stores, self._bookmarks, self._shown_in):
+                known.pop(root, None)
+
+    def uri(self, root: Path, identity: Identity, name: str = FORWARD) -> str:
+        """A virtual document about an identity: its newest listing, unless named."""
+        self.store_at(root)
+        return self._uris.uri(root, identity, name)
+
+    def uri_about(self, document: Document, name: str = FORWARD) -> str:
+        """A virtual document about the identity of a listing."""
+        if document.path.startswith(VIRTUAL):
+            return f"{document.path.rpartition('/')[0]}/{name}"
+        return self.uri(Path(document.path).parent, document.listing.identity, name)
 
     def store_at(self, root: Path) -> Store:
         if root not in self._stores:
@@ -152,6 +169,7 @@ class Library:
         return self._stores[root]
 
     def _open(self, root: Path, store: Store) -> None:
+        self._uris.add(root)
         self._stores[root] = store
         self._bookmarks[root] = store.changes_since(None).bookmark
         self._shown_in[root] = ShowRequests(root)
@@ -235,7 +253,7 @@ class Library:
     def freshness(self, document: Document) -> Freshness:
         """What became of a listing: a newer one of the same entry, changed sources."""
         listing = document.listing
-        if document.path.startswith(_VIRTUAL):
+        if document.path.startswith(VIRTUAL):
             return Freshness()
         store = self.store_at(Path(document.path).parent)
         revision = newest_of(store, listing.identity, listing.entry)
@@ -258,6 +276,11 @@ class Library:
         """What all stores hold."""
         for store in self._stores.values():
             yield from histories(store)
+
+    def forwards(self) -> Iterator[str]:
+        """The virtual documents of what all stores hold."""
+        for history in self.histories():
+            yield self.uri(history.newest.path.parent, history.identity)
 
     def history(self, path: str) -> History | None:
         """What there is of the identity of a listing, or of a virtual document."""
@@ -291,7 +314,7 @@ class Library:
         """What the record of a run says of a listing; None where none names it."""
         identity = document.listing.identity
         root, name = Path(document.path).parent, Path(document.path).name
-        if document.path.startswith(_VIRTUAL):
+        if document.path.startswith(VIRTUAL):
             store, _, listing = self._named(document.path)
             newest = store.newest(identity) if store else None
             if store is None or newest is None:
@@ -305,7 +328,7 @@ class Library:
         """Another listing of the same store, by the name of its file."""
         path = Path(document.path)
         root = path.parent
-        if document.path.startswith(_VIRTUAL):
+        if document.path.startswith(VIRTUAL):
             store, _, _ = self._named(document.path)
             if store is None:
                 return None
@@ -399,30 +422,27 @@ class Library:
     def _shown(
         self, store: Store, identity: Identity, name: str, uri: str
     ) -> Document | Sheet | None:
-        if name == _REVISIONS:
+        if name == REVISIONS:
             return revisions_sheet(identity, self._rows(store, identity))
         revisions = store.revisions(identity)
-        if name not in (_FORWARD, _TABLE):
+        if name not in (FORWARD, TABLE):
             revisions = tuple(r for r in revisions if r.path.name == name)
         document = self._revision(store, revisions[-1]) if revisions else None
-        if document is None or name == _TABLE:
+        if document is None or name == TABLE:
             return table_sheet(document) if document else None
         return self._documents.keep(uri, document.listing)
 
     def _named(self, path: str) -> tuple[Store | None, Identity | None, Path | None]:
         """The store, identity and file of a listing; no file for a whole identity."""
-        if not path.startswith(_VIRTUAL):
+        if not path.startswith(VIRTUAL):
             document = self.read(path)[0]
             if class_name_of(Path(path)) is None:
                 return None, None, None
             identity = document.listing.identity if document else None
             return self.store_at(Path(path).parent), identity, Path(path)
-        head, _, name = path.rpartition("/")
-        for store in list(self._stores.values()):
-            identity = store.identity_of(f"{head}/{_FORWARD}")
-            if identity is not None:
-                listing = store.root / name
-                return store, identity, listing if store.owns(listing) else None
+        for store, identity in self._uris.named(path, [*self._stores.values()]):
+            listing = store.root / path.rpartition("/")[2]
+            return store, identity, listing if store.owns(listing) else None
         return None, None, None
 
     def _rows(self, store: Store, identity: Identity) -> Iterator[RevisionRow]:
@@ -479,4 +499,4 @@ _log = logging.getLogger(__name__)
 
 def _is_whole(path: str) -> bool:
     """Whether a virtual document stands for all of its identity."""
-    return path.startswith(_VIRTUAL) and path.endswith(f"/{_FORWARD}")
+    return path.startswith(VIRTUAL) and path.endswith(f"/{FORWARD}")

@@ -70,7 +70,7 @@ class Session:
         """The folders of the workspace."""
         self._first: str | None = None
         """The project of the first source that was looked at, and is not installed."""
-        self.library = Library(lambda: self.settings.store, lambda: self.folders)
+        self.library = Library(lambda: self.settings, lambda: self.folders)
         self.traces = traces
         self.programs = AnsweredPrograms()
         """What a person said of files that do work when they are imported."""
@@ -258,7 +258,7 @@ class Session:
         """Run an entry of the user's code and materialize its listing."""
         return await self.traces.trace(
             entry,
-            python=self.settings.python,
+            python=self.settings.python_of(entry.path),
             folder=self._folder_of(entry.path),
             store=str(self.library.store_of(entry.path).root),
             time_limit=self.settings.time_limit,
@@ -286,6 +286,18 @@ class Session:
         self._compared.pop(path, None)
         self.traces.forget(path, kept)
         return tuple(changed for key in about for changed in self._say(key, ()))
+
+    def leave(self, folders: Iterable[str]) -> tuple[str, ...]:
+        """Drop what is known of folders that were closed; returns as `check`.
+
+        Of files that are open all stays.
+        """
+        said: list[str] = []
+        for folder in folders:
+            for path in {about for about, _ in self._said}:
+                if self._open_text(path) is None and Path(path).is_relative_to(folder):
+                    said += self.forget(path)
+        return tuple(said)
 
     def diagnostics(self, path: str) -> tuple[Diagnostic, ...]:
         """All there is to say about a file, each thing once."""

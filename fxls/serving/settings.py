@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
+from pathlib import Path
 from typing import cast
 
 import msgspec
 
 from fxls.entry import ORDER, Producer
 
-__all__ = ["FORMAT", "Lenses", "Programs", "Settings", "SettingsError"]
-__all__ += ["read_settings"]
+__all__ = ["FORMAT", "FolderSettings", "Lenses", "Programs", "Settings"]
+__all__ += ["SettingsError", "read_settings"]
 
 FORMAT = 1
 """The version of the settings; a client that says none means this one."""
@@ -36,6 +38,13 @@ class Programs(enum.Enum):
     """It is run when somebody asks for a trace."""
 
 
+class FolderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is set for a folder; what is None is as for the others."""
+
+    python: str | None = None
+    store: str | None = None
+
+
 class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """What a client sets, or the defaults."""
 
@@ -55,6 +64,29 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     """Who is tried for the graph of an entry, one after the other."""
     programs: Programs = Programs.ASK
     """Whether a file that trains when it is imported is run without being asked for."""
+    folders: Mapping[str, FolderSettings] = msgspec.field(
+        default_factory=dict[str, FolderSettings]
+    )
+    """What is set for folders of the workspace, by their URIs; the session has paths."""
+
+    def python_of(self, path: str) -> str | None:
+        """The interpreter for a source."""
+        return self._around(path).python or self.python
+
+    def store_of(self, path: str) -> str | None:
+        """The folder of the store for a source."""
+        return self._around(path).store or self.store
+
+    @property
+    def stores(self) -> frozenset[str]:
+        """The stores that are set."""
+        found = (self.store, *(folder.store for folder in self.folders.values()))
+        return frozenset(store for store in found if store is not None)
+
+    def _around(self, path: str) -> FolderSettings:
+        """What is set for the innermost folder that a source lies in."""
+        around = [one for one in self.folders if Path(path).is_relative_to(one)]
+        return self.folders[max(around, key=len)] if around else FolderSettings()
 
 
 class SettingsError(ValueError):

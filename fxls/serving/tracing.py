@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from fxls.entry import ORDER, Entry, Producer
@@ -89,6 +89,12 @@ class Traces:
         known = {*kept}
         for key in [k for k in self._imported if k[0] == path and k[1] not in known]:
             del self._imported[key]
+
+    async def leave(self, folders: Collection[str]) -> None:
+        """End the workers of folders that were closed."""
+        keys = [key for key in self._hosts if key[1] in folders]
+        hosts = [self._hosts.pop(key) for key in keys]
+        await asyncio.gather(*(host.close() for host in hosts))
 
     async def close(self) -> None:
         """End the workers; traces are given up."""

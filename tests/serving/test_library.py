@@ -14,7 +14,7 @@ def test_what_a_client_opened_stays_when_the_store_is_too_large(tmp_path: Path) 
     opened, other, newest = (
         store.materialize(made(body)) for body in ("relu", "tanh", "gelu")
     )
-    Library(lambda: None).look(str(opened))
+    Library().look(str(opened))
     assert prune(store.root, megabytes=1e-6).deleted == (other.name,)
     assert opened.exists()
     assert newest.exists()

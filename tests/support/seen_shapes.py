@@ -23,6 +23,7 @@ from fxls.entry import Entry, Kind, Producer
 from fxls.ide.inlay_hints import source_hints
 from fxls.ide.source.source_file import SourceFile
 from fxls.serving.library import Library
+from fxls.serving.settings import Settings
 from fxls.text import LineTable
 from fxls.wire import Failed, Trace
 from fxls.worker.limits import MemoryLimit
@@ -94,7 +95,7 @@ def _shape(value: object) -> str:
 
 def hinted(store: Path, entry: str) -> list[tuple[int, str, list[str]]]:
     """Line, name and shapes of each hint in the file."""
-    documents = Library(lambda: str(store)).about(PATH, {entry})
+    documents = Library(lambda: Settings(store=str(store))).about(PATH, {entry})
     lines = LineTable(TEXT)
     found: list[tuple[int, str, list[str]]] = []
     for hint in source_hints(SourceFile(PATH, lines, documents), 0, 10_000):

@@ -120,7 +120,8 @@ async function traced(server: Server, source: vscode.Uri): Promise<readonly Trac
 
 /** Shows in a terminal what of fxls works in the Python that it runs in. */
 async function doctor(server: Server): Promise<void> {
-  const python = server.interpreter?.path;
+  const file = vscode.window.activeTextEditor?.document.uri;
+  const python = server.interpreterOf(file)?.path;
   if (python === undefined) {
     await vscode.commands.executeCommand('fxls.choosePython');
     return;

@@ -74,6 +74,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     vscode.window.onDidEndTerminalShellExecution(() => {
       if (status.state?.kind === 'problem') void server.restart();
     }),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void server.restart()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void server.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (STARTED_WITH.some((name) => change.affectsConfiguration(`fxls.${name}`))) {

@@ -15,7 +15,7 @@ from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.documents import content
 from fxls.serving.handlers.request_place import document_of
-from fxls.serving.library import virtual_uri
+from fxls.serving.library import Library
 from fxls.serving.run_records import Placed
 from fxls.store import Revision
 from fxls.store.history import History
@@ -42,7 +42,7 @@ def on_listings(ls: Connection, asked: params.OfDocument) -> list[custom.Listing
     if path is None:
         return []
     return [
-        custom.listing_item(document, virtual_uri(document.listing.identity))
+        custom.listing_item(document, ls.session.library.uri_about(document))
         for document in ls.session.source(path).documents
     ]
 
@@ -50,7 +50,7 @@ def on_listings(ls: Connection, asked: params.OfDocument) -> list[custom.Listing
 def on_identities(ls: Connection, asked: params.Nothing) -> list[custom.IdentityItem]:
     library = ls.session.library
     return [
-        _identity_item(history, stale=library.is_stale(history.newest))
+        _identity_item(library, history, stale=library.is_stale(history.newest))
         for history in library.histories()
     ]
 
@@ -58,7 +58,11 @@ def on_identities(ls: Connection, asked: params.Nothing) -> list[custom.Identity
 def on_revisions(ls: Connection, asked: params.About) -> list[custom.RevisionItem]:
     path, library = _named(asked.uri), ls.session.library
     history = library.history(path) if path else None
-    return [*_revision_items(history, library.made_by(history))] if history else []
+    return (
+        [*_revision_items(library, history, library.made_by(history))]
+        if history
+        else []
+    )
 
 
 def on_graph(ls: Connection, asked: params.About) -> picture.GraphItem | None:
@@ -68,7 +72,7 @@ def on_graph(ls: Connection, asked: params.About) -> picture.GraphItem | None:
     return picture.graph_item(
         ls.client,
         document,
-        virtual_uri(document.listing.identity),
+        ls.session.library.uri_about(document),
         ls.session.lines_of,
         stale=bool(ls.session.freshness(document).changed),
         # One that was deleted is passed over.
@@ -109,7 +113,7 @@ def on_delete(ls: Connection, asked: params.About) -> custom.DeletedItem:
     deleted, error = ls.session.library.delete(path) if path else ((), None)
     if deleted:
         ls.publish_and_refresh(*ls.open_paths)
-        ls.tell_changed([virtual_uri(history.identity)] if history else [])
+        ls.tell_changed([_uri(ls.session.library, history)] if history else [])
     problem = None if error is None else f"{error.problem}. {error.advice}"
     return custom.DeletedItem([uri_of(path) for path in deleted], problem)
 
@@ -119,10 +123,16 @@ def _named(uri: str) -> str | None:
     return uri if uri.startswith(f"{SCHEME}:") else path_of(uri)
 
 
-def _identity_item(history: History, *, stale: bool) -> custom.IdentityItem:
+def _uri(library: Library, history: History, name: str = "forward.py") -> str:
+    return library.uri(history.newest.path.parent, history.identity, name)
+
+
+def _identity_item(
+    library: Library, history: History, *, stale: bool
+) -> custom.IdentityItem:
     identity, newest = history.identity, history.newest
     return custom.IdentityItem(
-        virtual_uri(identity),
+        _uri(library, history),
         uri_of(str(newest.path)),
         str(newest.path),
         identity.module,
@@ -140,7 +150,7 @@ def _identity_item(history: History, *, stale: bool) -> custom.IdentityItem:
 
 
 def _revision_items(
-    history: History, made: Mapping[str, Placed]
+    library: Library, history: History, made: Mapping[str, Placed]
 ) -> Iterator[custom.RevisionItem]:
     for one in _in_order(history, made):
         known = made.get(one.path.name)
@@ -148,7 +158,7 @@ def _revision_items(
         yield custom.RevisionItem(
             uri_of(str(one.path)),
             str(one.path),
-            virtual_uri(history.identity, one.path.name),
+            _uri(library, history, one.path.name),
             one.time,
             one.nodes,
             one.entry,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import cast
 
 from lsprotocol import types as lsp
+from msgspec.structs import replace
 
 from fxls.entry import Entry, Kind
 from fxls.ide.entries.write_entry import written_entry
@@ -21,7 +21,6 @@ from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
 from fxls.serving.handlers.request_place import document_of
 from fxls.serving.handlers.tracing import check_and_trace, trace_entries
-from fxls.serving.library import virtual_uri
 from fxls.serving.settings import SettingsError, read_settings
 from fxls.store import StoreError
 from fxls.text import LineTable
@@ -75,7 +74,8 @@ async def on_did_change_configuration(
     before = ls.session.settings
     if said is None or not _set(ls, "settings", said) or ls.session.settings == before:
         return
-    if ls.session.settings.python != before.python:
+    now = ls.session.settings
+    if (now.python, now.folders) != (before.python, before.folders):
         await ls.session.traces.close()
     _set_folders(ls)  # their stores may be others
     ls.refresh()
@@ -86,7 +86,17 @@ async def on_did_change_configuration(
 def on_did_change_folders(
     ls: Connection, params: lsp.DidChangeWorkspaceFoldersParams
 ) -> None:
+    session, library = ls.session, ls.session.library
+    folders, known = session.folders, {*library.forwards()}
     _set_folders(ls)
+    left = [folder for folder in folders if folder not in session.folders]
+    ls.publish_and_refresh(*session.leave(left), *ls.open_paths)
+    library.leave(left)
+    if left:
+        ls.start(asyncio.ensure_future(session.traces.leave(left)))
+    ls.tell_changed(sorted(known.symmetric_difference(library.forwards())))
+    # What is open may lie in a folder that is trusted now.
+    check_and_trace(ls, *ls.open_paths)
 
 
 async def on_shutdown(ls: Connection, params: object) -> None:
@@ -130,10 +140,9 @@ async def on_table(ls: Connection, uri: str) -> str | None:
     document = document_of(ls, uri)
     if document is None:
         return None
-    identity = document.listing.identity
     abilities = ls.client.abilities
     if abilities.reads_content:
-        there = virtual_uri(identity, "table.txt")
+        there = ls.session.library.uri_about(document, "table.txt")
     else:
         written = ls.session.library.write_table(document, table_sheet(document).text)
         if isinstance(written, StoreError):
@@ -168,10 +177,12 @@ async def on_write_entry(ls: Connection, uri: str, name: str) -> bool:
 def _set(ls: Connection, name: str, said: object) -> bool:
     """Take settings for those of the session; False when they are no settings."""
     try:
-        ls.session.settings = read_settings(said, ls.session.settings, name)
+        settings = read_settings(said, ls.session.settings, name)
     except SettingsError as error:
         ls.log(lsp.MessageType.Error, f"{error}; they stay as they were")
         return False
+    folders = {path_of(uri) or uri: one for uri, one in settings.folders.items()}
+    ls.session.settings = replace(settings, folders=folders)
     return True
 
 
@@ -181,4 +192,4 @@ def _set_folders(ls: Connection) -> None:
     root = ls.workspace.root_path
     ls.session.folders = known or ((root,) if root else ())
     for folder in ls.session.folders:
-        ls.session.library.store_of(str(Path(folder, "any.py")))
+        ls.session.library.store_in(folder)

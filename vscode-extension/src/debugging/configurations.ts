@@ -101,10 +101,10 @@ async function resolved(
 ): Promise<vscode.DebugConfiguration | undefined> {
   // A child process has what its parent was started with.
   if (given['subProcessId'] !== undefined) return given;
-  const python: unknown = given['python'] ?? server.interpreter?.path;
+  const own = server.interpreterOf(folder?.uri)?.path;
+  const python: unknown = given['python'] ?? own;
   // The Python that is debugged need not be the one that has fxls.
-  const adapter =
-    text(given, ADAPTER_PYTHON) ?? server.interpreter?.path ?? text(given, 'python');
+  const adapter = text(given, ADAPTER_PYTHON) ?? own ?? text(given, 'python');
   if (adapter === undefined) {
     void offer('There is no Python to debug with.', CHOOSE);
     return undefined;
@@ -115,7 +115,7 @@ async function resolved(
       title: `Install ${lack.install ?? 'debugpy'}`,
       command: 'fxls.install',
       // Without an argument it is fxls of the version of the extension, with debugpy.
-      arguments: lack.install === 'fxls' ? [] : ['debugpy'],
+      arguments: [lack.install === 'fxls' ? undefined : 'debugpy', adapter],
     });
     return undefined;
   }

@@ -18,7 +18,13 @@ export async function choosePython(version: string): Promise<void> {
     await vscode.commands.executeCommand('workbench.trust.manage');
     return;
   }
-  const folder = await projectFolder();
+  const open = vscode.workspace.workspaceFolders ?? [];
+  const which =
+    open.length > 1
+      ? await vscode.window.showWorkspaceFolderPick({ placeHolder: 'For which folder?' })
+      : open[0];
+  if (which === undefined && open.length > 1) return;
+  const folder = which?.uri ?? (await projectFolder());
   const chosen = await vscode.window.showQuickPick(choices(folder, version), {
     title: `The Python that has your packages; fxls ${version} belongs into it`,
     placeHolder: 'Choose a Python',
@@ -28,10 +34,10 @@ export async function choosePython(version: string): Promise<void> {
   if (chosen === undefined) return;
   const python = chosen.interpreter?.path ?? (await choosePath(folder));
   if (python === undefined) return;
-  const { Global, Workspace } = vscode.ConfigurationTarget;
-  const isWorkspace = vscode.workspace.workspaceFolders !== undefined;
-  const settings = vscode.workspace.getConfiguration('fxls');
-  await settings.update('python', python, isWorkspace ? Workspace : Global);
+  const { Global, Workspace, WorkspaceFolder } = vscode.ConfigurationTarget;
+  const target = open.length > 1 ? WorkspaceFolder : open.length > 0 ? Workspace : Global;
+  const settings = vscode.workspace.getConfiguration('fxls', which);
+  await settings.update('python', python, target);
 }
 
 async function choices(

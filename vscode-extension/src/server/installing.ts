@@ -9,14 +9,21 @@ import { probe } from './probe.ts';
 import { reasonOf } from './install_failures.ts';
 import type { Server } from './server.ts';
 
-/** Registers `fxls.install`; without an argument it installs fxls itself. */
+/**
+ * Registers `fxls.install`; without arguments it installs fxls itself, where something is
+ * missing.
+ */
 export function registerInstalling(
   server: Server,
   extension: vscode.Uri,
   version: string,
 ): vscode.Disposable {
-  return vscode.commands.registerCommand('fxls.install', (what?: string) =>
-    install(server, what ?? ownPackage(extension, version)),
+  return vscode.commands.registerCommand('fxls.install', (what?: string, python?: string) =>
+    install(
+      server,
+      what ?? ownPackage(extension, version),
+      python ?? server.incomplete?.path,
+    ),
   );
 }
 
@@ -29,8 +36,11 @@ function ownPackage(extension: vscode.Uri, version: string): string {
   return `fxls[debug] @ ${pathToFileURL(wheel.fsPath).href}`;
 }
 
-async function install(server: Server, what: string): Promise<void> {
-  const python = server.interpreter?.path;
+async function install(
+  server: Server,
+  what: string,
+  python: string | undefined,
+): Promise<void> {
   if (python === undefined) return;
   const command = await installer(python, what);
   const { code, output } = await ranInTerminal(`Install ${what.split(' ')[0]}`, command);
@@ -45,7 +55,7 @@ async function install(server: Server, what: string): Promise<void> {
     choose,
     copy,
   );
-  if (chosen === again) await install(server, what);
+  if (chosen === again) await install(server, what, python);
   if (chosen === choose) await vscode.commands.executeCommand('fxls.choosePython');
   if (chosen === copy) await vscode.env.clipboard.writeText(command.map(quoted).join(' '));
 }

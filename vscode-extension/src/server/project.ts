@@ -4,6 +4,12 @@ import { access } from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 
+/** The folders that are open, or the one that stands for them; undefined is none. */
+export async function projectFolders(): Promise<readonly (vscode.Uri | undefined)[]> {
+  const open = vscode.workspace.workspaceFolders ?? [];
+  return open.length > 1 ? open.map(({ uri }) => uri) : [await projectFolder()];
+}
+
 /**
  * The folder that is open; in a window without one, the project that the Python file
  * in front is part of.

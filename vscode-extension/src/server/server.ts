@@ -1,5 +1,6 @@
 // The language server: its life, and what is said of it.
 
+import * as path from 'node:path';
 import * as vscode from 'vscode';
 import {
   CloseAction,
@@ -12,11 +13,11 @@ import {
 import { complaint } from './complaint.ts';
 import { shortened } from '../debugging/inline_values.ts';
 import { isListing, showListing } from '../listings/listings.ts';
-import { projectFolder } from './project.ts';
+import { projectFolders } from './project.ts';
 import { changed, EXPERIMENTAL, SETTINGS_FORMAT, serverStatus, TABLE } from './protocol.ts';
 import type { Interpreter } from './interpreters.ts';
-import { findPython } from './python.ts';
-import type { Action, Status } from './status.ts';
+import { findPython, type Python } from './python.ts';
+import type { Action, State as Shown, Status } from './status.ts';
 
 /** The server of a window; there is at most one, and one restart that waits. */
 export class Server implements vscode.Disposable {
@@ -26,7 +27,7 @@ export class Server implements vscode.Disposable {
   readonly #started = new vscode.EventEmitter<LanguageClient>();
   readonly #changed = new vscode.EventEmitter<void>();
   #client: LanguageClient | undefined;
-  #interpreter: Interpreter | undefined;
+  #served: readonly Served[] = [];
   #queue: Promise<void> = Promise.resolve();
   /** Whether a restart is in the queue that has not begun. */
   #isWaiting = false;
@@ -53,9 +54,16 @@ export class Server implements vscode.Disposable {
     return this.#changed.event;
   }
 
-  /** The interpreter that the server was started with. */
-  get interpreter(): Interpreter | undefined {
-    return this.#interpreter;
+  /** The interpreter of the folder that a file is in, or of the server. */
+  interpreterOf(file?: vscode.Uri): Interpreter | undefined {
+    const folder = file && vscode.workspace.getWorkspaceFolder(file)?.uri.toString();
+    const own = this.#served.find((one) => folder === one.folder?.toString());
+    return interpreterIn(own ?? this.#served.find(isReady) ?? this.#served[0]);
+  }
+
+  /** The interpreter in which something is missing, else that of the server. */
+  get incomplete(): Interpreter | undefined {
+    return interpreterIn(this.#served.find((one) => !isReady(one)) ?? this.#served[0]);
   }
 
   /** Starts it, or starts it again; settles when it runs or it is said why not. */
@@ -94,19 +102,41 @@ export class Server implements vscode.Disposable {
       return;
     }
     this.#busy('fxls is starting.');
-    const folder = await projectFolder();
-    const python = await findPython(folder, this.#version);
-    await setContext('missing', python.kind === 'incomplete');
-    this.#interpreter = 'interpreter' in python ? python.interpreter : undefined;
-    if (python.kind !== 'ready') {
-      const state = complaint(python, this.#version);
-      this.#log.warn(state.detail);
-      this.#status.show(state);
-      return;
+    const folders = await projectFolders();
+    this.#served = await Promise.all(
+      folders.map(async (folder) => ({
+        folder,
+        python: await findPython(folder, this.#version),
+      })),
+    );
+    await setContext(
+      'missing',
+      this.#served.some(({ python }) => python.kind === 'incomplete'),
+    );
+    const lack = this.#lack();
+    if (lack !== undefined) this.#log.warn(lack.detail);
+    for (const { folder, python } of this.#served.filter(isReady)) {
+      const { path, found } = python.interpreter;
+      const where = this.#served.length > 1 ? ` for ${folder?.fsPath ?? ''}` : '';
+      this.#log.info(`Python${where}: ${path}, from ${found}`);
     }
-    const { interpreter } = python;
-    this.#log.info(`Python: ${interpreter.path}, from ${interpreter.found}`);
-    await this.#start(interpreter, python.fxls, folder);
+    const first = this.#served.find(isReady);
+    if (first !== undefined) {
+      await this.#start(first.python.interpreter, first.python.fxls, first.folder);
+    } else if (lack !== undefined) {
+      this.#status.show(lack);
+    }
+  }
+
+  /** What is missing in the first folder where something is. */
+  #lack(): Shown | undefined {
+    for (const { folder, python } of this.#served) {
+      if (python.kind === 'ready') continue;
+      const state = complaint(python, this.#version);
+      if (folder === undefined || this.#served.length === 1) return state;
+      return { ...state, detail: `${path.basename(folder.fsPath)}: ${state.detail}` };
+    }
+    return undefined;
   }
 
   async #start(
@@ -187,12 +217,39 @@ export class Server implements vscode.Disposable {
   }
 
   #ready(interpreter: Interpreter, version: string): void {
+    const lack = this.#lack();
+    if (lack !== undefined) {
+      // The other folders are served.
+      this.#status.show(lack);
+      return;
+    }
     this.#status.show({
       kind: 'ready',
       text: 'fxls',
       detail: `fxls ${version} with ${interpreter.path}, from ${interpreter.found}`,
       action: LOG,
     });
+  }
+
+  /** What is set for each of several folders. */
+  #folders(): Record<string, { python?: string; store?: string }> {
+    return Object.fromEntries(
+      this.#served.map((one) => {
+        const python = interpreterIn(one)?.path;
+        const settings = vscode.workspace.getConfiguration('fxls', one.folder);
+        const store = settings.get<string>('store', '');
+        const root = one.folder?.fsPath ?? '';
+        return [
+          String(one.folder),
+          {
+            ...(python === undefined ? {} : { python }),
+            ...(store === ''
+              ? {}
+              : { store: store.includes('://') ? store : path.resolve(root, store) }),
+          },
+        ];
+      }),
+    );
   }
 
   #options(
@@ -218,6 +275,7 @@ export class Server implements vscode.Disposable {
         timeLimit: settings.get<number>('timeLimit', 60),
         producers: settings.get<string[]>('producers', ['engine', 'export', 'compile']),
         programs: settings.get<string>('programs', 'ask'),
+        ...(this.#served.length > 1 ? { folders: this.#folders() } : {}),
         ...(store === '' ? {} : { store }),
       },
       initializationFailedHandler: () => false,
@@ -260,6 +318,24 @@ export class Server implements vscode.Disposable {
       },
     };
   }
+}
+
+/** A folder, and what was found out about its Python. */
+interface Served {
+  readonly folder: vscode.Uri | undefined;
+  readonly python: Python;
+}
+
+type Ready = Served & { readonly python: Extract<Python, { kind: 'ready' }> };
+
+function isReady(one: Served): one is Ready {
+  return one.python.kind === 'ready';
+}
+
+function interpreterIn(one: Served | undefined): Interpreter | undefined {
+  return one !== undefined && 'interpreter' in one.python
+    ? one.python.interpreter
+    : undefined;
 }
 
 /** Sets what `when` clauses ask for. */
