@@ -93,7 +93,13 @@ def source_hover(source: SourceFile, point: Point) -> Hover | None:
     named = listings_at(source, point)
     if named is not None:
         span, documents = named
-        return Hover(span, tuple(Line(_listing_line(d)) for d in documents))
+        # Those of the text as it is say more than those of an earlier one.
+        current = sorted(documents, key=lambda one: one.path in source.moves)
+        card = [Line(_listing_line(one)) for one in current[:_GRAPHS]]
+        if len(current) > _GRAPHS:
+            more = counted(len(current) - _GRAPHS, "more listing")
+            card.append(Line((f"… and {more}",)))
+        return Hover(span, tuple(card))
     span, called = calls_at(source, point)
     if called:
         return Hover(
@@ -103,12 +109,13 @@ def source_hover(source: SourceFile, point: Point) -> Hover | None:
     if not found:
         return None
     graphs = stages(found)
-    card = [block for graph in graphs[:_GRAPHS] for block in _stage_blocks(graph)]
+    blocks = [block for graph in graphs[:_GRAPHS] for block in _stage_blocks(graph)]
     if len(graphs) > _GRAPHS:
-        card.append(Line((f"… and in {len(graphs) - _GRAPHS:,} more graphs",)))
+        more = counted(len(graphs) - _GRAPHS, "more graph")
+        blocks.append(Line((f"… and in {more}",)))
     if any(made.document.path in source.moves for made in found):
-        card.append(Line(("The file was edited since this was traced.",)))
-    return Hover(found[0].span, tuple(card))
+        blocks.append(Line(("The file was edited since this was traced.",)))
+    return Hover(found[0].span, tuple(blocks))
 
 
 def remark_hover(

@@ -11,6 +11,7 @@ from fxls.ide.hover import source_hover
 from fxls.ide.implementation import source_implementation
 from fxls.ide.listing.document import Document
 from fxls.ide.source.source_file import SourceFile
+from fxls.ide.syntax.line_map import LineMap
 from fxls.listing import How, Identity, Parent
 from fxls.text import LineTable, Point
 from tests.ide.nets import (
@@ -384,3 +385,27 @@ Net_0123456789ab.py:5:4-5:12
         source_hover(BLOCK_FILE, at_in(BLOCK_FILE, "class Bl$0ock(torch.nn.Module):"))
         is None
     )
+
+
+def test_a_class_shows_a_few_of_many_listings_and_those_of_its_text_first() -> None:
+    made = [compiled(f"stage{number:02}") for number in range(20)]
+    named = [
+        Document(one.path.replace("stage", "Net_stage"), one.listing) for one in made
+    ]
+    current = named[17]
+    moves = {
+        one.path: LineMap(SOURCE, f"\n{SOURCE}") for one in named if one is not current
+    }
+    file = SourceFile(
+        SOURCE_PATH, LineTable(f"\n{SOURCE}"), tuple(named), frozenset(), moves
+    )
+
+    point = at_in(file, "class N$0et(torch.nn.Module):")
+    found = source_hover(file, point)
+
+    assert found is not None
+    said = card_text(found.card).split("\n")
+    assert len(said) == 9
+    assert "stage17" in said[0]
+    assert "stage00" in said[1]
+    assert said[-1] == "… and 12 more listings"
