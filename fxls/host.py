@@ -12,6 +12,7 @@ import enum
 import itertools
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,8 +21,11 @@ from typing import Any
 
 import msgspec
 
+from fxls.adopted_process import AdoptedProcess
+from fxls.early_worker import JOBS, worker_command
 from fxls.entry import ORDER, Entry, Producer
 from fxls.listing import Failure, Reason
+from fxls.not_started import not_started
 from fxls.wire import (
     PREAMBLE,
     Answer,
@@ -70,8 +74,7 @@ class WorkerSettings:
     """The user's interpreter."""
     cwd: str | None = None
     """The folder that the user's code runs in; None is the host's own."""
-    jobs: int = 2
-    """How many traces run at a time."""
+    jobs: int = JOBS
     memory_limit: int | None = field(default_factory=_three_quarters)
     """Bytes of address space that a trace may add; None for no limit."""
     options: tuple[str, ...] = ()
@@ -116,8 +119,11 @@ class Host:
         *,
         on_printed: Callable[[Entry | None, str], None] = lambda _entry, _text: None,
         on_status: Callable[[Status], None] = lambda _status: None,
+        early: subprocess.Popen[bytes] | None = None,
     ) -> None:
+        """`early` is a worker of these settings that runs already."""
         self._settings = settings
+        self._early = early
         self._on_printed = on_printed
         self._on_status = on_status
         self._asks: dict[int, _Ask] = {}
@@ -169,6 +175,9 @@ class Host:
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.wait({self._starting})
+        if self._early is not None:
+            self._early.kill()
+            self._early.communicate()
         if self._worker is not None:
             await self._worker.close()
         self._tell(State.IDLE, "closed")
@@ -239,7 +248,8 @@ class Host:
                 return self._broken
             await asyncio.sleep(pause)
         self._tell(State.STARTING, "starting the worker")
-        worker = await _Worker.start(self._settings, self._receive, self._print)
+        early, self._early = self._early, None
+        worker = await _Worker.start(self._settings, self._receive, self._print, early)
         for _ in range(_STARTS - 1):
             if not isinstance(worker, _Killed):
                 break
@@ -347,7 +357,7 @@ class _Worker:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        process: asyncio.subprocess.Process | AdoptedProcess,
         receive: Callable[[Answer], None],
         on_printed: Callable[[Entry | None, str], None],
     ) -> None:
@@ -369,14 +379,13 @@ class _Worker:
         settings: WorkerSettings,
         receive: Callable[[Answer], None],
         on_printed: Callable[[Entry | None, str], None],
+        early: subprocess.Popen[bytes] | None = None,
     ) -> _Worker | Failure | _Killed:
         """A worker that said hello, or why there is none."""
-        command = (settings.python, "-P", "-m", "fxls.worker")
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                f"--jobs={settings.jobs}",
-                *settings.options,
+            process = early and await AdoptedProcess.of(early)
+            process = process or await asyncio.create_subprocess_exec(
+                *worker_command(settings.python, settings.jobs, settings.options),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -385,7 +394,7 @@ class _Worker:
                 start_new_session=True,
             )
         except OSError as error:
-            return _not_started(settings.python, error.strerror or str(error))
+            return not_started(settings.python, error.strerror or str(error))
         worker = cls(process, receive, on_printed)
         try:
             await asyncio.wait(
@@ -402,14 +411,14 @@ class _Worker:
         worker.kill()
         await worker.ended
         if silent:
-            return _not_started(
+            return not_started(
                 settings.python, f"it was not ready within {settings.start_limit:g} s"
             )
         status = process.returncode
         if status is not None and status < 0:
             said = f"signal {-status} ended it while it started"
-            return _Killed(_not_started(settings.python, said))
-        return _not_started(settings.python, worker._printed)
+            return _Killed(not_started(settings.python, said))
+        return not_started(settings.python, worker._printed)
 
     def send(self, request: Request) -> None:
         stdin = self._process.stdin
@@ -481,19 +490,3 @@ class _Worker:
             text = decoder.decode(data)
             self._printed = (self._printed + text)[-_CHUNK:]
             self._print(None, text)
-
-
-def _not_started(python: str, printed: str) -> Failure:
-    """Why an interpreter did not start a worker, from the last line it printed."""
-    lines = printed.strip().splitlines() or ["it ended and said nothing"]
-    advice = "Choose another interpreter, one that has torch and fxls."
-    if "No module named" in lines[-1] and "fxls" in lines[-1]:
-        advice = (
-            f"Install fxls into it (`{python} -m pip install fxls`), or choose another "
-            "interpreter."
-        )
-    elif "option" in printed.lower() and "-P" in printed:
-        advice = "fxls needs Python 3.11 or newer: choose another interpreter."
-    return Failure(
-        Reason.WORKER, f"{python} did not start the worker: {lines[-1]}", advice=advice
-    )

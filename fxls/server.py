@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, cast
 
 from lsprotocol import types as lsp
 
+from fxls.early_worker import EarlyWorker
 from fxls.lsp import custom
 from fxls.lsp.structure import LEGEND
 from fxls.serving.connection import Connection
@@ -118,9 +119,9 @@ _OPTIONS: dict[str, object] = {
 }
 
 
-def connection_of(settings: Settings) -> Connection:
+def connection_of(settings: Settings, early: EarlyWorker | None = None) -> Connection:
     """The connection to a client that may set other settings, with every handler."""
-    connection = Connection(settings)
+    connection = Connection(settings, early)
     for method, handler in _HANDLERS.items():
         connection.feature(method, _OPTIONS.get(method))(with_faults_logged(handler))
     for method, task in _TASKS.items():
@@ -131,14 +132,14 @@ def connection_of(settings: Settings) -> Connection:
     return connection
 
 
-def serve_stdio(*, store: str | None = None) -> None:
+def serve_stdio(*, store: str | None = None, early: EarlyWorker | None = None) -> None:
     """Serve the client at the other end of standard input and output."""
     _begin()
     answers = os.fdopen(os.dup(1), "wb")
     # Whatever prints, a library or a child, must not reach the protocol.
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    connection = connection_of(Settings(store=store))
+    connection = connection_of(Settings(store=store), early)
     messages = ReadAhead(sys.stdin.fileno())
     assert isinstance(connection.protocol, ListingProtocol)
     connection.protocol.given_up = messages.given_up

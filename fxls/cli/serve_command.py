@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 
 from fxls.cli.command import Commands, ExitCode, add_command, say
 from fxls.cli.listen_option import warn_of_exposure
+from fxls.early_worker import EarlyWorker
 
 __all__ = ["add", "serve"]
 
@@ -28,6 +30,12 @@ def add(commands: Commands) -> None:
         "--tcp", metavar="HOST:PORT", type=_address, help="wait for a client there"
     )
 
+    parser.add_argument(
+        "--warm",
+        action="store_true",
+        help="import torch at once: the editor shows a model in this folder",
+    )
+
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
@@ -39,13 +47,16 @@ def _address(text: str) -> tuple[str, int]:
 
 def serve(options: argparse.Namespace) -> int:
     """`fxls serve`: the language server."""
+    # The pipes of a process that is there already cannot be joined on Windows.
+    is_early = options.warm and options.tcp is None and sys.platform != "win32"
+    early = EarlyWorker() if is_early else None
     from fxls.serving.transport.quick_start import quick_imports
 
     with quick_imports():
         from fxls.server import serve_stdio, serve_tcp
     store = os.environ.get("FXLS_STORE") or None
     if options.tcp is None:
-        serve_stdio(store=store)
+        serve_stdio(store=store, early=early)
         return ExitCode.OK
     from fxls.launching.listening import Address
 

@@ -12,6 +12,7 @@ from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from fxls import __version__
+from fxls.early_worker import EarlyWorker
 from fxls.entry import Entry
 from fxls.ide.diagnostics import Diagnostic
 from fxls.listing import Reason
@@ -42,7 +43,7 @@ class Connection(LanguageServer):
     name `ls`.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, early: EarlyWorker | None = None) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls: **kwargs
             "fxls",
             __version__,
@@ -51,7 +52,7 @@ class Connection(LanguageServer):
         )
         assert isinstance(self.protocol, ListingProtocol)
         self.protocol.on_cancel = self.cancel
-        traces = Traces(self._on_printed, self._on_health)
+        traces = Traces(self._on_printed, self._on_health, early)
         self.session = Session(settings, self._open_text, traces)
         self.client = Client()
         self.tasks: set[asyncio.Task[object]] = set()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
+from fxls.early_worker import EarlyWorker
 from fxls.entry import ORDER, Entry, Producer
 from fxls.host import Host, State, Status, WorkerSettings
 from fxls.wire import Failed, Traced
@@ -35,7 +36,10 @@ class Traces:
         self,
         on_printed: Callable[[Entry | None, str], None],
         on_health: Callable[[Health], None],
+        early: EarlyWorker | None = None,
     ) -> None:
+        """`early` is a worker for the first who wants one like it."""
+        self._early = early
         self._on_printed = on_printed
         self._on_health = on_health
         self._hosts: dict[tuple[str, str | None], Host] = {}
@@ -63,6 +67,7 @@ class Traces:
                 settings,
                 on_printed=self._on_printed,
                 on_status=lambda status: self._on_status(python, status),
+                early=self._early and self._early.taken(python, folder),
             )
         self._count(1)
         try:
@@ -101,6 +106,8 @@ class Traces:
         hosts = list(self._hosts.values())
         self._hosts.clear()
         self._broken.clear()
+        if self._early is not None:
+            self._early.close()
         await asyncio.gather(*(host.close() for host in hosts))
         self._on_health(self.health)
 

@@ -178,6 +178,12 @@ def test_a_circle_is_found_however_long_it_is() -> None:
             {"lsprotocol", "pygls", "fxls.store", "fxls.ide"},
             marks=pytest.mark.slow,  # it imports torch
         ),
+        pytest.param(
+            "fxls.worker.trace",
+            {"lsprotocol", "fxls.runtime.installing", "fxls.runtime.installation"},
+            marks=pytest.mark.slow,
+        ),
+        ("fxls.early_worker", {"torch", "asyncio", "msgspec", "pathlib"}),
     ],
 )
 def test_an_import_does_not_load(module: str, absent: set[str]) -> None:

@@ -11,6 +11,7 @@ import {
   State,
 } from 'vscode-languageclient/node';
 import { complaint } from './complaint.ts';
+import { importsTorch } from '../debugging/imports_torch.ts';
 import { shortened } from '../debugging/inline_values.ts';
 import { isListing, showListing } from '../listings/listings.ts';
 import { projectFolders } from './project.ts';
@@ -150,7 +151,7 @@ export class Server implements vscode.Disposable {
       {
         command: interpreter.path,
         // Without -P, a file fxls.py of the folder would be what runs.
-        args: ['-P', '-m', 'fxls', 'serve'],
+        args: ['-P', '-m', 'fxls', 'serve', ...(showsTorch() ? ['--warm'] : [])],
         ...(folder === undefined ? {} : { options: { cwd: folder.fsPath } }),
       },
       this.#options(interpreter, folder),
@@ -318,6 +319,16 @@ export class Server implements vscode.Disposable {
       },
     };
   }
+}
+
+/** Whether a model may be open: then its trace, which imports torch, comes next. */
+function showsTorch(): boolean {
+  return (
+    vscode.workspace.getConfiguration('fxls').get<boolean>('traceAutomatically', true) &&
+    vscode.workspace.textDocuments.some(
+      (one) => one.languageId === 'python' && importsTorch(one.getText()),
+    )
+  );
 }
 
 /** A folder, and what was found out about its Python. */
