@@ -106,7 +106,7 @@ export class Graphs implements vscode.TreeDataProvider<Shelf>, vscode.Disposable
 function models(found: readonly IdentityItem[]): Shelf[] {
   const groups = new Map<string, IdentityItem[]>();
   for (const item of found) {
-    const name = `${item.module} ${item.qualname}`;
+    const name = nameOf(item);
     groups.set(name, [...(groups.get(name) ?? []), item]);
   }
   const sorted = [...groups.values()].sort(
@@ -117,6 +117,18 @@ function models(found: readonly IdentityItem[]): Shelf[] {
     const graphs = group.map((item): Graph => ({ ...item, kind: 'graph', isNested }));
     return isNested ? [{ kind: 'model', graphs }] : graphs;
   });
+}
+
+/** Two folders may have models of one name. */
+function nameOf({ module, qualname, uri }: IdentityItem): string {
+  return [module, qualname, folderOf(uri) ?? ''].join(' ').trim();
+}
+
+/** The folder that a listing is in, where there are several. */
+function folderOf(uri: string): string | undefined {
+  const { workspaceFolders: open } = vscode.workspace;
+  if (open === undefined || open.length < 2) return undefined;
+  return vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri))?.name;
 }
 
 /** 1 for a model of which nothing is what its source gives today. */
@@ -137,8 +149,12 @@ function modelItem({ graphs }: Model): vscode.TreeItem {
       ? vscode.TreeItemCollapsibleState.Collapsed
       : vscode.TreeItemCollapsibleState.Expanded,
   );
-  item.id = `${first?.module ?? ''} ${first?.qualname ?? ''}`;
-  item.description = joined([first?.module, `${graphs.length} graphs`]);
+  item.id = first === undefined ? '' : nameOf(first);
+  item.description = joined([
+    first?.module,
+    first && folderOf(first.uri),
+    `${graphs.length} graphs`,
+  ]);
   item.accessibilityInformation = { label: spoken(item) };
   item.iconPath = new vscode.ThemeIcon('symbol-class');
   item.contextValue = 'model';
@@ -158,7 +174,7 @@ function graphItem(graph: Graph): vscode.TreeItem {
   );
   item.id = graph.document;
   item.description = joined([
-    ...(isNested ? [] : [module, made, stage, ranked]),
+    ...(isNested ? [] : [module, folderOf(graph.uri), made, stage, ranked]),
     counted(nodes),
     graph.stale === true ? 'stale' : undefined,
     when(graph.time),
