@@ -21,6 +21,7 @@ from fxls.repairs import Repair
 from fxls.text import Point, Span
 
 __all__ = [
+    "KERNELS",
     "PIPELINE",
     "About",
     "Facts",
@@ -235,9 +236,12 @@ class Identity(msgspec.Struct, frozen=True):
         return self.qualname.rpartition(".")[2]
 
 
+KERNELS = "kernels"
+"""The stage of the code that a compiler wrote for a graph."""
+
 PIPELINE = (
     *("pre-grad", "traced", "joint", "forward", "backward", "post-grad"),
-    "of the backend",
+    *(KERNELS, "of the backend"),
 )
 """What a compiler makes of a captured graph, in its order, as stages name it."""
 
@@ -344,6 +348,9 @@ class Listing(msgspec.Struct, frozen=True):
     """What the compiler says of it, which its head says to people."""
     entry_source: _Index | None = None
     """The row of the file in whose namespace the entry was evaluated, where known."""
+    without_kernel: tuple[tuple[str, str], ...] = ()
+    """For code of a compiler, the nodes of the graph before it that no kernel computes,
+    each with what it is: ``view``, ``constant``, ``size``, ``part`` or ``other``."""
 
     @property
     def entry_path(self) -> str | None:

@@ -34,6 +34,7 @@ from fxls.runtime.producers.copied_graphs import CopiedGraphs
 from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.fxls_engine import FxlsEngine
+from fxls.runtime.producers.inductor_code import InductorCode
 from fxls.runtime.producers.interpreted import InterpretedGraphs
 from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
@@ -156,6 +157,7 @@ def built(
         breakpoints=breakpoints,
         in_step=passes.in_step,
     )
+    inductor = InductorCode(store, codes, breakpoints, later, dynamo.step)
     hooks = Hooks(
         (
             *excepthook.hooks(),
@@ -165,6 +167,7 @@ def built(
             *PickledModules(torch_fx.root, torch_fx.stage).hooks(),
             *InterpretedGraphs(breakpoints).hooks(),
             *dynamo.hooks(),
+            *inductor.hooks(),
             *(compilations.hooks() if recorder.is_on else ()),
             *passes.hooks(),
             *(

@@ -102,6 +102,29 @@ HOOKS = [
         "forward and backward graphs of inductor are no listings",
         "_compile_fx_inner",
     ),
+    *(
+        (
+            f"torch._inductor.{module}",
+            f"listings of inductor's code do not say what {whose} compute",
+            f"{kind}.codegen_comment",
+        )
+        for module, kind, whose in (
+            ("codegen.cpp", "CppScheduling", "kernels of C++"),
+            ("codegen.triton", "TritonScheduling", "kernels of Triton"),
+            ("scheduler", "BaseScheduling", "kernels of other kinds"),
+            ("ir", "ExternKernel", "kernels of libraries"),
+        )
+    ),
+    (
+        "torch._inductor.graph",
+        "the code that inductor writes is no listing",
+        "GraphLowering._compile_to_module_lines",
+    ),
+    (
+        "torch._inductor.output_code",
+        "code of inductor's from a cache is no listing",
+        "CompiledFxGraph.after_deserialization",
+    ),
     (
         "torch._dynamo.symbolic_convert",
         "graph breaks are recorded without their columns",

@@ -20,7 +20,7 @@ from types import FunctionType, MethodType
 from typing import Any, NamedTuple, cast
 
 from fxls.installed_torch import private
-from fxls.listing import About, Parent, Remark, ToLine, ToParent
+from fxls.listing import KERNELS, About, Parent, Remark, ToLine, ToParent
 from fxls.record import RevisionName
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
@@ -70,7 +70,9 @@ class _Captured:
 
     def parents(self, stage: _Stage) -> tuple[Parent, ...]:
         """The parents of the graph of a stage."""
-        earlier = ((one,) for one in _BEFORE.get(stage[-1], ()))
+        earlier = [(one,) for one in _BEFORE.get(stage[-1], ())]
+        if stage[-1] == KERNELS:
+            earlier = [(*stage[:-1], _CHANGED_IN_PLACE)]
         found = map(self.given.get, (*earlier, stage[:-1]))
         return next(filter(None, found), self.given[()])
 

@@ -58,6 +58,12 @@ NAMES = {
     "_recursive_joint_graph_passes": "torch._inductor.compile_fx",
     "_recursive_post_grad_passes": "torch._inductor.compile_fx",
     "_compile_fx_inner": "torch._inductor.compile_fx",
+    "CppScheduling.codegen_comment": "torch._inductor.codegen.cpp",
+    "TritonScheduling.codegen_comment": "torch._inductor.codegen.triton",
+    "BaseScheduling.codegen_comment": "torch._inductor.scheduler",
+    "ExternKernel.codegen_comment": "torch._inductor.ir",
+    "GraphLowering._compile_to_module_lines": "torch._inductor.graph",
+    "CompiledFxGraph.after_deserialization": "torch._inductor.output_code",
     "stable_topological_sort": "torch._inductor.fx_passes.post_grad",
     "GraphPatternEntry.apply": "torch._inductor.pattern_matcher",
     "LoweringPatternEntry.apply": "torch._inductor.pattern_matcher",
@@ -346,6 +352,9 @@ FEWER: Mapping[str, set[tuple[str, str]]] = {
     "_recursive_joint_graph_passes": {("torch.compile", "graph 0, joint")},
     "_recursive_post_grad_passes": {("torch.compile", "graph 0, forward, post-grad")},
     "_compile_fx_inner": {("torch.compile", "graph 0, forward")},
+    "GraphLowering._compile_to_module_lines": {
+        ("torch.compile", "graph 0, forward, kernels")
+    },
     "ExportedProgram.__init__": {("torch.export", "")},
     "ExportedProgram.module": {("torch.export", "module")},
     "UnflattenedModule.__init__": {

@@ -1,0 +1,215 @@
+"""Inductor's code as a listing: its kernels lead to nodes and lines as torch itself says.
+
+torch's own notes need a setting that is a part of its caches' keys; a process of its own
+makes them, without fxls.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from fxls.listing import Facts, Listing
+from fxls.store import Store
+from fxls.text import LineTable, Point, Span
+from tests.support.programs import needs_inductor
+
+pytestmark = [pytest.mark.slow, needs_inductor]
+
+ROOT = Path(__file__).parents[3]
+
+
+class Compiled(NamedTuple):
+    """What a program made with fxls, and what torch notes of each graph without."""
+
+    store: Store
+    told: list[tuple[dict[str, list[str]], dict[str, list[str]]]]
+    """The nodes of each kernel, and the stacks of these."""
+
+
+@pytest.fixture(scope="module", params=["gpt", "resnet", "sized"])
+def compiled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Compiled:
+    folder = tmp_path_factory.mktemp(request.param)
+    # What the first process compiled, the second one finds; graphs are made anew.
+    for how, where in (("fxls", folder / "store"), ("torch", folder / "told.json")):
+        compiling(request.param, how, where, TORCHINDUCTOR_FX_GRAPH_CACHE="0")
+    return Compiled(Store(folder / "store"), told_by(folder / "told.json"))
+
+
+def compiling(model: str, how: str, where: Path, **environment: str) -> None:
+    program = "tests.runtime.producers.compile_kernels"
+    subprocess.run(
+        [sys.executable, "-m", program, model, how, str(where)],
+        check=True,
+        cwd=ROOT,
+        timeout=300,
+        env={
+            **os.environ,
+            "TORCHINDUCTOR_CACHE_DIR": str(where.parent / "cache"),
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+            **environment,
+        },
+    )
+
+
+def told_by(file: Path) -> list[tuple[dict[str, list[str]], dict[str, list[str]]]]:
+    """What torch noted, each kernel once: a backward goes on from its forward."""
+    found: list[tuple[dict[str, list[str]], dict[str, list[str]]]] = []
+    seen: set[str] = set()
+    for nodes, stacks in json.loads(file.read_text()):
+        own = {name: nodes[name] for name in nodes if name not in seen}
+        seen = set(nodes)
+        found.append((own, {name: stacks[name] for name in own}))
+    return found
+
+
+def code_of(store: Store) -> list[Listing]:
+    """The listings of code, in the order in which torch compiled."""
+    made = [
+        revision
+        for identity in store.identities()
+        if identity.stage.endswith(", kernels")
+        for revision in store.revisions(identity)
+    ]
+    made.sort(key=lambda one: one.time)
+    return [store.read_revision(one) for one in made]
+
+
+def calls_of(listing: Listing) -> list[tuple[int, Facts]]:
+    return [
+        (node, facts)
+        for node, facts in enumerate(listing.nodes)
+        if facts.opcode == "call_kernel"
+    ]
+
+
+def graph_of(store: Store, listing: Listing) -> Listing:
+    """The post-grad graph that code is of."""
+    return store.read(store.root / listing.parents[0].file)
+
+
+def innermost(stack: str) -> tuple[str, Point]:
+    """Where the expression begins that torch's stack ends with.
+
+    torch's signs below the line go on to the last bracket behind the expression.
+    """
+    lines = stack.rstrip("\n").split("\n")
+    at = max(i for i, line in enumerate(lines) if line.startswith('  File "'))
+    found = re.match(r'  File "(.+)", line (\d+), in ', lines[at])
+    assert found is not None
+    path, line = found[1], int(found[2]) - 1
+    text = Path(path).read_text().split("\n")[line]
+    indent = len(text) - len(text.lstrip())
+    # There are none where the expression is all of the line.
+    signs = lines[at + 2] if at + 2 < len(lines) else "    "
+    before = len(signs) - len(signs.lstrip()) if signs.strip() else 4
+    return path, Point(line, before - 4 + indent)
+
+
+def places_of(listing: Listing, node: int) -> set[tuple[str, Span]]:
+    return {
+        (origin.places[0].path, origin.places[0].span)
+        for origin in listing.origins(node)
+    }
+
+
+def test_each_call_computes_the_nodes_that_torch_notes(compiled: Compiled) -> None:
+    ours = [
+        [(facts.target, sorted(facts.made_from)) for _, facts in calls_of(listing)]
+        for listing in code_of(compiled.store)
+    ]
+
+    assert ours == [
+        [(name.rpartition(":")[0], sorted(nodes)) for name, nodes in kernels.items()]
+        for kernels, _ in compiled.told
+    ]
+    assert all(ours)
+
+
+def test_each_call_came_from_the_expressions_that_torch_notes(
+    compiled: Compiled,
+) -> None:
+    for listing, (kernels, stacks) in zip(
+        code_of(compiled.store), compiled.told, strict=True
+    ):
+        for (node, _), name in zip(calls_of(listing), kernels, strict=True):
+            ours = places_of(listing, node)
+            assert ours, name
+            assert all(is_whole(path, span) for path, span in ours)
+            # What draws random numbers for dropout has no stack: a pass made it.
+            if stacks[name] or "randint" not in name:
+                begins = {(path, span.start) for path, span in ours}
+                assert begins == {innermost(stack) for stack in stacks[name]}, name
+
+
+def is_whole(path: str, span: Span) -> bool:
+    lines = LineTable(Path(path).read_text())
+    ast.parse(lines.slice(span))
+    return True
+
+
+def test_each_node_has_a_kernel_or_a_reason_for_none(compiled: Compiled) -> None:
+    for listing in code_of(compiled.store):
+        graph = graph_of(compiled.store, listing)
+        computed = {name for _, facts in calls_of(listing) for name in facts.made_from}
+        without = dict(listing.without_kernel)
+        nodes = {
+            facts.name
+            for facts in graph.nodes
+            if facts.opcode not in ("placeholder", "output")
+        }
+
+        assert graph.identity.stage.endswith("post-grad")
+        assert (computed | without.keys(), computed & without.keys()) == (nodes, set())
+        assert {*without.values()} <= {"view", "part", "size", "constant"}
+
+
+def test_each_chain_leads_from_a_kernel_to_what_dynamo_captured(
+    compiled: Compiled,
+) -> None:
+    """Over the post-grad and the joint graph, by the expressions with their columns."""
+    for listing in code_of(compiled.store):
+        files = [compiled.store.root / one.file for one in listing.parents]
+        above = [compiled.store.read(file) for file in files]
+        stages = [one.identity.stage.rpartition(", ")[2] for one in above]
+        assert {"post-grad", "joint", "graph 0"} <= {*stages}
+        places = [all_places(one) for one in above]
+        for node, facts in calls_of(listing):
+            own = places_of(listing, node)
+            of_nodes = [
+                places_of(above[0], at)
+                for at, one in enumerate(above[0].nodes)
+                if one.name in facts.made_from
+            ]
+            assert own == set[tuple[str, Span]]().union(*of_nodes)
+            assert all(own <= found for found in places)
+
+
+def all_places(listing: Listing) -> set[tuple[str, Span]]:
+    return set[tuple[str, Span]]().union(
+        *(places_of(listing, node) for node in range(len(listing.nodes)))
+    )
+
+
+def test_each_name_stands_where_its_mark_is(compiled: Compiled) -> None:
+    for listing in code_of(compiled.store):
+        lines = listing.text.split("\n")
+        for mark in listing.marks:
+            name = listing.nodes[mark.node].name.partition(":")[0]
+            written = lines[mark.line][mark.column : mark.column + mark.length]
+            assert written == name
+        marked = {mark.node for mark in listing.marks}
+        assert marked == {*range(len(listing.nodes))}
+        spans = [mark.span for mark in listing.marks]
+        assert spans == sorted(spans)
