@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from fxls.ide.listing.card import (
@@ -21,6 +22,7 @@ from fxls.ide.listing.defaults import given
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary
+from fxls.ide.listing.kernel_card import computed_by, kernel_blocks
 from fxls.ide.listing.parent import is_made_since
 from fxls.ide.listing.recorded import OfText, Recorded, makings, pass_name
 from fxls.ide.listing.submodule_calls import Part
@@ -44,17 +46,32 @@ from fxls.ide.source.under_cursor import (
     made_at,
     stages,
 )
-from fxls.listing import Facts, Identity, Place, Scope
+from fxls.listing import KERNELS, Facts, Identity, Place, Scope
 from fxls.record.remarks import SourceRemark, costs_of, role_of, title_of
 from fxls.text import LineTable, Point, Span
 
-__all__ = ["Passes", "SourceText", "hover", "remark_hover", "source_hover"]
+__all__ = ["Beside", "Passes", "SourceText", "hover", "remark_hover", "source_hover"]
 
 SourceText = Callable[[str], str | None]
 """The text of a source by its path; None when it cannot be read."""
 
 Passes = Callable[[], tuple[Recorded, OfText] | None]
 """The passes that a record has of a listing, and what reads the graphs between them."""
+
+
+def _no_code() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The listings of a compiler's code, and of its graph, that go with a listing."""
+
+    graph: Document | None = None
+    """Of code, the last graph before it."""
+    code: Callable[[], Document | None] = _no_code
+    """Of a graph, the code that was written for it."""
+
 
 _NAMES = 24
 _FRAMES = 8
@@ -68,6 +85,7 @@ def hover(
     source: SourceText,
     parent: Document | None = None,
     passes: Passes = lambda: None,
+    beside: Beside | None = None,
 ) -> Hover | None:
     """The card of the node under a cursor, or the table when it is on the ``def``.
 
@@ -75,7 +93,9 @@ def hover(
     """
     touched = document.touched(point)
     if touched is not None:
-        card = _node_card(document, touched.node, source, parent, passes)
+        node, beside = touched.node, beside or Beside()
+        card = _kernel_card(document, node, source, beside)
+        card = card or _node_card(document, node, source, parent, passes, beside)
         return Hover(touched.span, card)
     definition = document.on_definition(point)
     if definition is not None:
@@ -149,6 +169,7 @@ def _node_card(
     source: SourceText,
     parent: Document | None,
     passes: Passes,
+    beside: Beside,
 ) -> Card:
     listing = document.listing
     facts = listing.nodes[node]
@@ -182,9 +203,25 @@ def _node_card(
         stage = parent.listing.identity.stage
         words = (f" ({stage})",) if stage else ()
         card.append(Field("made by", ("what ran after ", link, *words)))
+    code = beside.code()
+    if code is not None:
+        card += computed_by(facts.name, code)
     card += _frames(list(listing.places(facts.origin)), source)
     card += _others([[*listing.places(row)] for row in facts.more_origins], source)
     return tuple(card)
+
+
+def _kernel_card(
+    document: Document, node: int, source: SourceText, beside: Beside
+) -> Card | None:
+    """The card of a node of a compiler's code."""
+    card = kernel_blocks(document, node, beside.graph)
+    if card is None:
+        return None
+    facts = document.listing.nodes[node]
+    card += _frames(list(document.listing.places(facts.origin)), source)
+    chains = [[*document.listing.places(row)] for row in facts.more_origins]
+    return (*card, *_others(chains, source))
 
 
 def _makings(name: str, passes: Passes) -> Iterator[Block]:
@@ -319,10 +356,23 @@ def _stage_blocks(graph: Stages) -> Iterator[Block]:
         yield Line(("In other stages:",))
     for made in graph.other[:_NAMES]:
         there = made.document.bound_at(made.nodes[0])
-        link = Link(_stage(made.document, graph.captured), made.document.path, there)
-        yield Field("", (link, f": {counted(len(made.nodes), 'node')}"))
+        stage = _stage(made.document, graph.captured)
+        link = Link(stage, made.document.path, there)
+        if stage.rpartition(", ")[2] == KERNELS:
+            yield Field("", (link, ": ", *_kernels(made)))
+        else:
+            yield Field("", (link, f": {counted(len(made.nodes), 'node')}"))
     if len(graph.other) > _NAMES:
         yield Line((f"… and {len(graph.other) - _NAMES:,} more",))
+
+
+def _kernels(made: Made) -> Iterator[Inline]:
+    """The calls of kernels that compute an expression."""
+    for number, node in enumerate(made.nodes[:_NAMES]):
+        yield from (", ",) if number else ()
+        yield node_link(made.document, node)
+    if len(made.nodes) > _NAMES:
+        yield f", … and {len(made.nodes) - _NAMES:,} more"
 
 
 def _stage(document: Document, captured: Identity) -> str:

@@ -44,6 +44,8 @@ class Stage:
     nodes: tuple[Facts, ...]
     """What the expression is there; empty where nothing of it is left."""
     steps: tuple[Step, ...]
+    without_kernel: tuple[tuple[str, str], ...] = ()
+    """For code, the nodes of the expression that no kernel computes, and what each is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,9 @@ def what_became(events: Iterable[Event], asked: Expression, read: Read) -> Becam
         listing = read(graph.newest)
         nodes = () if listing is None else tuple(_nodes(listing, asked.path, spans))
         steps = tuple(_inner(_steps(graph.passes, asked.path, spans, read)))
-        if nodes or steps:
-            found.append(Stage(graph.newest, nodes, steps))
+        without = () if listing is None else _without(listing, found)
+        if nodes or steps or without:
+            found.append(Stage(graph.newest, nodes, steps, without))
     return Became(places, tuple(found), unread)
 
 
@@ -162,8 +165,21 @@ def _smallest(places: Iterable[Place]) -> tuple[Place, ...]:
 
 def _nodes(listing: Listing, path: str, spans: set[Span]) -> Iterator[Facts]:
     for at, facts in enumerate(listing.nodes):
+        # Of code, the calls of kernels count: what else there is computes nothing.
+        if facts.opcode in ("kernel", "buffer"):
+            continue
         if any(p.path == path and p.span in spans for p in _places_of(listing, at)):
             yield facts
+
+
+def _without(code: Listing, stages: list[Stage]) -> tuple[tuple[str, str], ...]:
+    """What no kernel computes of the nodes that the graph before the code has."""
+    for parent in code.parents[:1]:
+        for stage in stages:
+            if stage.revision.identity == parent.identity:
+                names = {facts.name for facts in stage.nodes}
+                return tuple(one for one in code.without_kernel if one[0] in names)
+    return ()
 
 
 def _steps(

@@ -99,7 +99,10 @@ def _stage(stage: Stage, store: Store, sources: Sources) -> list[str]:
     ]
     if (more := len(stage.nodes) - _NODES) > 0:
         lines.append(f"  and {more} more nodes")
-    if not stage.nodes:
+    if stage.without_kernel:
+        said = [f"{name} ({kind})" for name, kind in stage.without_kernel]
+        lines.append(f"  no kernel: {_listed(said)}")
+    elif not stage.nodes:
         lines.append("  nothing is left of it")
     return lines
 
@@ -114,6 +117,12 @@ def _called(facts: Facts) -> str:
 def _did(step: Step) -> str:
     did = (("erased", step.gone), ("made", step.made), ("altered", step.altered))
     return ", ".join(f"{verb} {_and(names)}" for verb, names in did if names)
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _NODES
+    shown = ", ".join(names[:_NODES])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _and(names: tuple[str, ...]) -> str:
@@ -141,6 +150,9 @@ def _as_json(found: Became, store: Store, run: str) -> dict[str, Any]:
                         "line": facts.line + 1,
                     }
                     for facts in stage.nodes
+                ],
+                "without_kernel": [
+                    {"name": name, "kind": kind} for name, kind in stage.without_kernel
                 ],
                 "passes": [
                     {

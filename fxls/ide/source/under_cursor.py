@@ -16,7 +16,8 @@ from fxls.text import Point, Span
 
 __all__ = ["Made", "Stages", "calls_at", "listings_at", "made_at", "stages"]
 
-_GIVEN = {"placeholder", "get_attr", "output"}
+_GIVEN = {"placeholder", "get_attr", "output", "buffer", "kernel"}
+"""What computes nothing where it stands; kernels do so where they are called."""
 
 
 @dataclass(frozen=True, slots=True)

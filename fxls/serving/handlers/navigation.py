@@ -19,6 +19,7 @@ from fxls.ide.references import references, uses
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.type_definition import type_definition
 from fxls.serving.connection import Connection
+from fxls.serving.handlers.kernels import beside
 from fxls.serving.handlers.passes import recorded_of
 from fxls.serving.handlers.request_place import Positioned, RequestPlace, place_of
 from fxls.text import Point
@@ -45,7 +46,8 @@ def on_hover(ls: Connection, params: lsp.HoverParams) -> lsp.Hover | None:
         above = captured_path(place.document)
         parent = ls.session.document(above) if above else None
         passes = partial(recorded_of, ls, place.document)
-        found = hover(place.document, place.point, texts, parent, passes)
+        others = beside(ls, place.document)
+        found = hover(place.document, place.point, texts, parent, passes, others)
     else:
         found = source_hover(ls.session.source(place.path), place.point)
         said = remark_hover(ls.session.remarks(place.path), place.point)
