@@ -31,7 +31,14 @@ from fxls.serving.ownership import is_installed
 from fxls.serving.run_guards import RunGuards
 from fxls.serving.run_records import Placed, RunRecords
 from fxls.serving.settings import Settings
-from fxls.serving.virtual_uris import FORWARD, REVISIONS, TABLE, VIRTUAL, VirtualUris
+from fxls.serving.virtual_uris import (
+    FORWARD,
+    REVISIONS,
+    TABLE,
+    VIRTUAL,
+    VirtualUris,
+    is_whole,
+)
 from fxls.store import (
     Bookmark,
     Revision,
@@ -364,7 +371,7 @@ class Library:
             if store is not None and listing is not None:
                 store.delete(listing)
                 return (str(listing),), None
-            if store is not None and identity is not None and _is_whole(path):
+            if store is not None and identity is not None and is_whole(path):
                 return tuple(map(str, store.forget(identity))), None
         except StoreError as error:
             return (), error
@@ -495,8 +502,3 @@ def _warn(trouble: Exception) -> None:
 
 
 _log = logging.getLogger(__name__)
-
-
-def _is_whole(path: str) -> bool:
-    """Whether a virtual document stands for all of its identity."""
-    return path.startswith(VIRTUAL) and path.endswith(f"/{FORWARD}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from fxls.listing import Identity
 from fxls.store import Store, digest_of, identity_uri
 
-__all__ = ["FORWARD", "REVISIONS", "TABLE", "VIRTUAL", "VirtualUris"]
+__all__ = ["FORWARD", "REVISIONS", "TABLE", "VIRTUAL", "VirtualUris", "is_whole"]
 
 VIRTUAL = "fxls:/"
 FORWARD, TABLE, REVISIONS = "forward.py", "table.txt", "revisions.txt"
@@ -47,3 +47,8 @@ class VirtualUris:
                 identity = store.identity_of(f"{VIRTUAL}{slug}/{FORWARD}")
                 if identity is not None:
                     yield store, identity
+
+
+def is_whole(path: str) -> bool:
+    """Whether a virtual document stands for all of its identity."""
+    return path.startswith(VIRTUAL) and path.endswith(f"/{FORWARD}")
