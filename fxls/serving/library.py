@@ -27,6 +27,7 @@ from fxls.listing import Identity
 from fxls.said_once import SaidOnce
 from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import Digests, modified
+from fxls.serving.files_here import in_folders
 from fxls.serving.ownership import is_installed
 from fxls.serving.run_guards import RunGuards
 from fxls.serving.run_records import Placed, RunRecords
@@ -181,16 +182,6 @@ class Library:
         self._bookmarks[root] = store.changes_since(None).bookmark
         self._shown_in[root] = ShowRequests(root)
 
-    def _here(self, project: str, path: str) -> str:
-        """A file of a project on another machine, in a folder of the workspace."""
-        if path.startswith(project):
-            rest = path.removeprefix(project).split("/")
-            for folder in self._folders():
-                here = os.path.join(folder, *rest)  # noqa: PTH118 - for each of many
-                if os.path.exists(here):  # noqa: PTH110 - quicker
-                    return here
-        return path
-
     def read(self, path: str) -> tuple[Document | None, StoreError | None]:
         """The listing at a path, or why there is none; two None for other files."""
         if class_name_of(Path(path)) is None:
@@ -227,7 +218,9 @@ class Library:
 
             mirror = Mirror(url, copies())
             project = project_of(url)
-            here = partial(self._here, f"{project}/") if project else None
+            here = (
+                partial(in_folders, self._folders, f"{project}/") if project else None
+            )
             if here:
                 self.heres[mirror.root] = here
             # First, so that all that comes is news.
