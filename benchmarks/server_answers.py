@@ -143,6 +143,7 @@ def _requests(
             (partial(client.symbols, f"model{n}") for n in range(30)),
         )
         yield from _whole_graphs(client, large, large_one)
+        yield from _structures(client, large, large_one, small)
         before = client.memory()
         for _ in range(8_000):
             client.ask("hover", project / "no.py", 1)
@@ -171,8 +172,27 @@ def _whole_graphs(client: _Client, large: Path, name: str) -> Iterator[Answers]:
     for what, bound, method, params in asked:
         call = partial(client.request, f"fxls/{method}", params)
         yield client.each(what, bound, [call] * 5)
-    outline = partial(client.request, "textDocument/documentSymbol", _of(large))
-    yield client.each(f"outline, {name}", 3, [outline] * 5)
+
+
+def _structures(
+    client: _Client, large: Path, name: str, small: Path
+) -> Iterator[Answers]:
+    """Answers with something for each node, and hovers elsewhere while they are made."""
+    for what, method, bound in (
+        ("outline", "textDocument/documentSymbol", 3),
+        ("colours", "textDocument/semanticTokens/full", 1),
+    ):
+        ask = partial(client.request, method, _of(large))
+        yield client.each(f"{what}, {name}", bound, [ask] * 5)
+        times = client.meanwhile(method, _of(large), partial(_hover, client, small))
+        yield Answers(
+            f"hover elsewhere while it is made, {name}", times, 0.05, math.nan
+        )
+
+
+def _hover(client: _Client, path: Path) -> int:
+    at = {"line": 5, "character": 6}
+    return client.send("textDocument/hover", {**_of(path), "position": at})
 
 
 def _keys(project: Path) -> Iterator[Answers]:
@@ -393,9 +413,31 @@ class _Client:
     def symbols(self, query: str) -> Json:
         return self.request("workspace/symbol", {"query": query})
 
-    def request(self, method: str, params: Json) -> Json:
+    def meanwhile(
+        self, method: str, params: Json, ask: Callable[[], int]
+    ) -> list[float]:
+        """The times of requests that are asked until a longer one is answered."""
+        times: list[float] = []
+        long, is_answered = self.send(method, params), False
+        while not is_answered:
+            began = time.perf_counter()
+            number = ask()
+            for message in self._messages():
+                is_answered |= message.get("id") == long
+                if message.get("id") == number:
+                    break
+            # What the last one takes is to read the long answer.
+            if not is_answered:
+                times.append(time.perf_counter() - began)
+        return times
+
+    def send(self, method: str, params: Json) -> int:
         number = next(self._ids)
         self._write({"id": number, "method": method, "params": params})
+        return number
+
+    def request(self, method: str, params: Json) -> Json:
+        number = self.send(method, params)
         for message in self._messages():
             if message.get("id") == number:
                 return message["result"]

@@ -17,7 +17,7 @@ from lsprotocol import types as lsp
 
 from fxls.early_worker import EarlyWorker
 from fxls.lsp import custom
-from fxls.lsp.structure import LEGEND
+from fxls.lsp.semantic_tokens import LEGEND
 from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged, with_faults_logged
 from fxls.serving.handlers import (
@@ -64,10 +64,8 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.TEXT_DOCUMENT_IMPLEMENTATION: navigation.on_implementation,
     lsp.TEXT_DOCUMENT_REFERENCES: navigation.on_references,
     lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: navigation.on_document_highlight,
-    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: structure.on_document_symbol,
     lsp.TEXT_DOCUMENT_FOLDING_RANGE: structure.on_folding_range,
     lsp.TEXT_DOCUMENT_SELECTION_RANGE: structure.on_selection_range,
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: structure.on_semantic_tokens,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: structure.on_semantic_tokens_range,
     lsp.TEXT_DOCUMENT_INLINE_VALUE: structure.on_inline_value,
     lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: structure.on_prepare_call_hierarchy,
@@ -87,6 +85,9 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
 _TASKS: dict[str, Callable[[Connection, Any], Awaitable[object]]] = {
     custom.TIMES: times.on_times,
     lsp.INITIALIZED: life.on_initialized,
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: structure.on_document_symbol,
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: structure.on_semantic_tokens,
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA: structure.on_semantic_tokens_delta,
     lsp.SHUTDOWN: life.on_shutdown,
     lsp.WORKSPACE_DIAGNOSTIC: diagnostics.on_workspace_diagnostic,
     lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: life.on_did_change_configuration,
@@ -125,7 +126,7 @@ def connection_of(settings: Settings, early: EarlyWorker | None = None) -> Conne
     for method, handler in _HANDLERS.items():
         connection.feature(method, _OPTIONS.get(method))(with_faults_logged(handler))
     for method, task in _TASKS.items():
-        connection.feature(method)(task_with_faults_logged(task))
+        connection.feature(method, _OPTIONS.get(method))(task_with_faults_logged(task))
     for command, run in _COMMANDS.items():
         answer: Callable[..., Awaitable[Any]] = task_with_faults_logged(run)
         connection.command(command)(answer)

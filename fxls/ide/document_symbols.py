@@ -58,21 +58,25 @@ def _children(document: Document, group: Group) -> tuple[Symbol, ...]:
 
 def _node(document: Document, node: int) -> Symbol:
     facts = document.listing.nodes[node]
-    there = document.destination(node)
-    detail = [_kind(document, facts)]
+    mark = document.binding(node)
+    whole = document.statement(facts.line if mark is None else mark.line)
+    said = _kind(document, facts)
     if facts.value is not None:
-        detail.append(short_form(facts.value))
-    said = " ".join(filter(None, detail))
-    return Symbol(facts.name, said, facts.opcode, there.whole, there.focus)
+        shape = short_form(facts.value)
+        said = f"{said} {shape}" if said and shape else said or shape
+    return Symbol(facts.name, said, facts.opcode, whole, mark.span if mark else whole)
 
 
 def _kind(document: Document, facts: Facts) -> str:
     """What a node calls, as far as its name does not say it."""
     if facts.opcode == "call_module" and facts.call is not None:
         return document.listing.targets[facts.call].name.rpartition(".")[2]
-    name = re.sub(r"_\d+$", "", facts.name)
+    name = _NUMBER.sub("", facts.name)
     parts = [part.strip("_") for part in facts.target.split(".")]
-    return "" if name in {*parts, "_".join(parts)} else facts.target
+    return "" if name in parts or name == "_".join(parts) else facts.target
+
+
+_NUMBER = re.compile(r"_\d+$")
 
 
 def _module(document: Document, group: Group) -> Symbol:

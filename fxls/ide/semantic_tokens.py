@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fxls.ide.listing.document import Document
 from fxls.listing import Mark, Role
@@ -12,18 +12,17 @@ from fxls.listing import Mark, Role
 __all__ = ["Colour", "Token", "tokens"]
 
 
-class Colour(enum.Enum):
+class Colour(enum.IntEnum):
     """How a name is shown: by the opcode of its node."""
 
-    INPUT = "placeholder"
-    ATTRIBUTE = "get_attr"
-    MODULE = "call_module"
-    METHOD = "call_method"
-    FUNCTION = "call_function"
+    INPUT = 0
+    ATTRIBUTE = 1
+    MODULE = 2
+    METHOD = 3
+    FUNCTION = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A name; `binds` where it is defined, `frees` where it is given up."""
 
     mark: Mark
@@ -40,10 +39,17 @@ class Token:
 
 def tokens(document: Document, first: int, last: int) -> Iterator[Token]:
     """The names on the lines `first` to `last`, in the order of the text."""
+    nodes = document.listing.nodes
     for mark in document.marks_in(first, last):
-        colour = _COLOURS.get(document.listing.nodes[mark.node].opcode)
+        colour = _COLOURS.get(nodes[mark.node].opcode)
         if colour is not None:
             yield Token(mark, colour)
 
 
-_COLOURS = {colour.value: colour for colour in Colour}
+_COLOURS = {
+    "placeholder": Colour.INPUT,
+    "get_attr": Colour.ATTRIBUTE,
+    "call_module": Colour.MODULE,
+    "call_method": Colour.METHOD,
+    "call_function": Colour.FUNCTION,
+}

@@ -12,7 +12,6 @@ from fxls.ide.document_links import DocumentLink
 from fxls.ide.folding_ranges import Fold
 from fxls.ide.inline_values import Lookup
 from fxls.ide.listing.document import Document
-from fxls.ide.semantic_tokens import Colour, Token
 from fxls.ide.workspace_symbols import Found
 from fxls.lsp.client import Client, Lines
 from fxls.lsp.uris import link_to, uri_of
@@ -20,7 +19,6 @@ from fxls.text import LineTable, Span
 
 __all__ = [
     "KINDS",
-    "LEGEND",
     "OTHER",
     "calls_from",
     "calls_to",
@@ -31,7 +29,6 @@ __all__ = [
     "item",
     "links",
     "selection",
-    "token_data",
 ]
 
 OTHER = lsp.SymbolKind.Variable
@@ -47,20 +44,6 @@ KINDS = {
     "output": lsp.SymbolKind.Event,
 }
 
-_TYPES = {
-    Colour.INPUT: lsp.SemanticTokenTypes.Parameter,
-    Colour.ATTRIBUTE: lsp.SemanticTokenTypes.Property,
-    Colour.MODULE: lsp.SemanticTokenTypes.Class,
-    Colour.METHOD: lsp.SemanticTokenTypes.Method,
-    Colour.FUNCTION: lsp.SemanticTokenTypes.Function,
-}
-
-LEGEND = lsp.SemanticTokensLegend(
-    token_types=[kind.value for kind in _TYPES.values()],
-    token_modifiers=[lsp.SemanticTokenModifiers.Declaration.value, "freed"],
-)
-_NUMBERS = {colour: number for number, colour in enumerate(_TYPES)}
-
 
 def folds(found: Iterable[Fold]) -> list[lsp.FoldingRange]:
     kinds = {"imports": lsp.FoldingRangeKind.Imports}
@@ -73,30 +56,6 @@ def folds(found: Iterable[Fold]) -> list[lsp.FoldingRange]:
         )
         for fold in found
     ]
-
-
-def token_data(
-    client: Client, tokens: Iterable[Token], lines: LineTable
-) -> lsp.SemanticTokens:
-    """Each token as five numbers, its place counted from the one before."""
-    data: list[int] = []
-    line = character = 0
-    for token in tokens:
-        mark = token.mark
-        content = lines.line(mark.line)
-        start = client.encoding.units(content, mark.column)
-        end = client.encoding.units(content, mark.column + mark.length)
-        if mark.line != line:
-            character = 0
-        data += (
-            mark.line - line,
-            start - character,
-            end - start,
-            _NUMBERS[token.colour],
-            token.binds + 2 * token.frees,
-        )
-        line, character = mark.line, start
-    return lsp.SemanticTokens(data)
 
 
 def selection(

@@ -30,6 +30,22 @@ def of(path: Path) -> Json:
     return {"textDocument": {"uri": path.as_uri()}}
 
 
+def test_the_colours_of_a_listing_are_sent_once(
+    client: LspClient, listing: Path
+) -> None:
+    whole = of(listing)
+    tokens = client.request("textDocument/semanticTokens/full", whole)
+
+    def since(result: str) -> Json:
+        asked = {**whole, "previousResultId": result}
+        return client.request("textDocument/semanticTokens/full/delta", asked)
+
+    same = {"resultId": tokens["resultId"], "edits": []}
+    assert since(tokens["resultId"]) == same
+    # Those of an earlier server, or of another text.
+    assert since("other") == tokens
+
+
 def test_a_listing_has_structure(client: LspClient, listing: Path) -> None:
     whole = of(listing)
     folds = client.request("textDocument/foldingRange", whole)

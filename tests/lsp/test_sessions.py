@@ -63,7 +63,7 @@ def test_a_client_is_told_what_the_server_can_do_and_torch_stays_out(
                 "tokenTypes": ["parameter", "property", "class", "method", "function"],
                 "tokenModifiers": ["declaration", "freed"],
             },
-            "full": True,
+            "full": {"delta": True},
             "range": True,
         },
         "inlineValueProvider": True,

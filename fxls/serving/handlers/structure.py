@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 
+import msgspec
 from lsprotocol import types as lsp
 
 from fxls.ide import call_hierarchy as hierarchy
@@ -11,12 +13,16 @@ from fxls.ide import inline_values as inline
 from fxls.ide import workspace_symbols as search
 from fxls.ide.document_symbols import outline
 from fxls.ide.folding_ranges import folds
+from fxls.ide.listing.document import Document
 from fxls.ide.selection_ranges import selections
 from fxls.ide.semantic_tokens import tokens
 from fxls.lsp import from_lsp, structure
+from fxls.lsp.client import Client
 from fxls.lsp.document_symbols import SymbolItem, symbol_item
+from fxls.lsp.semantic_tokens import TokensDelta, TokensItem, tokens_item
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.connection import Connection
+from fxls.serving.handlers.aside import aside
 from fxls.serving.handlers.request_place import document_of, place_of
 from fxls.serving.transport.protocol import content_modified
 
@@ -30,6 +36,7 @@ __all__ = [
     "on_resolve_symbol",
     "on_selection_range",
     "on_semantic_tokens",
+    "on_semantic_tokens_delta",
     "on_semantic_tokens_range",
     "on_workspace_symbol",
 ]
@@ -37,13 +44,17 @@ __all__ = [
 _GONE = "the listing is gone, or was edited"
 
 
-def on_document_symbol(
+async def on_document_symbol(
     ls: Connection, params: lsp.DocumentSymbolParams
-) -> list[SymbolItem] | None:
+) -> list[SymbolItem] | msgspec.Raw | None:
     document = document_of(ls, params.text_document.uri)
     if document is None:
         return None
-    return [symbol_item(ls.client, outline(document), document.lines)]
+    return await aside(document, partial(_outline, ls.client, document))
+
+
+def _outline(client: Client, document: Document) -> list[SymbolItem]:
+    return [symbol_item(client, outline(document), document.lines)]
 
 
 def on_folding_range(
@@ -53,24 +64,42 @@ def on_folding_range(
     return structure.folds(folds(document)) if document else None
 
 
-def on_semantic_tokens(
+async def on_semantic_tokens(
     ls: Connection, params: lsp.SemanticTokensParams
-) -> lsp.SemanticTokens | None:
+) -> TokensItem | msgspec.Raw | None:
     document = document_of(ls, params.text_document.uri)
     if document is None:
         return None
-    found = tokens(document, 0, len(document.lines))
-    return structure.token_data(ls.client, found, document.lines)
+    return await aside(document, partial(_tokens, ls.client, document))
+
+
+async def on_semantic_tokens_delta(
+    ls: Connection, params: lsp.SemanticTokensDeltaParams
+) -> TokensItem | TokensDelta | msgspec.Raw | None:
+    document = document_of(ls, params.text_document.uri)
+    if document is not None and params.previous_result_id == _result_id(document):
+        return TokensDelta(params.previous_result_id, ())
+    return await on_semantic_tokens(ls, lsp.SemanticTokensParams(params.text_document))
 
 
 def on_semantic_tokens_range(
     ls: Connection, params: lsp.SemanticTokensRangeParams
-) -> lsp.SemanticTokens | None:
+) -> TokensItem | None:
     document = document_of(ls, params.text_document.uri)
     if document is None:
         return None
     found = tokens(document, params.range.start.line, params.range.end.line)
-    return structure.token_data(ls.client, found, document.lines)
+    return tokens_item(ls.client, found, document.lines)
+
+
+def _tokens(client: Client, document: Document) -> TokensItem:
+    found = tokens(document, 0, len(document.lines))
+    return tokens_item(client, found, document.lines, _result_id(document))
+
+
+def _result_id(document: Document) -> str:
+    """What the tokens of a text are called; another server calls them otherwise."""
+    return str(hash(document.listing.text))
 
 
 def on_selection_range(

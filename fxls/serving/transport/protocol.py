@@ -218,4 +218,4 @@ class ListingProtocol(LanguageServerProtocol):
 
 def _is_ours(result: object) -> bool:
     items = cast("list[object]", result) if isinstance(result, list) else [result]
-    return bool(items) and isinstance(items[0], msgspec.Struct)
+    return bool(items) and isinstance(items[0], msgspec.Struct | msgspec.Raw)

@@ -1,0 +1,37 @@
+"""Long answers are made in a thread, so that requests about other files go before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from fxls.ide.listing.document import Document
+
+__all__ = ["aside"]
+
+_T = TypeVar("_T")
+
+_FEW = 2_000
+"""Nodes of a listing whose answers take less time than to start a thread."""
+
+
+async def aside(document: Document, made: Callable[[], _T]) -> _T | msgspec.Raw:
+    """An answer about a whole listing, encoded where it is made of many nodes.
+
+    `made` asks no state of the server: listings and what is said of them never change.
+    """
+    if len(document.listing.nodes) < _FEW:
+        return made()
+    return await asyncio.to_thread(_encoded, made)
+
+
+def _encoded(made: Callable[[], _T]) -> _T | msgspec.Raw:
+    answer = made()
+    try:
+        return msgspec.Raw(msgspec.json.encode(answer))
+    except UnicodeEncodeError:
+        # A name of a file that is not Unicode: the protocol escapes it.
+        return answer
