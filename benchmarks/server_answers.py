@@ -186,7 +186,7 @@ def _structures(
         yield client.each(f"{what}, {name}", bound, [ask] * 5)
         times = client.meanwhile(method, _of(large), partial(_hover, client, small))
         yield Answers(
-            f"hover elsewhere while it is made, {name}", times, 0.05, math.nan
+            f"hover elsewhere during the {what}, {name}", times, 0.05, math.nan
         )
 
 

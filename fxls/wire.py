@@ -29,6 +29,7 @@ __all__ = [
     "Failed",
     "Frames",
     "Hello",
+    "Loaded",
     "Printed",
     "Request",
     "Stop",
@@ -119,6 +120,14 @@ class Trying(msgspec.Struct, frozen=True, tag="trying"):
     """Who is tried next."""
 
 
+class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
+    """The trace needed a part of torch that takes seconds to import: from a process that
+    serves a trace to the supervisor, whose later ones shall have it from the start.
+    """
+
+    id: int
+
+
 class Printed(msgspec.Struct, frozen=True, tag="printed"):
     """Text that the user's code wrote to standard output or error."""
 
@@ -128,7 +137,7 @@ class Printed(msgspec.Struct, frozen=True, tag="printed"):
 
 Request = Trace | Stop
 Answer = Hello | Began | Traced | Failed | Printed
-Told = Traced | Failed | Trying
+Told = Traced | Failed | Trying | Loaded
 """What a process that serves a trace sends to the supervisor."""
 
 _encoder = msgspec.msgpack.Encoder()
@@ -143,7 +152,7 @@ def write(stream: BinaryIO, message: Request | Answer) -> None:
     stream.flush()
 
 
-def framed(message: Request | Answer | Trying) -> bytes:
+def framed(message: Request | Answer | Trying | Loaded) -> bytes:
     """The bytes of a message, its length included."""
     data = encoded(message, _encoder.encode)
     return struct.pack(">I", len(data)) + data

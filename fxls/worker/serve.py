@@ -12,15 +12,20 @@ from types import FrameType
 from typing import NoReturn, cast
 
 from fxls.listing import Failure, Reason
-from fxls.wire import PREAMBLE, Failed, Trace, Traced, framed
+from fxls.wire import PREAMBLE, Failed, Loaded, Trace, Traced, framed
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.channel import send
 from fxls.worker.limits import MemoryLimit, end_time, limit_time, watch_for_death
 
-__all__ = ["AFTER", "serve"]
+__all__ = ["AFTER", "LARGE", "serve"]
 
 AFTER = 1.0
 """Seconds behind the time limit after which the code is taken to be stuck in C."""
+
+LARGE = "torch._dynamo"
+"""Takes seconds to import, with sympy. torch does so for a tensor on the device "meta",
+for torch.export and for torch.compile, in each process that has not done so.
+"""
 
 
 def serve(request: Trace, answers: int, log: int) -> NoReturn:
@@ -36,6 +41,7 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     from fxls.worker.trace import Attempt  # noqa: PLC0415
 
     owner = os.getpid()
+    had_large = LARGE in sys.modules
     # Kept, because user code may put anything in their place.
     streams = cast(list[io.TextIOWrapper], [sys.stdout, sys.stderr])
 
@@ -43,6 +49,8 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
         # A process that the user's code forked comes by here as well.
         if os.getpid() == owner:
             _flush(streams)
+            if LARGE in sys.modules and not had_large:
+                send(answers, PREAMBLE + framed(Loaded(request.id)))
             send(answers, PREAMBLE + framed(outcome))
         os._exit(0)
 

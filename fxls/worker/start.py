@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from fxls.wire import Trace, framed
+from fxls.worker.catching import caught
 from fxls.worker.channel import Channel, print_to
 from fxls.worker.mailbox import SelectorMailbox, ThreadMailbox
 from fxls.worker.processes import (
@@ -20,7 +22,7 @@ from fxls.worker.processes import (
     die_with_parent,
     end_orphans,
 )
-from fxls.worker.serve import serve
+from fxls.worker.serve import LARGE, serve
 
 __all__ = ["Forking", "Spawning", "Start"]
 
@@ -34,6 +36,10 @@ class Start(Protocol):
 
     def tidy(self, running: Collection[int]) -> None:
         """End what is left of children that are not among the running."""
+        ...
+
+    def load(self) -> None:
+        """Let later children have the part of torch that an earlier one had to import."""
         ...
 
 
@@ -74,6 +80,10 @@ class Forking:
         if not running:  # a stranger may belong to one that runs
             end_orphans(running)
 
+    def load(self) -> None:
+        # What keeps it from being imported is said by the trace that needs it.
+        caught(lambda: importlib.import_module(LARGE))
+
 
 class Spawning:
     """Children are new interpreters; one that has imported torch is always at hand.
@@ -93,6 +103,9 @@ class Spawning:
 
     def tidy(self, running: Collection[int]) -> None:
         """Nothing: a child that was ended took its group along."""
+
+    def load(self) -> None:
+        """Nothing: each child imports for itself."""
 
     def _spawn(self) -> Spawned:
         return Spawned(

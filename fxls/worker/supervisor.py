@@ -88,6 +88,7 @@ class Supervisor:
         self._running: list[_Job] = []
         self._frames = Frames()
         self._open = True
+        self._needs_large = False
 
     def run(self, requests: int) -> None:
         """Serve until the requests end; then nothing that was started is left."""
@@ -97,6 +98,10 @@ class Supervisor:
             for job in tuple(self._running):
                 self._review(job)
             self._fill()
+            if self._needs_large and not self._running:
+                # Behind the answer, so that who asked does not wait for it as well.
+                self._needs_large = False
+                self._start.load()
         for job in self._running:
             if job.outcome is None:
                 job.child.end()
@@ -149,11 +154,14 @@ class Supervisor:
             if payload is None:
                 return
             told = _told(payload, job.request)
+            if isinstance(told, Traced | Failed):
+                self._settle(job, told)
+                return
             if isinstance(told, Trying):
                 job.trying = told
-                job.received = note + message[4 + len(payload) :]
             else:
-                self._settle(job, told)
+                self._needs_large = True
+            job.received = note + message[4 + len(payload) :]
 
     def _print(self, job: _Job, data: bytes) -> None:
         if not data:

@@ -484,3 +484,24 @@ def test_without_fork_each_trace_has_a_warm_interpreter(start: Start) -> None:
         """)
     assert isinstance(worker.outcome(FOREVER, "Net()", 0.5), Failed)
     assert isinstance(worker.outcome(NET, "Net()", TIME_LIMIT), Traced)
+
+
+@pytest.mark.slow
+def test_what_a_trace_of_torch_has_to_import_is_there_for_the_next(
+    start: Start,
+) -> None:
+    worker = start(WorkerSettings(memory_limit=1 << 29))
+    text = (
+        "import os, re, sys, torch\n"
+        "status = open(f'/proc/{os.getppid()}/status').read()\n"
+        "print('torch._dynamo' in sys.modules, re.search(r'Threads:\\s*(\\d+)', "
+        "status)[1])\n"
+        "torch.set_default_device('meta')\n"
+    )
+
+    outcomes = [
+        worker.outcome(text + NET, "Net()(torch.randn(1, 3))") for _ in range(2)
+    ]
+
+    assert [type(outcome) for outcome in outcomes] == [Traced, Traced]
+    assert [printed for _, printed in worker.printed] == ["False 1\n", "True 1\n"]
