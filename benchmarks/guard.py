@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 import time
 
-from benchmarks import kept_code, report
+from benchmarks import kept_code, report, source_keys
 from benchmarks.cases import Case, cases
 from benchmarks.engine import Row, compared
 
@@ -66,9 +66,13 @@ def main() -> int:
             slow = _slow(slow, PAIRS_AGAIN)
     _, _, times = kept_code.ratios(10, 1_000, PAIRS_AGAIN)
     print(f"kept code: {times:.1f} times as fast, bound {kept_code.LEAST:g}")
+    keys = source_keys.ratio(PAIRS_AGAIN)
+    print(f"a key in a source: {keys:.1f} times as fast, bound {source_keys.LEAST:g}")
     names = [f"{case.operation}, {case.on}" for case in slow]
     if times < kept_code.LEAST:
         names.append("kept code")
+    if keys < source_keys.LEAST:
+        names.append("a key in a source")
     print(f"{time.process_time() - began:.0f} s of CPU time")
     for name in names:
         print(f"slower than it was: {name}")
