@@ -27,18 +27,20 @@ class GivenText(ListingText):
         source: str,
         layout: Layout,
         parents: tuple[Parent, ...] = (),
+        written: MarkedCode | None = None,
         *,
         computes_gradients: bool = False,
         remarks: tuple[Remark, ...] = (),
         parameters: int | None = None,
     ) -> None:
+        """`written` is the code that gave the text, where the engine wrote it."""
         self.identity = identity
         self.parents = parents
         self.computes_gradients = computes_gradients
         self.remarks = remarks
         self.parameters = parameters
         self.layout = layout
-        self.code = _marked(graph, source)
+        self.code = written or _marked(graph, source)
         self._module = module
         self._graph = graph
 

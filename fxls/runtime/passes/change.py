@@ -45,14 +45,15 @@ def change(before: GraphState, after: GraphState) -> Change:
     stayed = {id(new) for _, new in pairs}
     erased = [row for row in before.rows if id(row) not in left]
     created = [row for row in after.rows if id(row) not in stayed]
-    new_of = _new_of(pairs)
+    altered = [(old, new) for old, new in pairs if not is_same(old, new)]
+    new_of = _new_of(pairs, altered)
     return Change(
         created=tuple(row.name for row in created),
         erased=tuple(row.name for row in erased),
         replaced=tuple(
             (row.name, new) for row in erased for new in new_of.get(row.name, ())
         ),
-        altered=tuple(new.name for old, new in pairs if not is_same(old, new)),
+        altered=tuple(new.name for _, new in altered),
         moved=tuple(_moved(before.rows, pairs)),
         made_from=_made_from(created, erased, new_of),
     )
@@ -68,11 +69,11 @@ def _pairs(before: Sequence[Row], after: Sequence[Row]) -> _Pairs:
     return [(old, new) for old, new in pairs if old is not None]
 
 
-def _new_of(pairs: _Pairs) -> dict[str, tuple[str, ...]]:
+def _new_of(pairs: _Pairs, altered: _Pairs) -> dict[str, tuple[str, ...]]:
     """What stands in arguments where another node stood, by the name of that."""
     before: dict[int, str] = {id(old.node): old.name for old, _ in pairs}
     found: dict[str, dict[str, None]] = {}
-    for old, new in pairs:
+    for old, new in altered:
         if old.args is new.args and old.kwargs is new.kwargs:
             continue
         had = dict(nodes_in((old.args, old.kwargs)))

@@ -51,7 +51,22 @@ class GraphState:
         """Whether a module has a graph that is the same."""
         count, rows = 0, self.rows
         for node in module.graph.nodes:
-            if count == len(rows) or not self._is_still(rows[count], node, module):
+            if count == len(rows):
+                return False
+            row = rows[count]
+            was, name, opcode, target, args, kwargs, kind, scope, held = row
+            # Asked of each node around each pass, of which few change anything.
+            if not (
+                was is node
+                and args is node.args
+                and kwargs is node.kwargs
+                and target is node.target
+                and kind is node.type
+                and held is _nothing
+                and scope is node.meta.get("nn_module_stack")
+                and name == node.name
+                and opcode == node.op
+            ) and not self._is_still(row, node, module):
                 return False
             count += 1
         return count == len(rows)
@@ -118,6 +133,11 @@ def is_same_argument(one: Any, other: Any) -> bool:
     """
     if one is other:
         return True
+    kind, other_kind = _kind(one), _kind(other)
+    if kind is tuple and other_kind is tuple:  # most are, and _Parts take longer
+        return len(one) == len(other) and all(map(is_same_argument, one, other))
+    if is_node(one):
+        return kind is other_kind and bool(one.name == other.name)
     parts = _parts(one)
     if parts is not None:
         others = _parts(other)
@@ -127,12 +147,10 @@ def is_same_argument(one: Any, other: Any) -> bool:
             and (parts.kind, parts.keys) == (others.kind, others.keys)
             and all(map(is_same_argument, parts.items, others.items))
         )
-    if type(one) is not type(other):
+    if kind is not other_kind:
         return False
     if isinstance(one, bool | int | str | bytes):
         return bool(one == other)
-    if is_node(one):
-        return bool(one.name == other.name)
     return written(one, _LONGEST) == written(other, _LONGEST)
 
 
@@ -166,7 +184,7 @@ def _parts(argument: Any) -> _Parts | None:
         if not hasattr(held, "_fields"):  # a named tuple is written with its name
             kind = tuple if isinstance(argument, tuple) else list
         return _Parts(kind, tuple(map(str, range(len(items)))), items)
-    if isinstance(argument, Mapping):
+    if isinstance(argument, dict | Mapping):  # most are dicts, which is known at once
         return _Parts(dict, tuple(map(repr, held)), tuple(held.values()))
     if isinstance(argument, slice):
         items = (held.start, held.stop, held.step)
@@ -176,7 +194,11 @@ def _parts(argument: Any) -> _Parts | None:
 
 def is_node(value: Any) -> bool:
     """Whether an argument is a node, of whichever system."""
-    return hasattr(value, "all_input_nodes")
+    # Of its class, because to ask the node itself makes the list.
+    return hasattr(cast("type[Any]", type(value)), "all_input_nodes")
+
+
+_kind: Callable[[Any], Any] = type
 
 
 def _is_same_target(one: Any, other: Any) -> bool:

@@ -340,14 +340,19 @@ class ObservedPasses:
     ) -> tuple[Point, Change]:
         """The graph as a pass left it, and what is different."""
         module = running.module
+        found: Change | None = None
         if not known.state.still_holds(module):
-            known = scope.points[running.path] = self._point(
-                known, module, running.name
-            )
-        return known, change(running.before.state, known.state)
+            before = known
+            known, found = self._point(before, module, running.name)
+            scope.points[running.path] = known
+            if before is not running.before:
+                found = None
+        if found is None:
+            found = change(running.before.state, known.state)
+        return known, found
 
-    def _point(self, before: Point, module: Any, name: str) -> Point:
-        """The graph as it is, whose new nodes this pass made."""
+    def _point(self, before: Point, module: Any, name: str) -> tuple[Point, Change]:
+        """The graph as it is, whose new nodes this pass made, and what is different."""
         state = GraphState(module)
         found = change(before.state, state)
         olds = {row.name: row.node for row in before.state.rows}
@@ -355,7 +360,7 @@ class ObservedPasses:
         for made in found.created:
             made_from = [olds[one] for one in found.made_from.get(made, ())]
             self._lister(module).note_made(news[made], name, made_from)
-        return Point(module, self._lister(module), state)
+        return Point(module, self._lister(module), state), found
 
     def _look(self, scope: Scope, module: Any) -> Point:
         """The graph as it is; what changed it since it was last seen is said."""
@@ -367,7 +372,8 @@ class ObservedPasses:
             # What changed it is the pass that this one is a part of, where it is in one.
             name = scope.running[-1].name if scope.running else OUTSIDE
             if scope.running:
-                known = scope.points[path] = self._point(known, module, name)
+                known, _ = self._point(known, module, name)
+                scope.points[path] = known
             else:
                 scope.counts[OUTSIDE] += 1
                 self._told(

@@ -17,7 +17,8 @@ from typing import Any
 from msgspec import structs
 
 from fxls.code_cache import CodeCache
-from fxls.engine.code.codegen import marked_code
+from fxls.engine.code.codegen import MarkedCode, marked_code
+from fxls.engine.graph import Graph
 from fxls.engine.ir import gc_pause
 from fxls.engine.written_class import written_class
 from fxls.listing import Identity, Listing, Parent, ToClass
@@ -129,7 +130,8 @@ class TorchFx:
 
         def write(capture: Capture) -> Revised:
             copied = snapshot.graph()
-            code = marked_code(copied).code
+            marked = marked_code(copied)
+            code = marked.code
             values = dict(code.globals)
             if "fx_pytree" in values:
                 values["fx_pytree"] = fx._pytree
@@ -144,6 +146,7 @@ class TorchFx:
                     self._later.add(key, lambda: self._write_facts(path, made))
                 return Revised(runs[0].identity, runs[0].file)
             made = self._made(module, capture, code.src, values, snapshot)
+            made.is_written_as(copied, marked)
             path = self._store.write_text(made.identity.class_name, made.layout.text)
             if is_symbolic(copied):
                 made.listing()
@@ -337,11 +340,16 @@ class _Made:
         self._snapshot = snapshot
         self._source = source
         self._listing: Listing | None = None
+        self._written: tuple[Graph, MarkedCode] | None = None
 
     @property
     def is_by_passes(self) -> bool:
         """Whether passes made any of its nodes."""
         return any(self._passes)
+
+    def is_written_as(self, graph: Graph, code: MarkedCode) -> None:
+        """Let what wrote the text be known, which else is made for the facts."""
+        self._written = graph, code
 
     def is_of(self, path: Path) -> bool:
         """Whether it was traced from the text at a path."""
@@ -354,15 +362,17 @@ class _Made:
     def listing(self) -> Listing:
         """All of it; the same one from then on."""
         if self._listing is None:
-            graph = self._snapshot.graph()
+            graph, written = self._written or (self._snapshot.graph(), None)
             given = GivenText(
                 *(self._module, graph, self.identity, self._source, self.layout),
                 self._parents(),
+                written,
                 computes_gradients=self._capture.computes_gradients,
                 remarks=self._capture.remarks,
                 parameters=self._capture.parameters,
             )
             self._listing = _with_passes(given.listing(), self._passes)
+            self._written = None
         return self._listing
 
     def lineage(self) -> tuple[Parent, ...]:
