@@ -14,6 +14,7 @@ import torch
 
 from fxls.cli.report import Sources
 from fxls.cli.reports.remarks_report import RemarkNow, remark_text
+from fxls.counted import counted
 from fxls.record import Cause, Compilation, Entry, Event
 from fxls.record.baseline import GRAPHS, tally_of
 from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
@@ -59,7 +60,7 @@ class Compiled:
         if not count:
             raise AssertionError(self._said("torch.compile made no graph"))
         if count > at_most:
-            said = f"torch.compile made {_counted(count, 'graph')}"
+            said = f"torch.compile made {counted(count, 'graph')}"
             raise AssertionError(
                 self._said(f"{said}, and at most {at_most} are wanted")
             )
@@ -70,7 +71,7 @@ class Compiled:
         count = self.recompilations
         if count > at_most:
             verb = "was" if count == 1 else "were"
-            said = f"there {verb} {_counted(count, 'recompilation')}"
+            said = f"there {verb} {counted(count, 'recompilation')}"
             raise AssertionError(
                 self._said(f"{said}, and at most {at_most} are wanted")
             )
@@ -96,7 +97,3 @@ def compiling() -> Generator[Compiled]:
     any_torch.compiler.reset()
     with hearing() as events:
         yield Compiled(events)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"

@@ -11,6 +11,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from fxls.counted import counted
+
 __all__ = ["tally"]
 
 
@@ -53,14 +55,14 @@ class _Tally:
         rules = ", ".join(self._rules)
         if not self._listings:
             return f"nothing was watched for {rules}, because the program made no graph"
-        graphs = _counted(len(self._listings), "graph")
+        graphs = counted(len(self._listings), "graph")
         if not self.calls:
             was = "it was" if len(self._listings) == 1 else "they were"
             return (
                 f"nothing was watched for {rules}: the program made {graphs}, and"
                 f" {was} not called"
             )
-        watched = f"watched for {rules} in {_counted(self.calls, 'call')} of {graphs}"
+        watched = f"watched for {rules} in {counted(self.calls, 'call')} of {graphs}"
         if not self._findings:
             return f"{watched}: no findings"
         if self._findings == 1:
@@ -71,10 +73,6 @@ class _Tally:
         is_ours = self._process == os.getpid() and self._rules
         if is_ours and (self._is_main or self._listings) and sys.stderr is not None:
             sys.stderr.write(f"fxls: {self.line()}\n")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 tally = _Tally()

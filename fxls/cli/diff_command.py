@@ -15,6 +15,7 @@ from fxls.cli.command import (
     add_store_to_read,
     chosen_or_located,
     completed,
+    failed,
     harmless,
     is_colored,
     say,
@@ -102,7 +103,7 @@ def diff(options: argparse.Namespace) -> int:
         say(f"fxls: error: {error.problem}\nhelp: {error.advice}")
         return _TROUBLE
     except StoreError as error:
-        troubles(error)
+        failed(error)
         return _TROUBLE
     except SystemExit:  # it was said which store or run there is not
         return _TROUBLE

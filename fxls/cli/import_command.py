@@ -13,9 +13,11 @@ from fxls.cli.command import (
     add_command,
     add_store,
     completed,
+    failed,
     harmless,
     say,
 )
+from fxls.counted import counted
 
 if TYPE_CHECKING:
     from fxls.store.trace_import import ImportedRun
@@ -70,8 +72,7 @@ def import_(options: argparse.Namespace) -> int:
             is_new = write_run(store, found)
             print(harmless(_said(found, is_new=is_new)))
     except StoreError as error:
-        troubles(error)
-        return ExitCode.SYSTEM
+        return failed(error)
     except OSError as error:
         say(f"fxls: error: {options.folder}: {regular_file.why(error)}")
         return ExitCode.USAGE
@@ -91,11 +92,11 @@ def _said(found: ImportedRun, *, is_new: bool) -> str:
         return f"{run.id}: is there already"
     program = f"{run.program}: " if run.program else ""
     text = (
-        f"{run.id}: {program}{summary.compilations} compilations,"
-        f" {len(found.listings)} listings"
+        f"{run.id}: {program}{counted(summary.compilations, 'compilation')},"
+        f" {counted(len(found.listings), 'listing')}"
     )
     if found.unread:
-        text += f"; {found.unread} entries cannot be read"
+        text += f"; {counted(found.unread, 'entry', 'entries')} cannot be read"
     if found.left_out:
         text += f"; {found.left_out:,} bytes are too many, and left out"
     return text

@@ -15,11 +15,13 @@ from fxls.cli.command import (
     add_store_to_read,
     chosen_or_located,
     completed,
+    failed,
     harmless,
     say,
     sources_here,
 )
 from fxls.cli.run_argument import add_run, found_run, newest_with_passes
+from fxls.counted import counted
 
 if TYPE_CHECKING:
     from fxls.cli.report import Sources
@@ -119,8 +121,7 @@ def passes(options: argparse.Namespace) -> int:
             return troubles.code
         entries = runs.read(run).entries
     except StoreError as error:
-        troubles(error)
-        return troubles.code
+        return failed(error)
     if options.became is not None:
         from fxls.cli.reports.became_report import show_became
 
@@ -185,7 +186,10 @@ def _show(ran: list[Pass], store: Store, run: str, options: argparse.Namespace) 
         print(harmless(_table(shown, store.root)))
     else:
         more = "--all shows them." if ran else "WORD may say less."
-        say(f"fxls: none of {len(ran)} passes of {run} changed a graph\nhelp: {more}")
+        say(
+            f"fxls: none of {counted(len(ran), 'pass', 'passes')} of {run} "
+            f"changed a graph\nhelp: {more}"
+        )
 
 
 def _in_order(ran: Iterable[Pass]) -> list[Pass]:
@@ -273,16 +277,21 @@ def _answer(
             _say_none(answer, question, len([one for one in ran if one.changed]))
     if answer.unread:
         say(
-            f"fxls: warning: {answer.unread} passes changed a graph that is not in the "
-            "store any more"
+            f"fxls: warning: {counted(answer.unread, 'pass', 'passes')} changed a graph "
+            "that is not in the store any more"
         )
 
 
 def _found(one: Found, root: Path) -> str:
+    from fxls.record import OUTSIDE
+
     sources = sources_here()
     ran = one.ran
     where = ", ".join(filter(None, (ran.stage or ran.producer, ran.compilation)))
-    lines = [f"{ran.name} ({ran.ordinal}), in {where}: {one.node} {one.reason}"]
+    name = f"{ran.name} ({ran.ordinal})"
+    if ran.name == OUTSIDE:
+        name = "outside of any pass"
+    lines = [f"{name}, in {where}: {one.node} {one.reason}"]
     if ran.under:
         lines.append(f"  within  {', '.join(ran.under)}")
     if one.place is not None:
@@ -298,7 +307,8 @@ def _found(one: Found, root: Path) -> str:
 
 def _say_none(answer: Answer, question: Question, changed: int) -> None:
     if answer.is_known or not changed:
-        told = f"none of {changed} passes that changed a graph did that"
+        passes = counted(changed, "pass", "passes")
+        told = f"none of {passes} that changed a graph did that"
         advice = "`fxls passes` shows them."
     else:
         told = f"no graph of this run has {question.what!r}"

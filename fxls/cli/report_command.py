@@ -14,9 +14,11 @@ from fxls.cli.command import (
     add_store_to_read,
     chosen_or_located,
     completed,
+    failed,
     say,
 )
 from fxls.cli.run_argument import add_run, found_run
+from fxls.counted import counted
 
 if TYPE_CHECKING:
     from fxls.cli.reports.run_page import Inside, Wanted
@@ -81,12 +83,9 @@ def report(options: argparse.Namespace) -> int:
 
     try:
         one = runs.one(found_run(runs, options.run))
-        if one is None:
-            return troubles.code
         part = runs.read(one.run.id)
     except StoreError as error:
-        troubles(error)
-        return troubles.code
+        return failed(error)
     wanted = Wanted(
         source=not options.no_source,
         arguments=options.with_arguments,
@@ -105,8 +104,9 @@ def report(options: argparse.Namespace) -> int:
 def _said(output: Path, inside: Inside, wanted: Wanted) -> str:
     """What is in a page, and what is not."""
     holds = (
-        f"{inside.compilations} compilations, {inside.remarks} remarks,"
-        f" {inside.listings} listings, {inside.diffs} diffs of passes"
+        f"{counted(inside.compilations, 'compilation')},"
+        f" {counted(inside.remarks, 'remark')}, {counted(inside.listings, 'listing')},"
+        f" {counted(inside.diffs, 'diff of a pass', 'diffs of passes')}"
     )
     choices = (
         ("lines of the source", wanted.source),

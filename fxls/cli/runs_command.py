@@ -87,8 +87,6 @@ def runs(options: argparse.Namespace) -> int:
                 say(f"fxls: no runs in {root}\nhelp: {HOW}")
             return troubles.code
         one = of_store.one(found_run(of_store, options.run))
-        if one is None:
-            return troubles.code
         part = of_store.read(one.run.id)
         of_launch = ranks_of(one, of_store.newest()) if one.run.rank is not None else []
     except StoreError as error:

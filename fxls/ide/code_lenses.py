@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fxls.counted import counted
 from fxls.entry import Entry, Kind
 from fxls.ide.entries.entries import commented, names_of
 from fxls.ide.listing.definitions import SourceText, class_of_graph
 from fxls.ide.listing.document import Destination, Document
 from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.submodule_calls import parts
-from fxls.ide.listing.wording import counted, place_link, title
+from fxls.ide.listing.wording import place_link, title
 from fxls.ide.source.source_file import SourceFile, listings_from, listings_of
 from fxls.ide.syntax.module_classes import modules
 from fxls.listing import About, Role

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from fxls.counted import counted
 from fxls.ide.listing.card import (
     Block,
     Card,
@@ -30,7 +31,6 @@ from fxls.ide.listing.value_text import long_form
 from fxls.ide.listing.wording import (
     arguments,
     clipped,
-    counted,
     keywords,
     node_line,
     node_link,
@@ -47,6 +47,7 @@ from fxls.ide.source.under_cursor import (
     stages,
 )
 from fxls.listing import KERNELS, Facts, Identity, Place, Scope
+from fxls.record import OUTSIDE
 from fxls.record.remarks import SourceRemark, costs_of, role_of, title_of
 from fxls.text import LineTable, Point, Span
 
@@ -196,7 +197,8 @@ def _node_card(
         card += made
     elif facts.passes:
         of = f", from {', '.join(facts.made_from)}" if facts.made_from else ""
-        card.append(Field("made by", (", after ".join(facts.passes) + of,)))
+        by = ", after ".join(_OUTSIDE if p == OUTSIDE else p for p in facts.passes)
+        card.append(Field("made by", (by + of,)))
     elif parent is not None and is_made_since(document, node, parent):
         name = PurePath(parent.path).name
         link = Link(name, parent.path, parent.start.focus.start)
@@ -231,6 +233,8 @@ def _makings(name: str, passes: Passes) -> Iterator[Block]:
         ran = made.ran
         where = ", ".join(filter(None, (ran.stage or ran.producer, ran.compilation)))
         parts: list[Inline] = ["The pass ", Code(pass_name(ran)), " of ", where]
+        if ran.name == OUTSIDE:
+            parts = [f"What changed the graph outside of any pass, in {where},"]
         parts += [" made ", _named(made.node, made.after)]
         if made.made_from:
             parts.append(" in place of ")
@@ -238,6 +242,9 @@ def _makings(name: str, passes: Passes) -> Iterator[Block]:
                 parts += [", "] if number else []
                 parts.append(_named(old, made.before))
         yield Line((*parts, "."))
+
+
+_OUTSIDE = "what changed the graph outside of any pass"
 
 
 def _named(name: str, document: Document | None) -> Inline:

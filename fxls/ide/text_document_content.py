@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from fxls.counted import counted
 from fxls.ide.document_links import DocumentLink
 from fxls.ide.listing.card import Grid, Inline, Line, Link
 from fxls.ide.listing.document import Destination, Document
 from fxls.ide.listing.graph_table import table
-from fxls.ide.listing.wording import counted, place_link
+from fxls.ide.listing.wording import place_link
 from fxls.listing import Identity
 from fxls.record import Compilation, Guards
 from fxls.text import Point, Span

@@ -22,6 +22,7 @@ from fxls.listing import Identity, Place
 __all__ = [
     "MOST_IN_LINE",
     "MOST_NAMES",
+    "OUTSIDE",
     "SCHEMA",
     "Cause",
     "Compilation",
@@ -61,6 +62,9 @@ MOST_IN_LINE = 16_000
 
 MOST_NAMES = 64
 """So many nodes of each kind a pass names; it counts them all."""
+
+OUTSIDE = "(outside of any pass)"
+"""Stands for the name where a graph changed between two passes of one step."""
 
 _LONGEST_NAME = 200
 

@@ -125,7 +125,12 @@ class Runs:
 
     def newest(self) -> tuple[RunInList, ...]:
         """The runs that there are, the newest first; what cannot be read is reported."""
-        found = [one for name in run_ids(self._root) if (one := self._listed(name))]
+        found: list[RunInList] = []
+        for name in run_ids(self._root):
+            try:
+                found.append(self.one(name))
+            except StoreError as error:
+                self._report(error)
         return tuple(found)
 
     def find(self, words: str) -> tuple[str, ...]:
@@ -169,9 +174,18 @@ class Runs:
         found = ((run, files.sign(record_path(self._root, run))) for run in ids)
         return {run: there.size for run, there in found if there is not None}
 
-    def one(self, run: str) -> RunInList | None:
-        """One run; None when it cannot be read, which is reported."""
-        return self._listed(run)
+    def one(self, run: str) -> RunInList:
+        """One run, as far as a list says it; raises `StoreError`."""
+        summary = self._summary(run)
+        of = summary.run
+        state = state_of(
+            of,
+            summary.end,
+            is_here=of.host == machine.host(),
+            is_booted=not of.boot or of.boot == machine.boot(),
+            is_alive=machine.is_alive(of.pid),
+        )
+        return RunInList(summary, state)
 
     def read(self, run: str, since: RecordBookmark | None = None) -> RecordPart:
         """What the record of a run has behind a bookmark, or all of it.
@@ -236,22 +250,6 @@ class Runs:
             return replace(entry, event=found.event), False
         except (RecordError, StoreError):
             return None, True
-
-    def _listed(self, run: str) -> RunInList | None:
-        try:
-            summary = self._summary(run)
-        except StoreError as error:
-            self._report(error)
-            return None
-        of = summary.run
-        state = state_of(
-            of,
-            summary.end,
-            is_here=of.host == machine.host(),
-            is_booted=not of.boot or of.boot == machine.boot(),
-            is_alive=machine.is_alive(of.pid),
-        )
-        return RunInList(summary, state)
 
     def _summary(self, run: str) -> Summary:
         path = record_path(self._root, run)

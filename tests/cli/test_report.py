@@ -83,7 +83,7 @@ def test_a_page_needs_nothing_and_says_what_is_inside(fxls: Command) -> None:
     elements = _Elements(text).found
 
     assert ended.out == (
-        "report.html: 1 compilations, 1 remarks, 1 listings, 1 diffs of passes\n"
+        "report.html: 1 compilation, 1 remark, 1 listing, 1 diff of a pass\n"
         "  with: lines of the source\n"
         "  without: arguments, home folder and machine, environment\n"
     )
@@ -175,7 +175,6 @@ def test_a_page_has_a_bound(fxls: Command) -> None:
 
     runs = Runs(root, unwanted)
     one = runs.one(FIRST)
-    assert one is not None
     small = listing_of(f"{HEAD}    return x\n")
     long = f"{small.text}# {'ü' * (3 << 20)}\n"
     large = msgspec.structs.replace(small, text=long)

@@ -77,7 +77,7 @@ def test_runs_are_listed_the_newest_first(fxls: Command) -> None:
             "1",
             "1",
             "1",
-            "limits",
+            "limit",
             "2.0",
             "s",
             FIRST,
@@ -99,7 +99,7 @@ def test_one_run_says_each_compilation_and_what_went_wrong_in_it(
 train.py --fast: killed
 run {FIRST}
 torch 2.13.0
-3 compilations, 1 recompilations, 1 graph breaks, 1 limits reached
+3 compilations, 1 recompilation, 1 graph break, 1 limit reached
 time by phase: backend_compile 1.00 s
 
 0/0  forward, net.py:4:5: break, attempt 2, 3 nodes, 1.50 s
@@ -192,6 +192,32 @@ def test_a_damaged_record_is_said_and_the_others_are_listed(fxls: Command) -> No
     assert ended.err == (
         f"fxls: warning: FOLDER/.fxls/runs/{SECOND}.jsonl: is not read: it has no whole"
         " line\nhelp: Delete it, or use the newest fxls.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("runs", "-1"), 3),
+        (("runs", "-1", "--json"), 3),
+        (("passes", "--run=-1"), 3),
+        (("remarks", "-1"), 3),
+        (("report", "-1", "-o", "report.html"), 3),
+        (("list", "--run=-1"), 3),
+        (("diff", "run:-1", "run:-1"), 2),
+    ],
+)
+def test_a_record_that_is_asked_for_and_is_damaged_is_an_error(
+    fxls: Command, words: tuple[str, ...], code: int
+) -> None:
+    root = fxls.folder / ".fxls"
+    written(root, FIRST, End())
+    record_path(root, SECOND).write_bytes(b"\x00" * 100)
+    ended = fxls.run(*words)
+    assert (ended.code, ended.out) == (code, "")
+    assert ended.err == (
+        f"fxls: error: FOLDER/.fxls/runs/{SECOND}.jsonl: is not read: it has no whole"
+        " line. Delete it, or use the newest fxls.\n"
     )
 
 

@@ -26,6 +26,7 @@ from fxls.listing import (
     Target,
     Tensor,
 )
+from fxls.record import OUTSIDE
 from fxls.text import Point
 from tests.ide.nets import LISTING_PATH, NET, NET_LISTING, TEXT, source_text
 from tests.support.cards import card_text, jump_text
@@ -422,7 +423,7 @@ def test_a_card_says_what_is_called_and_which_passes_made_the_node() -> None:
     conv, relu, mul = 1, 2, 4
     nodes = list(NET_LISTING.nodes)
     nodes[conv] = replace(nodes[conv], call=0)
-    nodes[relu] = replace(nodes[relu], call=1, passes=("fuse", "decompose"))
+    nodes[relu] = replace(nodes[relu], call=1, passes=("fuse", OUTSIDE))
     nodes[mul] = replace(nodes[mul], call=2)
     listing = replace(
         NET_LISTING,
@@ -453,7 +454,7 @@ def test_a_card_says_what_is_called_and_which_passes_made_the_node() -> None:
     ]
     assert fields(relu) == [
         f"- calls: `torch.relu(input) -> Tensor` {relu_page}",
-        "- made by: fuse, after decompose",
+        "- made by: fuse, after what changed the graph outside of any pass",
     ]
     assert fields(mul) == [
         "- calls: `mine.mul`",

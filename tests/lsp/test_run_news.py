@@ -55,7 +55,7 @@ def test_runs_that_begin_or_say_more_are_news_and_hostile_ones_do_no_harm(
         answer = client.request("workspace/executeCommand", asked)
         assert answer == {
             "unread": 1,
-            "problem": "No graph of this step has relu. 1 passes changed a graph that "
+            "problem": "No graph of this step has relu. 1 pass changed a graph that "
             "is not in the store any more.",
         }
         message = client.notification("window/showMessage")["message"]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fxls.cli.command import ExitCode, harmless, say, sources_here
 from fxls.cli.report import Sources, place_as_json
 from fxls.cli.reports.pass_report import pass_as_json, reading
+from fxls.counted import counted
 from fxls.record.became import Became, Expression, Stage, Step, what_became
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _stage(stage: Stage, store: Store, sources: Sources) -> list[str]:
         f"  {facts.name}, {_called(facts)} in line {facts.line + 1}" for facts in shown
     ]
     if (more := len(stage.nodes) - _NODES) > 0:
-        lines.append(f"  and {more} more nodes")
+        lines.append(f"  and {counted(more, 'more node')}")
     if stage.without_kernel:
         said = [f"{name} ({kind})" for name, kind in stage.without_kernel]
         lines.append(f"  no kernel: {_listed(said)}")

@@ -19,6 +19,7 @@ from fxls.cli.command import harmless
 from fxls.cli.report import Sources, position
 from fxls.cli.reports.diff_report import changed_nodes
 from fxls.cli.reports.run_report import compilations_of, remarks_of
+from fxls.counted import counted
 from fxls.graph_diff import graph_diff, summary
 from fxls.ide.listing.value_text import short_form
 from fxls.listing import Listing
@@ -174,7 +175,7 @@ class Page:
         )
         return (
             f'<details class="found" id="{anchor}"><summary>{say(title)},'
-            f' {len(listing.nodes)} nodes <a href="#{anchor}">#</a></summary>'
+            f' {counted(len(listing.nodes), "node")} <a href="#{anchor}">#</a></summary>'
             "<pre>" + "\n".join(lines) + "</pre></details>"
         )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fxls.cli.report import Sources, age, place_as_json, position, rows
+from fxls.counted import counted
 from fxls.record import (
     Cause,
     Compilation,
@@ -36,14 +37,14 @@ SCHEMA = 1
 """The version of what ``--json`` prints; a new key does not change it."""
 
 _COUNTS = (
-    ("compilations", "compilations"),
-    ("recompilations", "recompilations"),
-    ("breaks", "graph breaks"),
-    ("skipped", "skipped"),
-    ("limits", "limits reached"),
-    ("errors", "errors"),
-    ("passes", "passes"),
-    ("lost", "events not kept"),
+    ("compilations", "compilation", "compilations"),
+    ("recompilations", "recompilation", "recompilations"),
+    ("breaks", "graph break", "graph breaks"),
+    ("skipped", "skipped", "skipped"),
+    ("limits", "limit reached", "limits reached"),
+    ("errors", "error", "errors"),
+    ("passes", "pass", "passes"),
+    ("lost", "event not kept", "events not kept"),
 )
 
 _MOST_PHASES = 8
@@ -87,13 +88,13 @@ def _row(one: RunInList, sources: Sources, now: float) -> tuple[str, ...]:
 
 def _others(summary: Summary) -> Iterator[str]:
     if summary.limits:
-        yield f"{summary.limits} limits"
+        yield counted(summary.limits, "limit")
     if summary.errors:
-        yield f"{summary.errors} errors"
+        yield counted(summary.errors, "error")
     if summary.skipped:
         yield f"{summary.skipped} skipped"
     if summary.lost:
-        yield f"{summary.lost} events not kept"
+        yield counted(summary.lost, "event not kept", "events not kept")
 
 
 def run_text(
@@ -119,14 +120,15 @@ def run_text(
     lines.append(", ".join(f"{name} {what}" for name, what in run.versions.items()))
     if run.commit:
         lines.append(f"commit {run.commit}")
-    counted = [
-        f"{count} {what}"
-        for name, what in _COUNTS
+    counts = [
+        counted(count, what, several)
+        for name, what, several in _COUNTS
         if (count := getattr(one.summary, name))
     ]
-    lines.append(", ".join(counted) or "no compilations")
+    lines.append(", ".join(counts) or "no compilations")
     if part.left_out:
-        lines.append(f"{part.left_out} lines of the record cannot be read.")
+        left_out = counted(part.left_out, "line")
+        lines.append(f"{left_out} of the record cannot be read.")
     compilations = compilations_of(part)
     lines += [*_phases(compilations), *ranks]
     remarks: dict[str | None, list[Remark]] = {}
@@ -233,7 +235,7 @@ def _compilation(one: Compilation, state: State, sources: Sources) -> Iterator[s
     again = f", attempt {one.attempts}" if one.attempts > 1 else ""
     spent = "" if one.seconds is None else f", {one.seconds:.2f} s"
     cached = f", cached: {', '.join(one.cached)}" if one.cached else ""
-    size = "" if one.nodes is None else f", {one.nodes} nodes"
+    size = "" if one.nodes is None else f", {counted(one.nodes, 'node')}"
     yield f"{one.id}  {one.function}{at}: {how}{cause}{again}{size}{spent}{cached}"
 
 
@@ -253,7 +255,7 @@ def _guards(found: Guards, sources: Sources) -> Iterator[str]:
         if guard.place is not None:
             yield f"    at {_quoted(guard.place, sources)}"
     if found.count > len(found.first):
-        yield f"  ... and {found.count - len(found.first)} guards more"
+        yield f"  ... and {counted(found.count - len(found.first), 'guard')} more"
 
 
 def _where(quoted: QuotedPlace, sources: Sources) -> str:
@@ -341,7 +343,7 @@ def _run_as_json(one: RunInList) -> dict[str, Any]:
         "changes": summary.changes,
         "remarks": summary.remarks,
         "truncated": summary.is_truncated,
-        **{name: getattr(summary, name) for name, _ in _COUNTS},
+        **{name: getattr(summary, name) for name, *_ in _COUNTS},
     }
 
 

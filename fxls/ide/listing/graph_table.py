@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from fxls.counted import counted
 from fxls.ide.listing.card import Block, Card, Code, Grid, Inline, Line, Link, TableLink
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.value_text import dtype_of, shape_of, short_form, size_of
-from fxls.ide.listing.wording import arguments, counted, keywords, node_link, place_link
+from fxls.ide.listing.wording import arguments, keywords, node_link, place_link
 from fxls.listing import Facts, Tensor
 
 __all__ = ["summary", "table"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from fxls.ide.listing.document import Document
-from fxls.record import Pass
+from fxls.record import OUTSIDE, Pass
 from fxls.record.first_pass import Asked, Found
 
 __all__ = [
@@ -166,4 +166,5 @@ def said(found: Found) -> str:
     """An answer as a sentence."""
     ran = found.ran
     where = ", ".join(filter(None, (ran.stage or ran.producer, ran.compilation)))
-    return f"The pass {pass_name(ran)}, in {where}: {found.node} {found.reason}."
+    by = f"The pass {pass_name(ran)}" if ran.name != OUTSIDE else "Outside of any pass"
+    return f"{by}, in {where}: {found.node} {found.reason}."

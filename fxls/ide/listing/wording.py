@@ -13,7 +13,6 @@ from fxls.listing import Pieces, Place
 __all__ = [
     "arguments",
     "clipped",
-    "counted",
     "keywords",
     "node_line",
     "node_link",
@@ -45,11 +44,6 @@ def place_link(place: Place) -> Link:
     """``net.py:12``, leading to the expression."""
     start = place.span.start
     return Link(f"{PurePath(place.path).name}:{start.line + 1}", place.path, start)
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 node``, ``2,000 nodes``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def arguments(document: Document, args: Sequence[Pieces]) -> tuple[Inline, ...]:

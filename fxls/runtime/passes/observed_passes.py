@@ -14,7 +14,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from fxls.engine.graph_module import GraphModule
-from fxls.record import Pass, names, pairs
+from fxls.record import OUTSIDE, Pass, names, pairs
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.passes.change import Change, change
@@ -34,10 +34,7 @@ from fxls.runtime.producers.recompiled import on_recompile
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.record.recorder import Recorder
 
-__all__ = ["OUTSIDE", "ObservedPasses"]
-
-OUTSIDE = "(outside of any pass)"
-"""Stands for the name where a graph changed between two passes of one step."""
+__all__ = ["ObservedPasses"]
 
 _LONGEST = 200
 """Characters of what a pass raised."""

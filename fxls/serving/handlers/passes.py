@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
+from fxls.counted import counted
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.recorded import OfText, Recorded, askable
 from fxls.listing import Listing
@@ -108,12 +109,13 @@ def _answer(
     if not items:
         changed = sum(one.changed for one in recorded.step)
         problem = (
-            f"None of the {changed} passes that changed this graph did that."
+            f"None of {counted(changed, 'pass', 'passes')} that changed this graph did "
+            "that."
             if answer.is_known or not changed
             else f"No graph of this step has {what}."
         )
     if answer.unread:
-        problem = f"{problem or ''} {_UNREAD.format(answer.unread)}".strip()
+        problem = f"{problem or ''} {_UNREAD.format(counted(answer.unread, 'pass', 'passes'))}".strip()
     result = FirstPassesItem(tuple(items), answer.unread, problem)
     return result, items[0] if items else None
 
@@ -136,4 +138,4 @@ _NONE = (
     "fxls: the newest runs in this store have no guards. `fxls run FILE` records a "
     "program that compiles."
 )
-_UNREAD = "{} passes changed a graph that is not in the store any more."
+_UNREAD = "{} changed a graph that is not in the store any more."

@@ -18,10 +18,9 @@ from fxls.engine.passes.graph_transform_observer import GraphTransformObserver
 from fxls.engine.passes.infra.pass_base import PassResult
 from fxls.engine.passes.infra.pass_manager import PassManager
 from fxls.listing import Listing
-from fxls.record import Pass
+from fxls.record import OUTSIDE, Pass
 from fxls.runtime import finish
 from fxls.runtime.passes import revisions
-from fxls.runtime.passes.observed_passes import OUTSIDE
 from fxls.store import Store
 from tests.runtime.producers.looking import header, listing_in, path_of
 from tests.runtime.producers.torch_nets import Net
