@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from queue import SimpleQueue
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ import pytest
 from fxls.adapter.children import Children
 from fxls.adapter.messages import Message, event
 from tests.debug.project import Project
-from tests.support.dap import Event, RequestFailed, Session
+from tests.support.dap import Ended, Event, RequestFailed, Session
 from tests.support.dap_connection import TIME_LIMIT, Json
 
 pytestmark = pytest.mark.slow
@@ -147,3 +148,82 @@ def configuration_of(request: Json) -> dict[str, Any]:
 
 def said_by(output: Event) -> str:
     return str(output.body["output"])
+
+
+MODEL = """\
+    import torch
+
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return torch.relu(x) + 1
+
+
+    def work():
+        module = torch.fx.symbolic_trace(Net())
+        open("made.txt", "w").write(str(module(torch.ones(2)).tolist()))
+
+
+    if __name__ == "__main__":
+        work()
+    """
+
+BY_MULTIPROCESSING = """\
+    import multiprocessing
+    from model import work
+
+    if __name__ == "__main__":
+        process = multiprocessing.get_context("{way}").Process(target=work)
+        process.start()
+        process.join()
+        print("ended", process.exitcode, flush=True)
+    """
+
+BY_TORCHRUN = """\
+    from torch.distributed.run import main
+
+    if __name__ == "__main__":
+        main(["--standalone", "--nproc-per-node", "1", "model.py"])
+        print("ended 0", flush=True)
+    """
+
+
+@pytest.mark.parametrize("way", ["spawn", "forkserver", "torchrun"])
+def test_a_breakpoint_in_generated_code_stops_in_a_process_that_python_starts(
+    way: str, project: Project
+) -> None:
+    parent = BY_TORCHRUN if way == "torchrun" else BY_MULTIPROCESSING.format(way=way)
+    project.write({"model.py": MODEL, "parent.py": parent})
+    project.run("-m", "fxls", "run", "model.py")
+    (project.folder / "made.txt").unlink()
+    path, line = project.line("Net:relu")
+    begun: SimpleQueue[Session] = SimpleQueue()
+    stopped: SimpleQueue[Session] = SimpleQueue()
+
+    def begin(asked: Json) -> None:
+        child = adapted(project)
+        begun.put(child)
+        # A child of torchrun's is one of the parent's child.
+        child.answer_requests(begin)
+        child.attach({path: [line]}, settings=configuration_of(asked))
+        threading.Thread(target=wait, args=(child,)).start()
+
+    def wait(child: Session) -> None:
+        with contextlib.suppress(Ended):
+            child.wait_stopped()
+            stopped.put(child)
+
+    with adapted(project) as session, contextlib.ExitStack() as open_ones:
+        session.answer_requests(begin)
+        session.launch(project.folder / "parent.py", cwd=project.folder)
+        child = stopped.get(timeout=TIME_LIMIT)
+        while not begun.empty():
+            open_ones.enter_context(begun.get())
+        assert child.where() == f"forward {path.name}:{line}"
+        assert child.locals()["x"].startswith("float32 (2,) cpu")
+        child.resume()
+        child.wait_event("terminated")
+        assert session.wait_ended() == 0
+        assert session.output("stdout") == "ended 0\n"
+        assert session.output("console") == ""
+    assert (project.folder / "made.txt").read_text() == "[2.0, 2.0]"
