@@ -8,7 +8,10 @@ from fxls import regular_file
 from fxls.listing import source_digest
 from fxls.regular_file import SOURCE_BYTES
 
-__all__ = ["Digests", "modified"]
+__all__ = ["MAY_TAKE", "Digests", "modified"]
+
+MAY_TAKE = 60.0
+"""Seconds that may pass from the reading of a source until its listing is written."""
 
 
 class Digests:

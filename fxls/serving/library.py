@@ -26,7 +26,7 @@ from fxls.ide.workspace_symbols import Found, found_listings, found_nodes
 from fxls.listing import Identity
 from fxls.said_once import SaidOnce
 from fxls.serving.document_cache import DocumentCache
-from fxls.serving.file_digests import Digests, modified
+from fxls.serving.file_digests import MAY_TAKE, Digests, modified
 from fxls.serving.files_here import in_folders
 from fxls.serving.ownership import is_installed
 from fxls.serving.run_guards import RunGuards
@@ -342,14 +342,14 @@ class Library:
 
     def is_stale(self, revision: Revision) -> bool:
         """Whether a source of a revision changed since, or is gone."""
-        written = {source: modified(source) for source in revision.sources}
-        gone = {source for source, time in written.items() if time is None}
+        written = {one: modified(one) for one in revision.sources}
+        gone = {one for one, time in written.items() if time is None}
         if revision.path.parent in self._copies():
             gone.clear()
         if gone and not gone.isdisjoint(self._digested(revision)):
             return True
         # A listing is opened only where the date of a file says that it may be so.
-        if all(time is None or time <= revision.time for time in written.values()):
+        if all(t is None or t <= revision.time - MAY_TAKE for t in written.values()):
             return False
         document = self._revision(self.store_at(revision.path.parent), revision)
         return document is not None and bool(self._changed(document))
