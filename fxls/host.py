@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import enum
 import itertools
 import os
 import signal
@@ -16,13 +15,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from fxls.adopted_process import AdoptedProcess
-from fxls.early_worker import JOBS, worker_command
+from fxls.early_worker import worker_command
 from fxls.entry import ORDER, Entry, Producer
 from fxls.listing import Failure, Reason
 from fxls.not_started import not_started
@@ -38,11 +37,14 @@ from fxls.wire import (
     Stop,
     Trace,
     Traced,
+    Tried,
+    Try,
     answer_of,
     framed,
 )
+from fxls.worker_settings import State, Status, WorkerSettings
 
-__all__ = ["Host", "State", "Status", "WorkerSettings"]
+__all__ = ["Host"]
 
 _GRACE = 5.0
 """Seconds behind a trace's time limit after which the worker itself must be stuck."""
@@ -57,49 +59,6 @@ _STARTS = 4
 _LOSSES = 6
 """How many workers may be lost before a request that waits is given up."""
 _CHUNK = 1 << 16
-
-
-def _three_quarters() -> int | None:
-    """Of the memory of this machine; None where it does not say."""
-    if not hasattr(os, "sysconf"):
-        return None
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
-
-
-@dataclass(frozen=True)
-class WorkerSettings:
-    """How the worker is started."""
-
-    python: str = sys.executable
-    """The user's interpreter."""
-    cwd: str | None = None
-    """The folder that the user's code runs in; None is the host's own."""
-    jobs: int = JOBS
-    memory_limit: int | None = field(default_factory=_three_quarters)
-    """Bytes of address space that a trace may add; None for no limit."""
-    options: tuple[str, ...] = ()
-    """More options of ``python -m fxls.worker``."""
-    start_limit: float = 60.0
-    """Seconds that the import of torch may take."""
-
-
-class State(enum.Enum):
-    IDLE = "idle"
-    """No worker was asked for yet, or the last one was closed."""
-    STARTING = "starting"
-    READY = "ready"
-    TRACING = "tracing"
-    BROKEN = "broken"
-    """The interpreter does not start a worker; the next request tries again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What the host is doing, for a person to read."""
-
-    state: State
-    message: str
-    advice: str | None = None
 
 
 class Host:
@@ -149,7 +108,23 @@ class Host:
         number = next(self._numbers)
         memory_limit = self._settings.memory_limit
         request = Trace(number, entry, store, time_limit, memory_limit, timed, order)
-        loop = asyncio.get_running_loop()
+        answer = await self._asked(request)
+        assert not isinstance(answer, Tried)
+        return answer
+
+    async def try_change(
+        self, entry: Entry, path: str, text: str, *, time_limit: float
+    ) -> Tried | Failed:
+        """Run an entry as it is, and with another text of a file; may be cancelled."""
+        number, memory_limit = next(self._numbers), self._settings.memory_limit
+        answer = await self._asked(
+            Try(number, entry, path, text, time_limit, memory_limit)
+        )
+        assert not isinstance(answer, Traced)
+        return answer
+
+    async def _asked(self, request: Trace | Try) -> Traced | Tried | Failed:
+        number, loop = request.id, asyncio.get_running_loop()
         ask = _Ask(request, loop.create_future(), loop.create_future())
         self._asks[number] = ask
         try:
@@ -164,6 +139,8 @@ class Host:
         """Give up the traces of this entry: each is answered at once."""
         for ask in self._asks.values():
             asked = ask.request.entry
+            if isinstance(ask.request, Try):
+                continue
             if (asked.path, asked.name) == (entry.path, entry.name):
                 self._give_up(ask, why)
 
@@ -191,7 +168,7 @@ class Host:
     def _is_tracing(self) -> bool:
         return any(ask.began.done() for ask in self._asks.values())
 
-    async def _served(self, ask: _Ask) -> Traced | Failed:
+    async def _served(self, ask: _Ask) -> Traced | Tried | Failed:
         number = ask.request.id
         begun = 0
         for _ in range(_LOSSES):
@@ -270,7 +247,9 @@ class Host:
             self._tell(State.READY, "ready")
         return worker
 
-    async def _answer(self, ask: _Ask, worker: _Worker) -> Traced | Failed | None:
+    async def _answer(
+        self, ask: _Ask, worker: _Worker
+    ) -> Traced | Tried | Failed | None:
         """The answer to a request that was sent; None when the worker was lost."""
         loop = asyncio.get_running_loop()
         while True:
@@ -312,7 +291,7 @@ class Host:
                     limit = ask.request.time_limit + _GRACE
                     ask.began.set_result(asyncio.get_running_loop().time() + limit)
                     self._tell(State.TRACING, f"tracing {ask.request.entry.expression}")
-            case Traced(id=number) | Failed(id=number):
+            case Traced(id=number) | Tried(id=number) | Failed(id=number):
                 self._losses = 0
                 ask = self._asks.get(number)
                 if ask is not None and not ask.answer.done():
@@ -346,8 +325,8 @@ class _Killed:
 class _Ask:
     """A request that is not answered."""
 
-    request: Trace
-    answer: asyncio.Future[Traced | Failed]
+    request: Trace | Try
+    answer: asyncio.Future[Traced | Tried | Failed]
     began: asyncio.Future[float]
     """When the worker must have answered; known when the trace has begun."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Capture", "Evaluate", "GiveArguments", "Rename", "Repair", "Wrap"]
+__all__ = ["Capture", "Check", "Evaluate", "GiveArguments", "Rename", "Repair", "Wrap"]
 
 
 class Wrap(msgspec.Struct, frozen=True, tag="wrap"):
@@ -37,4 +37,13 @@ class Rename(msgspec.Struct, frozen=True, tag="rename"):
     meant: str
 
 
-Repair = Wrap | Evaluate | GiveArguments | Capture | Rename
+class Check(msgspec.Struct, frozen=True, omit_defaults=True, tag="check"):
+    """Tell torch.export of a number, at the innermost place, what a run will show."""
+
+    conditions: tuple[str, ...] = ()
+    """Of which one holds, in the names of the source; empty where torch names none."""
+    is_tensor: bool = False
+    """Whether the value is in a tensor, so that no check of a number can tell."""
+
+
+Repair = Wrap | Evaluate | GiveArguments | Capture | Rename | Check

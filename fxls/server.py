@@ -27,6 +27,7 @@ from fxls.serving.handlers import (
     graphs,
     navigation,
     passes,
+    repairs,
     structure,
     times,
 )
@@ -100,6 +101,7 @@ _COMMANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     custom.WRITE_ENTRY: life.on_write_entry,
     custom.FIRST_PASS: passes.on_first_pass,
     custom.GUARDS: passes.on_guards,
+    custom.TRY_REPAIRS: repairs.on_try_repairs,
 }
 
 _SOURCES = lsp.FileOperationRegistrationOptions(

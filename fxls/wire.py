@@ -36,6 +36,8 @@ __all__ = [
     "Told",
     "Trace",
     "Traced",
+    "Tried",
+    "Try",
     "Trying",
     "answer_of",
     "framed",
@@ -62,6 +64,19 @@ class Trace(msgspec.Struct, frozen=True, tag="trace"):
     """Whether to measure how long each node takes."""
     order: tuple[Producer, ...] = ORDER
     """Who is tried, one after the other, when the entry insists on nobody."""
+
+
+class Try(msgspec.Struct, frozen=True, tag="try"):
+    """Run an entry in eager as it is, and compiled with another text of one file."""
+
+    id: int
+    entry: Entry
+    path: str
+    """The file that has another text."""
+    text: str
+    time_limit: float
+    """As of `Trace`, for all that is run."""
+    memory_limit: int | None = None
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
@@ -110,6 +125,19 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     sources: tuple[str, ...] = ()
 
 
+class Tried(msgspec.Struct, frozen=True, tag="tried"):
+    """What came of a changed file, compared with eager as it was."""
+
+    id: int
+    problems: int
+    """How many the compiler had with the changed file."""
+    differences: tuple[str, ...] = ()
+    """What was otherwise than in eager: ``outputs``, ``mutations``, ``prints``."""
+    raised: str | None = None
+    """What the changed file raised, in a line."""
+    sources: tuple[str, ...] = ()
+
+
 class Trying(msgspec.Struct, frozen=True, tag="trying"):
     """A producer failed, and the next one is tried: from a process that serves a trace
     to the supervisor, which answers this when that process comes to no other end.
@@ -135,9 +163,9 @@ class Printed(msgspec.Struct, frozen=True, tag="printed"):
     text: str
 
 
-Request = Trace | Stop
-Answer = Hello | Began | Traced | Failed | Printed
-Told = Traced | Failed | Trying | Loaded
+Request = Trace | Try | Stop
+Answer = Hello | Began | Traced | Tried | Failed | Printed
+Told = Traced | Tried | Failed | Trying | Loaded
 """What a process that serves a trace sends to the supervisor."""
 
 _encoder = msgspec.msgpack.Encoder()

@@ -139,7 +139,8 @@ async def _traced(
     entries: Sequence[Entry], store: Store, options: argparse.Namespace
 ) -> AsyncIterator[TraceResult]:
     from fxls.cli.progress import Progress
-    from fxls.host import Host, WorkerSettings
+    from fxls.host import Host
+    from fxls.worker_settings import WorkerSettings
 
     progress = Progress(sys.stderr)
     prints = _Prints(progress, verbose=options.verbose)

@@ -5,34 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from fxls.entry import Entry, Kind, Producer
+from fxls.ide.edits.checks import check_fixes
+from fxls.ide.edits.fix import Edit, Fix
+from fxls.ide.edits.python_source import source_of
 from fxls.ide.samples.samples import Samples
 from fxls.ide.syntax.module_classes import modules, parsed
 from fxls.listing import Failure, Place, Reason
-from fxls.repairs import Capture, Evaluate, GiveArguments, Rename, Wrap
+from fxls.repairs import Capture, Check, Evaluate, GiveArguments, Rename, Wrap
 from fxls.text import LineTable, Point, Span
 
-__all__ = ["Edit", "Fix", "fixes"]
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A text that takes the place of a span."""
-
-    span: Span
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """A change to one file, by what a person would call it."""
-
-    title: str
-    path: str
-    edits: tuple[Edit, ...]
-    is_preferred: bool = False
+__all__ = ["fixes"]
 
 
 def fixes(
@@ -52,6 +37,7 @@ def fixes(
         if known is not None:
             found += _on_entry(failure, entry, known)
     found += _renaming(failure, path, text)
+    found += _checking(failure, entry, path, text)
     return tuple(found)
 
 
@@ -245,6 +231,21 @@ def _renaming(failure: Failure, path: str, text: str) -> Iterator[Fix]:
         for place in failure.places:
             if isinstance(repair, Rename) and place.path == path:
                 yield from _replaced(lines, place, repair)
+
+
+def _checking(
+    failure: Failure, entry: Entry | None, path: str, text: str
+) -> Iterator[Fix]:
+    """Tell torch what it cannot know of a number."""
+    checks = [one for one in failure.repairs if isinstance(one, Check)]
+    own = next((place for place in failure.places if place.path == path), None)
+    source = source_of(text, path) if checks else None
+    if source is None or own is None:
+        return
+    for check in checks:
+        conditions, is_tensor = check.conditions, check.is_tensor
+        for fix in check_fixes(source, own.span, conditions, is_tensor=is_tensor):
+            yield replace(fix, can_be_tried=entry is not None)
 
 
 def _replaced(lines: LineTable, place: Place, name: Rename) -> Iterator[Fix]:

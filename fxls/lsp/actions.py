@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from lsprotocol import types as lsp
 
-from fxls.ide.code_actions import Fix
 from fxls.ide.code_lenses import (
     Act,
     DebugEntry,
@@ -18,6 +17,7 @@ from fxls.ide.code_lenses import (
     WriteEntry,
 )
 from fxls.ide.completion import Completion, Offer
+from fxls.ide.edits.fix import Fix
 from fxls.ide.inlay_hints import Hint
 from fxls.lsp import custom
 from fxls.lsp.client import Client, Lines

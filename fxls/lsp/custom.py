@@ -32,6 +32,7 @@ __all__ = [
     "TABLE",
     "TIMES",
     "TRACE",
+    "TRY_REPAIRS",
     "WRITE_ENTRY",
     "Changed",
     "ContentItem",
@@ -44,6 +45,7 @@ __all__ = [
     "StatusItem",
     "TimesItem",
     "TracedItem",
+    "TriedItem",
     "listing_item",
     "plainly",
 ]
@@ -104,6 +106,9 @@ FIRST_PASS = "fxls.firstPass"
 
 GUARDS = "fxls.guards"
 """Command: the guards of the newest run, as a document."""
+
+TRY_REPAIRS = "fxls.tryRepairs"
+"""Command: tries what can repair a place of a source, and says what came of it."""
 
 WRITE_ENTRY = "fxls.writeEntry"
 """Command: write an entry comment for a class."""
@@ -211,6 +216,15 @@ class ListingItem(Item, frozen=True):
     stage: str = ""
     rank: int | None = None
     entry: str | None = None
+
+
+class TriedItem(Item, frozen=True):
+    """What came of a repair that was tried."""
+
+    title: str
+    holds: bool
+    """Whether there is a problem less, and all else is as in eager."""
+    said: str
 
 
 class TracedItem(Item, frozen=True):

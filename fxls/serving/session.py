@@ -45,9 +45,10 @@ from fxls.serving.run_remarks import RunRemarks
 from fxls.serving.settings import Settings
 from fxls.serving.traced_texts import TracedTexts, decoded
 from fxls.serving.tracing import Traces
+from fxls.serving.tried_repairs import TriedRepairs
 from fxls.store import NotAListing, StoreError, class_name_of, locate, real_path
 from fxls.text import LineTable, Span
-from fxls.wire import Failed, Traced
+from fxls.wire import Failed, Traced, Tried
 
 __all__ = ["Session"]
 
@@ -75,6 +76,7 @@ class Session:
         self.programs = AnsweredPrograms()
         """What a person said of files that do work when they are imported."""
         self._remarks = RunRemarks(self.library.say_unread, self.library.heres)
+        self.tried = TriedRepairs()
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = TracedTexts()
@@ -264,6 +266,15 @@ class Session:
             time_limit=self.settings.time_limit,
             order=self.settings.producers,
             timed=timed,
+        )
+
+    async def try_change(self, entry: Entry, path: str, text: str) -> Tried | Failed:
+        """Run an entry of the user's code with another text of a file."""
+        return await self.traces.try_change(
+            *(entry, path, text),
+            python=self.settings.python,
+            folder=self._folder_of(entry.path),
+            time_limit=self.settings.time_limit,
         )
 
     def settle(self, entry: Entry, outcome: Traced | Failed) -> tuple[str, ...]:

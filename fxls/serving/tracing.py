@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from fxls.early_worker import EarlyWorker
 from fxls.entry import ORDER, Entry, Producer
-from fxls.host import Host, State, Status, WorkerSettings
-from fxls.wire import Failed, Traced
+from fxls.host import Host
+from fxls.wire import Failed, Traced, Tried
+from fxls.worker_settings import State, Status, WorkerSettings
 
 __all__ = ["Health", "Traces"]
 
@@ -59,16 +60,7 @@ class Traces:
         timed: bool = False,
     ) -> Traced | Failed:
         """Run an entry and materialize its listing; cancelling the call stops it."""
-        python = python or WorkerSettings.python
-        host = self._hosts.get((python, folder))
-        if host is None:
-            settings = WorkerSettings(python=python, cwd=folder)
-            host = self._hosts[python, folder] = Host(
-                settings,
-                on_printed=self._on_printed,
-                on_status=lambda status: self._on_status(python, status),
-                early=self._early and self._early.taken(python, folder),
-            )
+        host = self._host(python, folder)
         self._count(1)
         try:
             outcome = await host.trace(
@@ -80,6 +72,37 @@ class Traces:
             key = (entry.path, entry.name)
             self._imported[key] = (entry, frozenset(outcome.sources))
         return outcome
+
+    async def try_change(
+        self,
+        entry: Entry,
+        path: str,
+        text: str,
+        *,
+        python: str | None,
+        folder: str | None,
+        time_limit: float,
+    ) -> Tried | Failed:
+        """Run an entry with another text of a file; cancelling the call stops it."""
+        host = self._host(python, folder)
+        self._count(1)
+        try:
+            return await host.try_change(entry, path, text, time_limit=time_limit)
+        finally:
+            self._count(-1)
+
+    def _host(self, python: str | None, folder: str | None) -> Host:
+        python = python or WorkerSettings.python
+        host = self._hosts.get((python, folder))
+        if host is None:
+            settings = WorkerSettings(python=python, cwd=folder)
+            host = self._hosts[python, folder] = Host(
+                settings,
+                on_printed=self._on_printed,
+                on_status=lambda status: self._on_status(python, status),
+                early=self._early and self._early.taken(python, folder),
+            )
+        return host
 
     def made_of(self, path: str) -> tuple[Entry, ...]:
         """The entries of other files whose last trace imported a file."""

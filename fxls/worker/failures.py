@@ -17,7 +17,7 @@ from fxls.engine.errors import LengthError
 from fxls.engine.proxy import assert_fn
 from fxls.entry import Entry
 from fxls.listing import Failure, Reason
-from fxls.repairs import Evaluate, GiveArguments, Rename, Repair, Wrap
+from fxls.repairs import Check, Evaluate, GiveArguments, Rename, Repair, Wrap
 from fxls.worker.places import Territory, ended_in, shortened, syntax_place
 
 __all__ = ["failure_of", "is_ours"]
@@ -148,9 +148,34 @@ def _repairs(
             found = GiveArguments(_callee(missing)) if missing else None
         case ValueError() if _needs_batch(error):
             found = Evaluate()
+        case _ if _depends_on_data(error):
+            found = _check(error)
         case _:
             pass
     return () if found is None else (found,)
+
+
+def _depends_on_data(error: BaseException) -> bool:
+    """Whether torch had to know a number, or a truth, that only a run knows."""
+    return (
+        type(error).__name__ == "GuardOnDataDependentSymNode"
+        or "guard on data-dependent expression" in str(error)[:_LONGEST]
+    ) and type(error).__module__.startswith("torch.")
+
+
+def _check(error: BaseException) -> Check:
+    conditions = tuple(_CHECK.findall(str(error)))[:_MOST_CHECKS]
+    is_number, at = bool(conditions), error.__traceback__
+    while at is not None and not is_number:
+        own = at.tb_frame.f_locals.get("self")
+        is_number = isinstance(own, torch.SymBool | torch.SymInt | torch.SymFloat)
+        at = at.tb_next
+    return Check(conditions, is_tensor=not is_number)
+
+
+_CHECK = re.compile(r"^\s+\d+\. torch\._check\((.+)\)$", re.MULTILINE)
+"""torch composes these in its message, in the names of the source."""
+_MOST_CHECKS = 8
 
 
 def _needs_batch(error: ValueError) -> bool:

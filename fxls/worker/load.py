@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import importlib.abc
+import importlib.machinery
 import importlib.util
+import os
 import sys
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from fxls.worker.places import Territory
 
-__all__ = ["Home", "home_of", "imported_files", "load"]
+__all__ = ["Changed", "Home", "home_of", "imported_files", "load"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,51 @@ def home_of(path: Path) -> Home:
     return Home(path, ".".join(names), folder)
 
 
-def load(home: Home, project: Path) -> ModuleType:
+class ChangedFile(importlib.machinery.SourceFileLoader):
+    """Imports one file as another text."""
+
+    def __init__(self, name: str, path: str, text: str) -> None:
+        super().__init__(name, path)
+        self._text = text
+
+    def get_data(self, path: str) -> bytes:
+        return self._text.encode("utf-8", "surrogatepass")
+
+    def path_stats(self, path: str) -> Mapping[str, Any]:
+        # What was compiled of the text on the disk is not this one.
+        raise OSError
+
+
+class Changed(importlib.abc.MetaPathFinder):
+    """Finds one file with another text; stands ahead of the other finders."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self._text = text
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.origin is None or not self.is_of(spec.origin):
+            return None
+        spec.loader = self.loader(fullname)
+        return spec
+
+    def is_of(self, path: str) -> bool:
+        return os.path.realpath(path) == os.path.realpath(self.path)
+
+    def loader(self, name: str) -> ChangedFile:
+        return ChangedFile(name, self.path, self._text)
+
+
+def load(home: Home, project: Path, changed: Changed | None = None) -> ModuleType:
     """Import the file; raises whatever it raises.
+
+    It may be `changed`.
 
     `sys.path` begins as it does for ``python FILE``; the root of its package and the
     root of the project follow.
@@ -56,7 +103,9 @@ def load(home: Home, project: Path) -> ModuleType:
         while name in sys.modules:
             name += "_"
     # By its location, because its name may lead to another file of `sys.path`.
-    spec = importlib.util.spec_from_file_location(name, home.path)
+    is_changed = changed is not None and changed.is_of(str(home.path))
+    loader = changed.loader(name) if changed is not None and is_changed else None
+    spec = importlib.util.spec_from_file_location(name, home.path, loader=loader)
     if spec is None or spec.loader is None:
         raise ImportError(f"{home.path.name} is not a Python file", path=str(home.path))
     module = importlib.util.module_from_spec(spec)

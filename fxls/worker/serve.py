@@ -1,4 +1,4 @@
-"""The life of a process that serves one trace."""
+"""The life of a process that serves one request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import FrameType
 from typing import NoReturn, cast
 
 from fxls.listing import Failure, Reason
-from fxls.wire import PREAMBLE, Failed, Loaded, Trace, Traced, framed
+from fxls.wire import PREAMBLE, Failed, Loaded, Trace, Traced, Tried, Try, framed
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.channel import send
 from fxls.worker.limits import MemoryLimit, end_time, limit_time, watch_for_death
@@ -28,7 +28,7 @@ for torch.export and for torch.compile, in each process that has not done so.
 """
 
 
-def serve(request: Trace, answers: int, log: int) -> NoReturn:
+def serve(request: Trace | Try, answers: int, log: int) -> NoReturn:
     """Answer on a pipe and end the process, without its ``atexit`` and threads.
 
     What is written to the pipe is the text of a crash, if there was one, and behind
@@ -38,6 +38,7 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     # Not at the top: the supervisor imports this module, and there may be no torch.
     import torch  # noqa: PLC0415
 
+    from fxls.worker.repair import RepairAttempt  # noqa: PLC0415
     from fxls.worker.trace import Attempt  # noqa: PLC0415
 
     owner = os.getpid()
@@ -45,7 +46,7 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     # Kept, because user code may put anything in their place.
     streams = cast(list[io.TextIOWrapper], [sys.stdout, sys.stderr])
 
-    def answer(outcome: Traced | Failed) -> NoReturn:
+    def answer(outcome: Traced | Tried | Failed) -> NoReturn:
         # A process that the user's code forked comes by here as well.
         if os.getpid() == owner:
             _flush(streams)
@@ -71,11 +72,17 @@ def serve(request: Trace, answers: int, log: int) -> NoReturn:
     torch.set_num_threads(1)
     memory = MemoryLimit(request.memory_limit)
     memory.set()
-    attempt = Attempt(
-        request,
-        memory,
-        lambda text: send(log, text.encode()),
-        lambda trying: send(answers, PREAMBLE + framed(trying)),
+
+    def note(text: str) -> None:
+        send(log, text.encode())
+
+    attempt = (
+        RepairAttempt(request, memory, note)
+        if isinstance(request, Try)
+        else Attempt(
+            *(request, memory, note),
+            lambda trying: send(answers, PREAMBLE + framed(trying)),
+        )
     )
     watch_for_death(answers, request.time_limit + AFTER)
     limit_time(request.time_limit, at_end)

@@ -23,6 +23,8 @@ from fxls.wire import (
     Told,
     Trace,
     Traced,
+    Tried,
+    Try,
     Trying,
     request_of,
     told_of,
@@ -48,7 +50,7 @@ _PRINTED = 1 << 20
 
 @dataclass(slots=True)
 class _Job:
-    request: Trace
+    request: Trace | Try
     child: Child
     deadline: float
     received: bytes = b""
@@ -57,7 +59,7 @@ class _Job:
     answers_open: bool = True
     prints_open: bool = True
     printed: int = 0
-    outcome: Traced | Failed | None = None
+    outcome: Traced | Tried | Failed | None = None
     settled: float = 0.0
     """When nothing more could come of it but what it printed."""
     decoder: codecs.IncrementalDecoder = field(
@@ -84,7 +86,7 @@ class Supervisor:
         self._send = send
         self._jobs = jobs
         self._refusal = refusal
-        self._waiting: deque[Trace] = deque()
+        self._waiting: deque[Trace | Try] = deque()
         self._running: list[_Job] = []
         self._frames = Frames()
         self._open = True
@@ -113,9 +115,9 @@ class Supervisor:
             return
         for payload in self._frames.feed(data):
             match request_of(payload):
-                case Trace(id=number) if self._refusal is not None:
+                case Trace(id=number) | Try(id=number) if self._refusal is not None:
                     self._send(Failed(number, self._refusal))
-                case Trace() as request:
+                case Trace() | Try() as request:
                     self._waiting.append(request)
                 case Stop(id=number):
                     self._stop(number)
@@ -201,12 +203,12 @@ class Supervisor:
             )
             self._settle(job, _of_end(job, failure))
 
-    def _settle(self, job: _Job, outcome: Traced | Failed) -> None:
+    def _settle(self, job: _Job, outcome: Traced | Tried | Failed) -> None:
         job.outcome = outcome
         job.settled = time.monotonic()
         job.child.end()
 
-    def _finish(self, job: _Job, outcome: Traced | Failed) -> None:
+    def _finish(self, job: _Job, outcome: Traced | Tried | Failed) -> None:
         self._mailbox.forget(job.child.answers)
         self._mailbox.forget(job.child.prints)
         self._running.remove(job)
@@ -233,11 +235,12 @@ def _of_end(job: _Job, failure: Failure) -> Failed:
     return msgspec.structs.replace(trying.failed, failure=whole)
 
 
-def _told(payload: bytes, request: Trace) -> Told:
+def _told(payload: bytes, request: Trace | Try) -> Told:
     """What a payload says, which user code may have written as well."""
     with suppress(msgspec.MsgspecError):
         told = told_of(payload)
         about = told.failed if isinstance(told, Trying) else told
-        if about.id == request.id:
+        is_other = Traced if isinstance(request, Try) else Tried
+        if about.id == request.id and not isinstance(told, is_other):
             return told
     return Failed(request.id, lost(request.entry.path), (request.entry.path,))

@@ -20,6 +20,7 @@ IDE_MAY_IMPORT = {
 
 REMEMBERED = {
     "fxls/ide/entries/entries.py: _comment_tokens": "of the latest eight texts",
+    "fxls/ide/edits/python_source.py: source_of": "of the latest four texts",
     "fxls/ide/syntax/module_classes.py: modules": "of the latest eight texts",
     "fxls/ide/entries/entries.py: names_of": "of the latest 4,096 entries",
     "fxls/ide/syntax/module_classes.py: _module": "of the latest 4,096 classes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fxls.ide.code_actions import Fix
+from fxls.ide.edits.fix import Fix
 from fxls.text import LineTable
 
 PATH = "/work/model.py"

@@ -40,7 +40,7 @@ def test_the_colours_of_a_listing_are_sent_once(
         asked = {**whole, "previousResultId": result}
         return client.request("textDocument/semanticTokens/full/delta", asked)
 
-    same = {"resultId": tokens["resultId"], "edits": []}
+    same: Json = {"resultId": tokens["resultId"], "edits": []}
     assert since(tokens["resultId"]) == same
     # Those of an earlier server, or of another text.
     assert since("other") == tokens

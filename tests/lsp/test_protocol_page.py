@@ -38,6 +38,7 @@ MESSAGES = {
     f"Notification `{custom.CHANGED}`": (custom.Changed,),
     f"Request `{custom.LISTINGS}`": (custom.ListingItem,),
     f"Command `{custom.TRACE}`": (custom.TracedItem,),
+    f"Command `{custom.TRY_REPAIRS}`": (custom.TriedItem,),
     f"Notification `{custom.STATUS}`": (custom.StatusItem,),
     f"Notification `{custom.REVISED}`": (custom.Revised,),
     f"Notification `{custom.RUNS}`": (custom.RunsChanged,),
@@ -99,6 +100,7 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
         custom.TABLE,
         custom.TIMES,
         custom.TRACE,
+        custom.TRY_REPAIRS,
         custom.WRITE_ENTRY,
     }
     assert f"`{custom.DEBUG}`" in PAGE

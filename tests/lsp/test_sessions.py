@@ -54,7 +54,7 @@ def test_a_client_is_told_what_the_server_can_do_and_torch_stays_out(
         "executeCommandProvider": {
             "commands": [
                 *("fxls.trace", "fxls.open", "fxls.table", "fxls.writeEntry"),
-                *("fxls.firstPass", "fxls.guards"),
+                *("fxls.firstPass", "fxls.guards", "fxls.tryRepairs"),
             ]
         },
         "callHierarchyProvider": True,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fxls.host import WorkerSettings
+from fxls.worker_settings import WorkerSettings
 from tests.worker.asking import Asking
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from fxls.ide.code_actions import Edit, Fix
+from fxls.ide.edits.fix import Edit, Fix
 from fxls.ide.entries.blanks import blanks
 from fxls.ide.entries.entries import place_in
 from fxls.ide.samples.samples import Samples

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from fxls.counted import counted
 from fxls.ide.listing.card import Block, Code, Field, Inline, Line
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.value_text import short_form
-from fxls.ide.listing.wording import arguments, counted, node_link
+from fxls.ide.listing.wording import arguments, node_link
 from fxls.listing import Facts, Items, Tensor
 
 __all__ = ["computed_by", "kernel_blocks"]

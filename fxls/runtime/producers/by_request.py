@@ -13,7 +13,13 @@ from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.torch_export import note_program
 from fxls.runtime.producers.torch_fx import lister
 
-__all__ = ["compiled", "exported", "exported_to_run"]
+__all__ = [
+    "compiled",
+    "compiled_to_run",
+    "exported",
+    "exported_call",
+    "exported_to_run",
+]
 
 
 def exported(
@@ -58,6 +64,25 @@ def compiled(
 
     cast("Any", torch).compile(root, backend=backend)(*args, **kwargs)
     return tuple(found)
+
+
+def compiled_to_run(root: Callable[..., Any]) -> Callable[..., Any]:
+    """What runs a model by torch.compile, with no compiler behind Dynamo.
+
+    What the program compiles by itself would bring its own.
+    """
+    plain: Any = getattr(root, "_orig_mod", root)
+    plain = getattr(plain, "_torchdynamo_orig_callable", plain)
+    return cast("Any", torch).compile(plain, backend="eager")
+
+
+def exported_call(
+    root: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """What calls the program that torch.export makes of a model; raises as torch does."""
+    from torch.export import export  # noqa: PLC0415 - as above
+
+    return cast("Any", export)(_module(root), tuple(args), dict(kwargs)).module()
 
 
 def _module(root: Callable[..., Any]) -> torch.nn.Module:

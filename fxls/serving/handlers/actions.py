@@ -10,6 +10,7 @@ from fxls.ide import code_actions as fixes
 from fxls.ide import code_lenses as lenses
 from fxls.ide import completion as comments
 from fxls.ide import document_links as links
+from fxls.ide.edits.fix import Fix
 from fxls.ide.entries import write_entry as written_entry
 from fxls.ide.inlay_hints import hints, size_hints, source_hints, tip
 from fxls.ide.text_document_content import Sheet
@@ -17,6 +18,7 @@ from fxls.lsp import actions, from_lsp, structure
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.passes import node_actions
+from fxls.serving.handlers.repairs import repair_actions
 from fxls.serving.handlers.request_place import document_of
 from fxls.serving.settings import Lenses
 from fxls.serving.transport.protocol import content_modified
@@ -135,7 +137,7 @@ def on_code_action(
     lines, client = LineTable(text), ls.client
     span = client.span_in(params.range, lines)
     found: list[lsp.CodeAction] = []
-    offered: set[fixes.Fix] = set()
+    offered: set[Fix] = set()
     for diagnostic in ls.session.failures(path):
         if diagnostic.failure is not None and diagnostic.span.meets(span):
             said = client.diagnostic(diagnostic, ls.session.lines_of)
@@ -143,10 +145,11 @@ def on_code_action(
             there = ls.session.text_of(entry.path) if entry else None
             for fix in fixes.fixes(diagnostic.failure, entry, path, text, there):
                 # Two entries may fail in one place.
-                if fix not in offered:
+                if fix not in offered and not fix.can_be_tried:
                     offered.add(fix)
                     file = ls.session.lines_of(fix.path)
                     found.append(actions.code_action(client, fix, file, said))
+    found += repair_actions(ls, path, span)
     found += [
         actions.code_action(client, fix, lines, None)
         for fix in written_entry.entry_fixes(text, path, span.start)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from lsprotocol import types as lsp
 
@@ -18,9 +18,11 @@ from fxls.lsp import custom
 from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
 from fxls.serving.settings import Programs
-from fxls.wire import Failed, Traced
+from fxls.wire import Failed
 
 __all__ = ["check_and_trace", "trace_entries", "with_progress"]
+
+_Outcome = TypeVar("_Outcome")
 
 
 def check_and_trace(ls: Connection, *paths: str) -> None:
@@ -109,8 +111,8 @@ async def _trace(ls: Connection, entry: Entry) -> custom.TracedItem:
 
 
 async def with_progress(
-    ls: Connection, title: str, entry: Entry, task: asyncio.Task[Traced | Failed]
-) -> Traced | Failed | None:
+    ls: Connection, title: str, entry: Entry, task: asyncio.Task[_Outcome]
+) -> _Outcome | None:
     """What becomes of an entry, with progress meanwhile; None when its button stops it."""
     if ls.client.abilities.shows_progress:
         ls.start(

@@ -1,0 +1,40 @@
+"""A change to one file, as an editor offers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fxls.text import LineTable, Span
+
+__all__ = ["Edit", "Fix", "applied"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A text that takes the place of a span."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change to one file, by what a person would call it."""
+
+    title: str
+    path: str
+    edits: tuple[Edit, ...]
+    is_preferred: bool = False
+    can_be_tried: bool = False
+    """Whether a run of the changed file can say that it repairs something."""
+
+
+def applied(fix: Fix, text: str) -> str:
+    """The text of the file with the change."""
+    lines = LineTable(text)
+    # From the end; of edits at one point the first stands first.
+    edits = sorted(fix.edits, key=lambda one: one.span)
+    for edit in edits[::-1]:
+        start, end = lines.offset(edit.span.start), lines.offset(edit.span.end)
+        text = text[:start] + edit.text + text[end:]
+    return text

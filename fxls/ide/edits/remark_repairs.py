@@ -1,0 +1,32 @@
+"""What repairs a problem that a compiler had with a source."""
+
+from __future__ import annotations
+
+from fxls.ide.edits.fix import Fix
+from fxls.ide.edits.graph_breaks import break_fixes
+from fxls.ide.edits.python_source import source_of
+from fxls.ide.edits.recompilations import recompilation_fixes
+from fxls.record import Subject
+from fxls.record.remarks import SourceRemark
+from fxls.text import Span
+
+__all__ = ["remark_fixes"]
+
+
+def remark_fixes(
+    remark: SourceRemark, span: Span, path: str, text: str
+) -> tuple[Fix, ...]:
+    """Changes to a file that would repair a remark, whose place is this span of it.
+
+    None of them was tried.
+    """
+    source = source_of(text, path)
+    if source is None:
+        return ()
+    match remark.subject:
+        case Subject.BREAK | Subject.SKIPPED:
+            return tuple(break_fixes(source, span, remark.id))
+        case Subject.RECOMPILATION:
+            return tuple(recompilation_fixes(source, span, remark.about))
+        case _:
+            return ()

@@ -1,0 +1,229 @@
+"""One repair that is tried: an entry runs in eager, and compiled with a changed file."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import logging
+import random
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal
+
+import torch
+
+from fxls import regular_file
+from fxls.entry import Producer
+from fxls.listing import Failure, Reason
+from fxls.record import Entry as Recorded
+from fxls.record.remarks import RemarkKind, remarks_of
+from fxls.runtime.hearing import hearing
+from fxls.runtime.producers.by_request import compiled_to_run, exported_call
+from fxls.store import locate
+from fxls.wire import Failed, Tried, Try
+from fxls.worker.catching import UserRaised, caught
+from fxls.worker.deaths import out_of_time
+from fxls.worker.evaluate import Inputs, Refused, evaluate
+from fxls.worker.failures import failure_of, is_ours
+from fxls.worker.limits import MemoryLimit
+from fxls.worker.load import Changed, home_of, imported_files, load
+from fxls.worker.places import Territory
+from fxls.worker.refusals import in_a_line
+from fxls.worker.same_results import is_same
+
+__all__ = ["RepairAttempt"]
+
+_How = Literal["eager", "compile", "export"]
+
+
+@dataclass(slots=True)
+class _Ran:
+    """What a run of the entry came to."""
+
+    outputs: object = None
+    mutations: object = None
+    """The inputs behind the run, and what the model keeps."""
+    prints: str = ""
+    problems: int = 0
+    """How many the compiler had."""
+    error: BaseException | None = None
+
+
+class RepairAttempt:
+    """A repair that is tried, in a process of its own."""
+
+    def __init__(
+        self, request: Try, memory: MemoryLimit, log: Callable[[str], None]
+    ) -> None:
+        self._request = request
+        self._path = Path(request.entry.path)
+        self._territory = Territory(self._path)
+        self._memory = memory
+        self._log = log
+        self._before = frozenset(sys.modules)
+        self._sys_path = [*sys.path]
+
+    def outcome(self) -> Tried | Failed:
+        """Do it all; `Failed` says why nothing can be known."""
+        how = "export" if self._is_export else "compile"
+        changed = Changed(self._request.path, self._request.text)
+        eager = self._ran("eager")
+        if eager.error is not None:
+            return self._failed(eager.error)
+        # Of one name Dynamo knows one module for as long as a process lives, so that the
+        # file as it is cannot be compiled here as well.
+        repaired = self._ran(how, changed)
+        error = repaired.error
+        if isinstance(error, Refused):
+            return self._failed(error)
+        return Tried(
+            self._request.id,
+            repaired.problems,
+            () if error is not None else tuple(_differences(eager, repaired)),
+            None if error is None else _in_words(error),
+            self._sources(),
+        )
+
+    def out_of_time(self, frame: FrameType | None) -> Failed:
+        """The answer when the time is over while `frame` runs."""
+        places = self._territory.places_of_frame(frame)
+        failure = out_of_time(self._request.time_limit, places)
+        return Failed(self._request.id, failure, self._sources())
+
+    def _ran(self, how: _How, changed: Changed | None = None) -> _Ran:
+        """A run of the entry, which begins as each other one does."""
+        ran = _Ran()
+        prints = io.StringIO()
+        with _finding(changed), contextlib.redirect_stdout(prints), _silence():
+            raised = caught(lambda: self._run(ran, how, changed, prints))
+        if isinstance(raised, UserRaised):
+            ran.error = raised.error
+            # What cannot be exported is what is to be repaired.
+            ran.problems = ran.problems or 1
+        return ran
+
+    def _run(
+        self, ran: _Ran, how: _How, changed: Changed | None, prints: io.StringIO
+    ) -> None:
+        root, given = self._model(changed)
+        # What is printed by the import is no answer of the model's.
+        ahead = len(prints.getvalue())
+        any_torch: Any = torch
+        any_torch.compiler.reset()
+        if how == "export":
+            # An export neither prints nor changes the model; its program does.
+            call = exported_call(root, *copy.deepcopy((given.args, given.kwargs)))
+            ahead = len(prints.getvalue())
+            ran.outputs = call(*given.args, **given.kwargs)
+        elif how == "compile":
+            with hearing() as events:
+                try:
+                    call = compiled_to_run(root)
+                    ran.outputs = call(*given.args, **given.kwargs)
+                finally:
+                    heard = [Recorded(0, 0, 0.0, 0.0, one) for one in events]
+                    found = remarks_of(heard, self._territory.holds)
+                    is_problem = [one.kind is RemarkKind.PROBLEM for one in found]
+                    ran.problems = sum(is_problem)
+        else:
+            with any_torch.compiler.set_stance("force_eager"):
+                ran.outputs = root(*given.args, **given.kwargs)
+        # A program of torch.export has buffers of its own.
+        state: object = None
+        if isinstance(root, torch.nn.Module) and not self._is_export:
+            state = dict(root.state_dict())
+        ran.mutations = (given.args, dict(given.kwargs), state)
+        ran.prints = prints.getvalue()[ahead:]
+
+    def _model(
+        self, changed: Changed | None
+    ) -> tuple[torch.nn.Module | Callable[..., object], Inputs]:
+        """The model of the entry and its inputs, made anew."""
+        self._forget()
+        random.seed(0)
+        any_torch: Any = torch
+        any_torch.manual_seed(0)
+        entry = self._request.entry
+        data = regular_file.read(self._path, regular_file.SOURCE_BYTES)
+        text = data.decode("utf-8", errors="replace")
+        module = load(home_of(self._path), locate(self._path).parent, changed)
+        model = evaluate(entry, module, text)
+        if model.inputs is None:
+            message = "a repair is tried with example inputs, and the entry has none"
+            advice = "Call the model with them: `Net()(torch.randn(1, 3))`."
+            raise Refused(Failure(Reason.ENTRY, message, advice=advice))
+        return model.root, model.inputs
+
+    @property
+    def _is_export(self) -> bool:
+        return self._request.entry.producer is Producer.EXPORT
+
+    def _forget(self) -> None:
+        """Let the user's files be imported anew."""
+        for name, module in tuple(sys.modules.items()):
+            path = getattr(module, "__file__", None)
+            if name in self._before or not isinstance(path, str):
+                continue
+            if self._territory.holds(path):
+                del sys.modules[name]
+        sys.path[:] = self._sys_path
+
+    def _failed(self, error: BaseException) -> Failed:
+        self._memory.lift()
+        if isinstance(error, Refused):
+            return Failed(self._request.id, error.failure, self._sources())
+        if is_ours(error):
+            self._log("".join(traceback.format_exception(error)))
+        entry = self._request.entry
+        failure = failure_of(error, Reason.RUN, self._territory, entry, None)
+        return Failed(self._request.id, failure, self._sources())
+
+    def _sources(self) -> tuple[str, ...]:
+        found = imported_files(self._territory, self._before)
+        return tuple(sorted({str(self._path), *found}))
+
+
+def _differences(eager: _Ran, repaired: _Ran) -> Generator[str]:
+    if not is_same(eager.outputs, repaired.outputs):
+        yield "outputs"
+    if not is_same(eager.mutations, repaired.mutations):
+        yield "mutations"
+    if eager.prints != repaired.prints:
+        yield "prints"
+
+
+def _in_words(error: BaseException) -> str:
+    return in_a_line(Failure(Reason.RUN, f"{type(error).__name__}: {error}"))
+
+
+@contextlib.contextmanager
+def _finding(changed: Changed | None) -> Generator[None]:
+    """Imports find the changed file."""
+    if changed is None:
+        yield
+        return
+    sys.meta_path.insert(0, changed)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(changed)
+
+
+@contextlib.contextmanager
+def _silence() -> Generator[None]:
+    """Nobody asked for what torch logs and warns of here."""
+    # Not all logging is turned off, because torch says of its compilations by it.
+    for handler in logging.getLogger("torch").handlers:
+        handler.setLevel(logging.CRITICAL + 1)
+    with (
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,1 @@
+"""Edits that repair what a compiler could not do."""

@@ -1,0 +1,222 @@
+"""Repairs of graph breaks: what they write, and that the break is gone when it runs."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.util
+import io
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from fxls.ide.edits.fix import Fix, applied
+from fxls.ide.edits.remark_repairs import remark_fixes
+from fxls.listing import Place
+from fxls.record import QuotedPlace, Subject
+from fxls.record.remarks import RemarkKind, SourceRemark
+from fxls.testing import compiling
+from fxls.text import LineTable, Span
+from fxls.wire import Tried
+from tests.ide.edits.repaired import REPAIRED
+from tests.ide.edits.trial import changed_lines, tried
+
+any_torch: Any = torch
+
+SILENT = ("Leave print out where it is compiled",)
+"""What these repairs leave out is left out."""
+
+
+def first_problem(path: Path) -> SourceRemark:
+    """What torch.compile says of the function of a file."""
+    spec = importlib.util.spec_from_file_location("broken", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with (
+        # torch imports again what a function of another module is in.
+        pytest.MonkeyPatch.context() as patch,
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+        compiling() as compiled,
+    ):
+        patch.setitem(sys.modules, "broken", module)
+        warnings.simplefilter("ignore")
+        spec.loader.exec_module(module)
+        any_torch.compile(module.step, backend="eager")(torch.arange(4.0))
+    return compiled.remarks[0]
+
+
+@pytest.mark.slow
+def test_each_repair_of_a_break_lets_the_graph_go_on_with_the_results_of_eager(
+    tmp_path: Path,
+) -> None:
+    kinds: set[str] = set()
+    for number, (text, wanted) in enumerate(REPAIRED.items()):
+        path = tmp_path / f"repaired_{number}.py"
+        path.write_text(text, "utf-8")
+        remark = first_problem(path)
+        assert remark.place is not None
+        found = remark_fixes(remark, remark.place.place.span, str(path), text)
+        made = {one.title: applied(one, text) for one in found if one.can_be_tried}
+
+        assert {
+            title: changed_lines(text, after) for title, after in made.items()
+        } == wanted
+        as_it_is = tried(path, "step(torch.arange(4.0))", text)
+        assert as_it_is == Tried(1, 1)
+        for title, after in made.items():
+            outcome = tried(path, "step(torch.arange(4.0))", after)
+            prints = ("prints",) if title in SILENT else ()
+            assert outcome == Tried(1, 0, prints), title
+        kinds |= {title.partition(":")[0] for title in made}
+    assert len(kinds) >= 10
+
+
+def remark(
+    text: str, expression: str, subject: Subject = Subject.BREAK, about: str = ""
+) -> tuple[SourceRemark, Span]:
+    lines = LineTable(text)
+    start = text.index(expression)
+    span = Span(lines.point(start), lines.point(start + len(expression)))
+    place = QuotedPlace(Place("/m.py", "step", span))
+    return SourceRemark(
+        RemarkKind.PROBLEM, subject, "", place, "GB0007", about=about
+    ), span
+
+
+def fixes(
+    text: str, expression: str, subject: Subject = Subject.BREAK, about: str = ""
+) -> list[Fix]:
+    return [*remark_fixes(*remark(text, expression, subject, about), "/m.py", text)]
+
+
+def changes(text: str, found: list[Fix]) -> dict[str, list[str]]:
+    for one in found:
+        ast.parse(applied(one, text))
+    return {one.title: changed_lines(text, applied(one, text)) for one in found}
+
+
+def test_a_function_is_left_to_python_where_nobody_asks_for_one_graph() -> None:
+    text = "import torch as t\n\nclass A:\n    @t.no_grad()\n    def go(self):\n        x()\n"
+
+    (one,) = fixes(text, "x()")
+
+    assert not one.can_be_tried
+    assert changes(text, [one]) == {
+        "Leave go to Python: @t.compiler.disable": ["+     @t.compiler.disable"]
+    }
+    assert fixes(text + "t.compile(A().go, fullgraph=True)\n", "x()") == []
+    assert len(fixes(text + "t.compile(A().go, fullgraph=False)\n", "x()")) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = time.time()",
+        "y = random.random()",
+        "y = load(x)",
+        "x = 1; y = load(later)",
+        "y = [load(i) for i in x]",
+        "load(3)",
+        "import json; y = json.load(3)",
+        "y = load(z := 3)",
+    ],
+)
+def test_what_may_be_another_value_each_time_is_not_hoisted(body: str) -> None:
+    text = f"import torch, time, random\nload = abs\n\ndef step(x):\n    {body}\n\nlater = 3\n"
+    call = ast.unparse(
+        next(
+            one
+            for one in ast.walk(
+                ast.parse(text.partition("step(x):\n")[2].strip().split("\n")[0])
+            )
+            if isinstance(one, ast.Call)
+        )
+    )
+    titles = [one.title for one in fixes(text, call.replace("(z := 3)", "z := 3"))]
+    assert [one for one in titles if "once" in one] == []
+
+
+def test_a_size_that_changes_is_marked_where_the_function_is_called() -> None:
+    text = """\
+import torch
+
+
+@torch.compile
+def step(x, n):
+    return x * n
+
+
+for size in (2, 3):
+    x = torch.ones(size)
+    y = step(x, 1) + step(x, n=2)
+    if step(x, 3).sum() > 0: print(size)
+"""
+    at = remark(text, "x, n):", Subject.RECOMPILATION, "x: size 0")
+    span = Span(at[1].start, at[1].start)
+
+    assert changes(text, [*remark_fixes(at[0], span, "/m.py", text)]) == {
+        "Say that size 0 of x may be any: mark_dynamic": [
+            "+     torch._dynamo.mark_dynamic(x, 0)"
+        ],
+        "Compile it for all sizes: dynamic=True": [
+            "- @torch.compile",
+            "+ @torch.compile(dynamic=True)",
+        ],
+    }
+
+
+def test_a_model_that_is_compiled_by_a_call_is_compiled_for_all_sizes() -> None:
+    text = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def forward(self, x, n=1):
+        self.count += 1
+        return x * self.count * n
+
+
+net = Net()
+fast = torch.compile(net, mode="default")
+"""
+    at = remark(text, "n=1", Subject.RECOMPILATION, "n")
+    found = [*remark_fixes(*at, "/m.py", text)]
+    assert changes(text, found) == {
+        "Compile it for all sizes: dynamic=True": [
+            '- fast = torch.compile(net, mode="default")',
+            '+ fast = torch.compile(net, mode="default", dynamic=True)',
+        ]
+    }
+    found = fixes(text, "self.count * n", Subject.RECOMPILATION, "self.count")
+    assert changes(text, found) == {
+        "Make self.count a tensor": [
+            "-         self.count = 0",
+            "+         self.count = torch.tensor(0)",
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def step(x:\n  print(x)\n", "def step(x):\r  print(x)\r", "\fprint(x)\n"],
+    ids=["faults", "old line ends", "a form feed"],
+)
+def test_a_text_that_is_not_read_line_by_line_is_not_edited(text: str) -> None:
+    assert fixes(text, "print(x)") == []
+
+
+def test_lines_keep_the_ends_that_the_file_has() -> None:
+    text = "import torch\r\n\r\ndef step(x):\r\n    print(x)\r\n"
+    for one in fixes(text, "print(x)"):
+        after = applied(one, text)
+        assert after.count("\n") == after.count("\r\n") > text.count("\n")

@@ -1,0 +1,165 @@
+"""Repairs of what torch.compile could not do, as an editor gets, tries and applies them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fxls.entry import Producer
+from fxls.listing import Place, source_digest
+from fxls.record import QuotedPlace, Remark, Subject
+from fxls.store import locate
+from fxls.text import Span
+from tests.support.lsp_client import LspClient, started
+from tests.support.projects import spot
+from tests.support.records import FIRST, written
+
+Json = Any
+
+MODEL = """\
+import torch
+
+
+# fxls: step(torch.arange(4.0))
+def step(x):
+    y = x + 1
+    print('𝄞', y)
+    return y * y.sum()
+"""
+WAITS = "Let print wait until the graph ran: reorderable_logging_functions.add(print)"
+LEFT_OUT = "Leave print out where it is compiled"
+PYTHON = "Leave step to Python: @torch.compiler.disable"
+GONE = "tried: the problem is gone, and all is as in eager"
+OTHER = "tried: other prints than in eager"
+
+
+def model(folder: Path) -> Path:
+    (folder / "pyproject.toml").touch()
+    path = folder / "my step.py"
+    path.write_text(MODEL, "utf-8")
+    quoted = QuotedPlace(
+        Place(str(path), "step", Span.of(6, 4, 6, 17)),
+        MODEL.split("\n")[6],
+        source_digest(MODEL.encode()),
+    )
+    broken = Remark(Subject.BREAK, "print", "0/0", "GB0059", (quoted,))
+    written(locate(path), FIRST, broken)
+    return path
+
+
+def offered(client: LspClient, path: Path, line: int, column: int) -> list[Json]:
+    params: Json = {
+        "textDocument": {"uri": path.as_uri()},
+        "range": spot(line, column, column),
+        "context": {"diagnostics": []},
+    }
+    found = client.request("textDocument/codeAction", params)
+    return [one for one in found if one["kind"] == "quickfix"]
+
+
+@pytest.mark.slow
+def test_repairs_of_a_break_are_untried_until_somebody_lets_them_be_tried(
+    tmp_path: Path,
+) -> None:
+    path = model(tmp_path)
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": True})
+        client.open(path)
+        client.diagnostics(path)
+
+        *repairs, trial = offered(client, path, 6, 6)
+
+        assert [one["title"] for one in repairs] == [
+            f"{WAITS} (untried)",
+            f"{LEFT_OUT} (untried)",
+            f"{PYTHON} (untried)",
+        ]
+        assert [one["diagnostics"][0]["code"] for one in repairs] == ["GB0059"] * 3
+        assert trial["title"] == "Try these repairs with step(torch.arange(4.0))"
+
+        command = trial["command"]
+        assert command["arguments"] == [path.as_uri(), 6, 6]
+        assert client.command(command["command"], *command["arguments"]) == [
+            {"title": WAITS, "holds": True, "said": GONE},
+            {"title": LEFT_OUT, "holds": False, "said": OTHER},
+        ]
+
+        repairs = offered(client, path, 6, 6)
+        assert [one["title"] for one in repairs] == [
+            f"{WAITS} ({GONE})",
+            f"{PYTHON} (untried)",
+            f"{LEFT_OUT} ({OTHER})",
+        ]
+        assert [one.get("isPreferred") for one in repairs] == [True, None, None]
+        line = "torch._dynamo.config.reorderable_logging_functions.add(print)"
+        assert repairs[0]["edit"]["changes"] == {
+            path.as_uri(): [{"range": spot(1, 0, 0), "newText": f"\n{line}\n"}]
+        }
+
+
+def test_nothing_is_tried_in_a_folder_that_is_not_trusted(tmp_path: Path) -> None:
+    path = model(tmp_path)
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": False})
+        client.open(path)
+        client.diagnostics(path)
+
+        titles = [one["title"] for one in offered(client, path, 6, 6)]
+
+        assert titles == [
+            f"{WAITS} (untried)",
+            f"{LEFT_OUT} (untried)",
+            f"{PYTHON} (untried)",
+        ]
+        assert client.command("fxls.tryRepairs", path.as_uri(), 6, 6) == []
+
+
+def test_a_file_that_is_not_saved_has_repairs_and_no_trial(tmp_path: Path) -> None:
+    path = model(tmp_path)
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": True})
+        client.open(path, "\n" + MODEL)
+        client.diagnostics(path)
+        assert len(offered(client, path, 7, 6)) == 3
+        assert client.command("fxls.tryRepairs", path.as_uri(), 7, 6) == []
+
+
+@pytest.mark.slow
+def test_an_export_that_depends_on_values_is_repaired_with_its_own_entry(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "net.py"
+    call = "Net()(torch.arange(8.0), torch.tensor(4))"
+    path.write_text(
+        f"import torch\n\n\n# fxls[{Producer.EXPORT.value}]: {call}\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x, n):\n"
+        "        k = n.item()\n"
+        "        return x + 1 if k > 3 else x\n",
+        "utf-8",
+    )
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": True})
+        client.open(path)
+        (said,) = client.diagnostics(path)
+        assert said["range"] == spot(7, 24, 29)
+
+        *found, trial = offered(client, path, 7, 25)
+        titles = [one["title"] for one in found if "_check" in one["title"]]
+        assert titles == [
+            "Tell torch that it holds: torch._check(k > 3) (untried)",
+            "Tell torch that it holds: torch._check(k <= 3) (untried)",
+        ]
+        client.command(trial["command"]["command"], *trial["command"]["arguments"])
+        titles = [
+            one["title"]
+            for one in offered(client, path, 7, 25)
+            if "_check" in one["title"]
+        ]
+        assert titles[0] == f"Tell torch that it holds: torch._check(k > 3) ({GONE})"
+        assert titles[1].startswith(
+            "Tell torch that it holds: torch._check(k <= 3) (tried: RuntimeError: "
+        )
