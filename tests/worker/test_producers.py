@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fxls.entry import Entry, Kind, Producer
+from fxls.listing import Tensor
 from fxls.repairs import Capture
 from fxls.store import Store
 from fxls.wire import Failed, Traced
@@ -195,3 +196,86 @@ def test_inputs_are_needed(worker: Asking, producer: Producer) -> None:
     failed = answer(worker, "Flat()", producer)
     assert isinstance(failed, Failed)
     assert failed.failure.message == f"torch.{producer.value} needs example inputs"
+
+
+ZOO = """\
+from collections import OrderedDict
+from dataclasses import dataclass, fields
+import torch
+
+class Config:
+    def __init__(self, width=4, return_dict=True):
+        self.width, self.return_dict = width, return_dict
+
+class Output(OrderedDict):
+    def __post_init__(self):
+        for field in fields(self):
+            if getattr(self, field.name) is not None:
+                self[field.name] = getattr(self, field.name)
+
+@dataclass
+class Hidden(Output):
+    last: torch.Tensor | None = None
+    pooled: torch.Tensor | None = None
+
+class Model(torch.nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.embedding = torch.nn.Embedding(9, config.width)
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(config)
+
+    def forward(self, input_ids=None, mask=None, return_dict=None, **kwargs):
+        batch, length = input_ids.shape
+        if mask is None:
+            mask = torch.ones(batch, length)
+        hidden = self.embedding(input_ids) * mask[..., None]
+        pooled = hidden[:, 0]
+        if not (self.config.return_dict if return_dict is None else return_dict):
+            return hidden, pooled
+        return Hidden(last=hidden, pooled=pooled)
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "producer"),
+    [
+        ("Model(Config())(input_ids=ids)", "torch.compile"),
+        ("Model.from_config(Config())(ids, return_dict=False)", "torch.export"),
+    ],
+)
+def test_an_imported_model_with_a_config_and_an_output_class_has_shapes(
+    expression: str, producer: str, worker: Asking
+) -> None:
+    """It is written as the models of Hugging Face are."""
+    zoo = worker.file(ZOO, "zoo/modeling.py")
+    worker.file("from .modeling import Config, Model\n", "zoo/__init__.py")
+    path = worker.file(
+        "import torch\nfrom zoo import Config, Model\n"
+        "ids = torch.ones(1, 3, dtype=torch.long)\n"
+    )
+    entry = Entry(str(path), expression, Kind.COMMENT)
+    asked = worker.host.trace(entry, store=str(worker.store), time_limit=90)
+
+    traced = worker.run(asked)
+
+    assert isinstance(traced, Traced), traced
+    assert traced.identity.producer == producer
+    store = Store(worker.store)
+    listing = store.read_revision(store.revisions(traced.identity)[-1])
+    text = ZOO.split("\n")
+    shapes = {
+        text[place.span.start.line].strip(): facts.value.shape
+        for facts in listing.nodes
+        if isinstance(facts.value, Tensor) and facts.opcode == "call_function"
+        for place in list(listing.places(facts.origin))[:1]
+        if place.path == str(zoo)
+    }
+    assert shapes == {
+        "mask = torch.ones(batch, length)": (1, 3),
+        "hidden = self.embedding(input_ids) * mask[..., None]": (1, 3, 4),
+        "pooled = hidden[:, 0]": (1, 4),
+    }
