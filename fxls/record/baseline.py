@@ -26,6 +26,7 @@ from fxls.record import (
     Subject,
     Truncated,
 )
+from fxls.record.failed_guards import in_the_programs_words
 from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
 
 __all__ = [
@@ -194,7 +195,7 @@ def _changes(
     The first graph of a function is what it should have, and a function that is not
     compiled by itself may be a part of another one's graph: neither is a change.
     """
-    before, now = dict(were or {}), dict(are or {})
+    before, now = _renamed(were or {}), dict(are or {})
     if are is None:
         before.pop(GRAPHS, None)
     if GRAPHS in now:
@@ -203,6 +204,15 @@ def _changes(
         was, count = before.get(what, 0), now.get(what, 0)
         if was != count:
             yield Change(function, what, was, count)
+
+
+def _renamed(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts of a baseline that an earlier fxls wrote, by the names of today."""
+    found: dict[str, int] = {}
+    for what, count in counts.items():
+        name = in_the_programs_words(what)
+        found[name] = found.get(name, 0) + count
+    return found
 
 
 def encode(baseline: Baseline) -> bytes:
@@ -298,6 +308,7 @@ def _expression(remark: SourceRemark) -> str:
 def _lasting(reason: str) -> str:
     """A reason of torch's without what is different in each run."""
     line = _COMPILATION.sub("", reason.strip().partition("\n")[0])
+    line = in_the_programs_words(line)
     return _ADDRESS.sub("…", line)[:_LONGEST]
 
 

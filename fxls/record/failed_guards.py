@@ -20,6 +20,7 @@ __all__ = [
     "expression_span",
     "failed_guard",
     "head_span",
+    "in_the_programs_words",
     "input_span",
     "size_of",
 ]
@@ -59,6 +60,13 @@ def failed_guard(text: str) -> FailedGuard:
             about = _plain(ast.unparse(left))
             return FailedGuard(_short(about), _read(left), _short(ast.unparse(to)))
     return FailedGuard(_short(_plain(text)), _read(tree))
+
+
+def in_the_programs_words(text: str) -> str:
+    """A text of torch's without the names that torch gives to values on Python's stack,
+    which the rest of a function behind a graph break begins with.
+    """
+    return _ON_STACK.sub(_FROM_BEFORE, text)
 
 
 def size_of(source: str) -> str:
@@ -157,7 +165,8 @@ def _points(line: str, column: int) -> int:
 
 def _plain(expression: str) -> str:
     """An expression without the tables in which torch looks locals and globals up."""
-    return _TABLE.sub(lambda found: found[1], expression.strip())
+    named = _TABLE.sub(lambda found: found[1], expression.strip())
+    return in_the_programs_words(named)
 
 
 def _read(tree: ast.expr) -> str:
@@ -217,6 +226,8 @@ _WORDS = (
 )
 """The forms in which torch says a guard that is no expression, and what it is about."""
 _TABLE = re.compile(r"\b[LG]\['([A-Za-z_]\w*)'\]")
+_ON_STACK = re.compile(r"\b___stack\d+\b")
+_FROM_BEFORE = "a value from before the graph break"
 _SIZE = re.compile(r"(.+)\.size\(\)\[(\d+)\]")
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _TORCHS = frozenset({"L", "G", "len", "type", "str", "set", "dict", "list"})

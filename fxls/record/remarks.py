@@ -19,6 +19,7 @@ from fxls.record import (
     Remark,
     Subject,
 )
+from fxls.record.failed_guards import in_the_programs_words
 
 __all__ = [
     "RemarkKind",
@@ -142,7 +143,8 @@ def title_of(remark: SourceRemark) -> str:
         case Subject.RECOMPILATION if remark.about:
             return f"Recompiled because of {_changed(remark)}"
         case Subject.RECOMPILATION:
-            return f"Recompiled because a guard failed: {remark.reason}"
+            reason = in_the_programs_words(remark.reason)
+            return f"Recompiled because a guard failed: {reason}"
         case Subject.SPECIALIZED if remark.about and remark.values:
             return f"Size made constant: {remark.about} is always {remark.values[0]}"
         case Subject.LIMIT:

@@ -36,6 +36,10 @@ SAID = {
     "!0/3/1: L['n'] == 2": FailedGuard("n", "n", "2"),
     "G['G'] == 3": FailedGuard("G", "G", "3"),
     "o is None": FailedGuard("o", "o", "None"),
+    "1/1: tensor '___stack0' rank mismatch. expected 1, actual 2": FailedGuard(
+        "a value from before the graph break: rank", "", "1", "2"
+    ),
+    "L['___stack12'] == 3": FailedGuard("a value from before the graph break", "", "3"),
     "len(xs) == 1": FailedGuard("len(xs)", "xs", "1"),
     "5 <= x.size()[0]": FailedGuard("5 <= x.size()[0]", "x.size"),
     "GLOBAL_STATE changed: grad_mode": FailedGuard("", ""),

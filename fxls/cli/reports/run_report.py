@@ -46,6 +46,7 @@ _COUNTS = (
     ("passes", "pass", "passes"),
     ("lost", "event not kept", "events not kept"),
 )
+"""What of a run is counted, and what one of it and several are called."""
 
 _MOST_PHASES = 8
 _MANY = 3
