@@ -121,17 +121,21 @@ def listing_diagnostics(
 
 
 def remark_diagnostics(
-    path: str, found: Iterable[tuple[SourceRemark, Span]]
+    path: str,
+    found: Iterable[tuple[SourceRemark, Span]],
+    severity: Severity = Severity.HINT,
 ) -> tuple[Diagnostic, ...]:
     """The problems among the remarks of a file, each with where its place is today."""
     return tuple(
-        _of_remark(path, remark, span)
+        _of_remark(path, remark, span, severity)
         for remark, span in found
         if remark.kind is RemarkKind.PROBLEM
     )
 
 
-def _of_remark(path: str, remark: SourceRemark, span: Span) -> Diagnostic:
+def _of_remark(
+    path: str, remark: SourceRemark, span: Span, severity: Severity
+) -> Diagnostic:
     related = tuple(
         Related(frame.place.path, frame.place.span, role_of(frame, remark))
         for frame in remark.frames
@@ -141,7 +145,7 @@ def _of_remark(path: str, remark: SourceRemark, span: Span) -> Diagnostic:
         path,
         span,
         # It was a run's, and may be as intended; at the limit nothing is compiled.
-        Severity.WARNING if remark.subject is Subject.LIMIT else Severity.HINT,
+        Severity.WARNING if remark.subject is Subject.LIMIT else severity,
         remark.subject,
         "\n".join((title_of(remark), *costs_of(remark), *remark.hints)),
         related,

@@ -6,7 +6,7 @@ Knows files and the traces; knows no connection.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -42,7 +42,7 @@ from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
 from fxls.serving.programs import AnsweredPrograms
 from fxls.serving.run_remarks import RunRemarks
-from fxls.serving.settings import Settings
+from fxls.serving.settings import Remarks, Settings
 from fxls.serving.traced_texts import TracedTexts, decoded
 from fxls.serving.tracing import Traces
 from fxls.serving.tried_repairs import TriedRepairs
@@ -313,8 +313,19 @@ class Session:
     def diagnostics(self, path: str) -> tuple[Diagnostic, ...]:
         """All there is to say about a file, each thing once."""
         found = (d for said in self._said.values() for d in said if d.path == path)
-        remarks = remark_diagnostics(path, self.remarks(path))
+        remarks = (one for one, _ in self.problems(path))
         return (*self._of_listing(path), *dict.fromkeys(found), *remarks)
+
+    def problems(
+        self, path: str
+    ) -> Iterator[tuple[Diagnostic, tuple[SourceRemark, Span]]]:
+        """What is shown of the remarks in a source, each with the remark."""
+        severity = _SEVERITIES.get(self.settings.remarks)
+        if severity is None:
+            return
+        for one in self.remarks(path):
+            for shown in remark_diagnostics(path, [one], severity):
+                yield shown, one
 
     def remarks(self, path: str) -> tuple[tuple[SourceRemark, Span], ...]:
         """What is remarked in a source of the newest program, and where that is today."""
@@ -490,3 +501,10 @@ def _doubtful(found: Iterable[tuple[Failure, Entry]]) -> Iterable[Diagnostic]:
     for failure, entry in found:
         for diagnostic in _in_place((failure,), Kind.COMMENT):
             yield replace(diagnostic, severity=Severity.WARNING, entry=entry)
+
+
+_SEVERITIES = {
+    Remarks.HINT: Severity.HINT,
+    Remarks.INFORMATION: Severity.NOTE,
+    Remarks.WARNING: Severity.WARNING,
+}

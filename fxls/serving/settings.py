@@ -11,8 +11,16 @@ import msgspec
 
 from fxls.entry import ORDER, Producer
 
-__all__ = ["FORMAT", "FolderSettings", "Lenses", "Programs", "Settings"]
-__all__ += ["SettingsError", "read_settings"]
+__all__ = [
+    "FORMAT",
+    "FolderSettings",
+    "Lenses",
+    "Programs",
+    "Remarks",
+    "Settings",
+    "SettingsError",
+    "read_settings",
+]
 
 FORMAT = 1
 """The version of the settings; a client that says none means this one."""
@@ -45,6 +53,16 @@ class FolderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     store: str | None = None
 
 
+class Remarks(enum.Enum):
+    """How what a compiler could not do is shown in a source."""
+
+    OFF = "off"
+    HINT = "hint"
+    """By a mark under the code, in no list."""
+    INFORMATION = "information"
+    WARNING = "warning"
+
+
 class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """What a client sets, or the defaults."""
 
@@ -60,6 +78,8 @@ class Settings(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_field
     """Seconds that one entry may take."""
     lenses: Lenses = Lenses.GRAPH
     """Where there are code lenses."""
+    remarks: Remarks = Remarks.HINT
+    """How severe the problems of torch.compile are."""
     producers: tuple[Producer, ...] = ORDER
     """Who is tried for the graph of an entry, one after the other."""
     programs: Programs = Programs.ASK

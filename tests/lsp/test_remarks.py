@@ -226,3 +226,37 @@ def test_parameters_show_what_became_of_their_sizes(tmp_path: Path) -> None:
 
 def at(line: int, character: int) -> Json:
     return {"line": line, "character": character}
+
+
+def test_a_setting_says_how_severe_remarks_are_and_turns_them_off(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "my step.py"
+    path.write_text(MODEL, "utf-8")
+    written(locate(path), FIRST, broken(path), limit(path))
+
+    with started() as client:
+        client.initialize(tmp_path, {"remarks": "information"})
+        client.open(path)
+        assert client.diagnostics(path) == [
+            {**said_break(1), "severity": 3},
+            SAID_LIMIT,
+        ]
+
+        off: Json = {"settings": {"fxls": {"remarks": "off"}}}
+        client.notify("workspace/didChangeConfiguration", off)
+        assert client.diagnostics(path) == []
+        asked: Json = {
+            "textDocument": {"uri": path.as_uri()},
+            "range": spot(1, 5, 5),
+            "context": {"diagnostics": []},
+        }
+        assert not client.request("textDocument/codeAction", asked)
+
+        warning: Json = {"settings": {"fxls": {"remarks": "warning"}}}
+        client.notify("workspace/didChangeConfiguration", warning)
+        assert client.diagnostics(path) == [
+            {**said_break(1), "severity": 2},
+            SAID_LIMIT,
+        ]

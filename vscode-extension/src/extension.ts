@@ -111,6 +111,7 @@ const STARTED_WITH = [
   'timeLimit',
   'producers',
   'programs',
+  'remarks',
   'traceAutomatically',
 ];
 

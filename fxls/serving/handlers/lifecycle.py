@@ -79,6 +79,8 @@ async def on_did_change_configuration(
         await ls.session.traces.close()
     _set_folders(ls)  # their stores may be others
     ls.refresh()
+    if ls.session.settings.remarks is not before.remarks:
+        ls.publish(*ls.open_paths)
     for path in ls.open_paths:
         check_and_trace(ls, path)
 

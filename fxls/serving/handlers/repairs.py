@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 
 from fxls.entry import Entry
 from fxls.ide.code_actions import fixes
-from fxls.ide.diagnostics import Diagnostic, remark_diagnostics
+from fxls.ide.diagnostics import Diagnostic
 from fxls.ide.edits.fix import Fix, applied
 from fxls.ide.edits.remark_repairs import remark_fixes
 from fxls.lsp import actions, custom, from_lsp
@@ -115,11 +115,10 @@ def _offers(ls: Connection, path: str, span: Span) -> Iterator[_Offer]:
 def _fixes(
     ls: Connection, path: str, text: str, span: Span
 ) -> Iterator[tuple[Diagnostic, Fix]]:
-    for remark, at in ls.session.remarks(path):
+    for diagnostic, (remark, at) in ls.session.problems(path):
         if at.meets(span):
-            for diagnostic in remark_diagnostics(path, [(remark, at)]):
-                for fix in remark_fixes(remark, at, path, text):
-                    yield diagnostic, fix
+            for fix in remark_fixes(remark, at, path, text):
+                yield diagnostic, fix
     for diagnostic in ls.session.failures(path):
         if diagnostic.failure is not None and diagnostic.span.meets(span):
             for fix in fixes(diagnostic.failure, diagnostic.entry, path, text):

@@ -276,6 +276,7 @@ export class Server implements vscode.Disposable {
         timeLimit: settings.get<number>('timeLimit', 60),
         producers: settings.get<string[]>('producers', ['engine', 'export', 'compile']),
         programs: settings.get<string>('programs', 'ask'),
+        remarks: settings.get<string>('remarks', 'hint'),
         ...(this.#served.length > 1 ? { folders: this.#folders() } : {}),
         ...(store === '' ? {} : { store }),
       },
