@@ -45,6 +45,7 @@ examples:
   fxls check --update train.py --epochs 1     write what torch.compile does with it
   fxls check train.py --epochs 1              fail when it does less, and say where
   fxls check -m package.train
+  fxls check --entries net.py     the entries of a file, each compiled and called once
   fxls check --run=-1 --name nightly          a run that was recorded before
   fxls check --json train.py | jq '.worse[].what'
 
@@ -59,7 +60,8 @@ def add(commands: Commands) -> None:
         commands, "check", "compare what torch.compile does with a baseline", _EPILOG
     )
     parser.usage = (
-        "fxls check [OPTION ...] {FILE | -m MODULE | --run RUN} [ARGUMENT ...]"
+        "fxls check [OPTION ...] {FILE | -m MODULE | --entries FILE | --run RUN}"
+        " [ARGUMENT ...]"
     )
     parser.set_defaults(command=check, usage=parser)
     baseline = parser.add_argument(
@@ -73,6 +75,12 @@ def add(commands: Commands) -> None:
         "--name", help="the program in the baseline (default: its command line)"
     )
     completed(name, "word")
+    entries = parser.add_argument(
+        "--entries",
+        metavar="FILE[:EXPRESSION]",
+        help="compile and call the entries of a file, or this one, with their inputs",
+    )
+    completed(entries, "file")
     add_run(parser, "--run", "compare this run, and run nothing")
     add_store(parser)
     form = parser.add_mutually_exclusive_group()
@@ -90,12 +98,15 @@ def check(options: argparse.Namespace) -> int:
     from fxls.store_root import locate
 
     python: PythonArguments = options.python
-    problem = _unclear(python, options.run)
+    problem = _unclear(python, options.run, options.entries)
     if problem is not None:
         options.usage.error(problem)
     path: Path = options.baseline or Path(locate(".")).parent / _FILE
     baseline = _read(path, is_needed=not options.update)
     name = options.name or _name(python.program, path)
+    if options.entries is not None:
+        name = options.name or _name_of_entries(options.entries, path)
+        python = _of_entries(options.entries, python)
     if not options.update and options.run is None:
         _check_named(baseline, name, path)
     try:
@@ -121,8 +132,32 @@ def check(options: argparse.Namespace) -> int:
     return ExitCode.TROUBLE if found.worse else ExitCode.OK
 
 
-def _unclear(python: PythonArguments, run: str | None) -> str | None:
+def _of_entries(argument: str, python: PythonArguments) -> PythonArguments:
+    """The program that compiles and calls entries."""
+    from fxls.launching.python_arguments import PythonArguments as Arguments
+
+    program = ("-m", "fxls.launching.compiled_entries", argument)
+    return Arguments(python.flags, python.letters, program)
+
+
+def _name_of_entries(argument: str, path: Path) -> str:
+    """How a baseline names the entries of a file, wherever the repository lies."""
+    from fxls.launching.entry_argument import entry_argument
+
+    found = entry_argument(argument)
+    if isinstance(found, str):
+        return f"entries {argument}"
+    expression = f":{found.expression}" if found.expression else ""
+    return f"entries {_below(str(found.path), path)}{expression}"
+
+
+def _unclear(
+    python: PythonArguments, run: str | None, entries: str | None
+) -> str | None:
     """What is wrong with a command line; None when it says what to check."""
+    if entries is not None:
+        both = python.program or run is not None
+        return "name a program, --entries or --run: one of them" if both else None
     if run is not None:
         return "name a program or --run, and not both" if python.program else None
     if not python.is_whole:
@@ -209,7 +244,8 @@ def _ran(
     from fxls.store_root import locate
 
     is_file = python.program[0] not in ("-m", "-c")
-    root = options.store or Path(locate(python.program[0] if is_file else "."))
+    near = options.entries.partition(".py:")[0] if options.entries else "."
+    root = options.store or Path(locate(python.program[0] if is_file else near))
     started = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     launch = f"{started}-check-{os.getpid()}-{secrets.token_hex(4)}"
     environment = {**os.environ, "FXLS_LAUNCH": launch}

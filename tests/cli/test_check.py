@@ -306,6 +306,10 @@ def test_a_baseline_that_is_a_link_is_neither_read_nor_written(
         ((), "name the file or the module to run, or a run by --run"),
         (("-",), "a program from standard input has no name: write it into a file"),
         (("--run=-1", "net.py"), "name a program or --run, and not both"),
+        (
+            ("--entries", "net.py", "net.py"),
+            "name a program, --entries or --run: one of them",
+        ),
         (("--json", "--update", "x.py"), "not allowed with argument --json"),
     ],
 )
@@ -366,3 +370,42 @@ def test_a_program_runs_and_is_compared_under_its_command_line(fxls: Command) ->
     assert ended.err.endswith(
         "fxls: error: the program ended with 4, and is not compared\n"
     )
+
+
+ENTRIES = """\
+import torch
+
+
+# fxls: fast(torch.ones(3))
+def step(x):
+    return x * 2
+
+
+fast = torch.compile(step, backend="eager")
+"""
+
+
+@pytest.mark.slow
+def test_the_entries_of_a_file_are_compiled_called_and_compared(fxls: Command) -> None:
+    fxls.file(ENTRIES)
+    ended = fxls.run("check", "--update", "--entries", "net.py")
+    assert (ended.code, ended.out) == (0, "")
+    baseline = json.loads((fxls.folder / "fxls-baseline.json").read_bytes())
+    assert baseline["programs"] == {
+        "entries net.py": {
+            "functions": {"net.py: step": {"graphs": 1}},
+            "matches": {},
+        }
+    }
+    fxls.file(ENTRIES.replace("    return", "    print('no')\n    return"))
+
+    ended = fxls.run("check", "--entries", "./net.py")
+
+    assert ended.code == 1
+    assert ended.out.startswith(
+        "net.py:6:5: worse: net.py: step: break: print('no'): 1, was 0\n"
+    )
+    fxls.file(ENTRIES.replace("fast(torch.ones(3))", "fast"))
+    ended = fxls.run("check", "--entries", "net.py")
+    assert (ended.code, ended.out) == (1, "")
+    assert "fxls: error: net.py: no entry has example inputs\n" in ended.err
