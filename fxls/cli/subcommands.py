@@ -12,6 +12,7 @@ from fxls import __version__
 from fxls.cli import (
     attach_command,
     check_command,
+    compare_command,
     completion_command,
     debug_command,
     diff_command,
@@ -49,6 +50,7 @@ examples:
   fxls runs                                           what ran, and what was compiled
   fxls remarks                                        what was not compiled, and where
   fxls check train.py                                 whether more is broken than before
+  fxls compare train.py                               where its numbers go wrong
   fxls passes --first-gone add_37                     which pass removed a node
   fxls diff net.Net                                   what a new revision changed
   fxls import /tmp/trace                              what TORCH_TRACE logged elsewhere
@@ -65,8 +67,8 @@ comment and the file needs no expression on the command line:
 exit codes:
   0  all is well
   1  the code could not be imported, traced or run: the message says where;
-     of `fxls check`, something became worse
-  2  the command line is wrong
+     of `fxls check`, something became worse; of `fxls compare`, somebody is at fault
+  2  the command line is wrong; of `fxls compare`, nobody can say
   3  the store or baseline cannot be read or written, or the worker cannot be started
 
 environment:
@@ -77,8 +79,8 @@ environment:
 def run_subcommand(own: Sequence[str], python: PythonArguments) -> int:
     """Run the one that is named; returns what the process should end with.
 
-    `own` are the arguments of fxls, and `python` those that `fxls run` and `fxls check`
-    give to Python.
+    `own` are the arguments of fxls, and `python` those that `fxls run`, `fxls check`
+    and `fxls compare` give to Python.
     """
     parser, commands = _parser()
     if not own:
@@ -136,6 +138,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     runs_command.add(commands)
     remarks_command.add(commands)
     check_command.add(commands)
+    compare_command.add(commands)
     passes_command.add(commands)
     diff_command.add(commands)
     import_command.add(commands)

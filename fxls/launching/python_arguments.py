@@ -1,4 +1,4 @@
-"""A command line of `fxls run`, or `fxls check`: what is for fxls, what for Python, and the program."""
+"""A command line that has a program: what of it is for fxls, what for Python, and the program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["PythonArguments", "split"]
 
 _OURS_WITH_VALUE = {
     *("--store", "--break-on", "--on-break", "--listen"),
-    *("--baseline", "--name", "--run", "--entries"),
+    *("--baseline", "--name", "--run", "--entries", "--memory", "--into"),
 }
 _PYTHONS_LONG = "--check-hash-based-pycs"
 """The only long option of Python's that takes part in a run; its value follows."""
@@ -49,13 +49,13 @@ class PythonArguments:
 
 
 def split(arguments: Sequence[str]) -> tuple[list[str], PythonArguments]:
-    """The arguments of fxls, and those that `fxls run` and
-    `fxls check` give to Python.
+    """The arguments of fxls, and those that `fxls run`, `fxls check` and `fxls compare`
+    give to Python.
 
     Options with two dashes are those of fxls, and may stand among Python's.
     """
     own, rest = list(arguments[:1]), list(arguments[1:])
-    if own not in (["run"], ["check"]):
+    if own not in (["run"], ["check"], ["compare"]):
         return list(arguments), PythonArguments()
     flags: list[str] = []
     letters: set[str] = set()

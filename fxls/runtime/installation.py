@@ -25,6 +25,7 @@ from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.hooks import Hooks
 from fxls.runtime.listings.keeping import KeepValues
+from fxls.runtime.numbers.keeping import Keeping
 from fxls.runtime.passes.aot_steps import AotSteps
 from fxls.runtime.passes.observed_passes import ObservedPasses
 from fxls.runtime.producers import excepthook
@@ -70,6 +71,8 @@ class Installation:
     passes: ObservedPasses
     hooks: Hooks
     """All that is replaced in torch and Python."""
+    numbers: Keeping | None = None
+    """What is kept to compare numbers, where somebody wants that."""
 
     def put_in(self) -> None:
         """Make listings of torch's graphs from now on."""
@@ -126,11 +129,13 @@ def built(
     run: ThisRun | None = None,
     program: str | None = None,
     code_folder: str | None = None,
+    keeping_numbers: Keeping | None = None,
 ) -> Installation:
     """The parts for one store; nothing is replaced yet.
 
     The record is that of `run`, which `program` made; without a run, there is none.
-    Compiled code is kept in the folder for it; without one, it is not kept.
+    Compiled code is kept in the folder for it; without one, it is not kept. Graphs and
+    inputs are kept in `keeping_numbers`, where there is one.
     """
     cache = CodeCache(code_folder)
     codes: weakref.WeakValueDictionary[Path, CodeType] = weakref.WeakValueDictionary()
@@ -148,7 +153,7 @@ def built(
     tracing = TorchTracer()
     kept = (codes, cache, keeping)
     torch_fx = TorchFx(store, *kept, breakpoints, watching, later, tracing)
-    passes = ObservedPasses(torch_fx, engine, recorder)
+    passes = ObservedPasses(torch_fx, engine, recorder, keeping_numbers)
     dynamo = Dynamo(
         publish=torch_fx.publish,
         watches=lambda: bool(watching),
@@ -178,6 +183,8 @@ def built(
             *ExportedPrograms(
                 torch_fx.root, lambda: bool(watching) or pydevd.is_loaded()
             ).hooks(),
+            # Outermost, so that they see what is compiled as torch gets it.
+            *(() if keeping_numbers is None else keeping_numbers.hooks()),
         )
     )
     return Installation(
@@ -194,6 +201,7 @@ def built(
         compilations=compilations,
         passes=passes,
         hooks=hooks,
+        numbers=keeping_numbers,
     )
 
 

@@ -22,6 +22,7 @@ from fxls.rules import OnBreak, Rule, on_break_of, rules_of
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.installation import Installation, built
 from fxls.runtime.listings.rank import launched_as
+from fxls.runtime.numbers.keeping import Keeping
 from fxls.runtime.record.run_head import ThisRun, is_compile_worker
 from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError, is_url, locate
@@ -65,7 +66,8 @@ def install(
         of = _program()
         store_of = Store(root, report=_report, program=of)
         code_folder = folder_for(os.environ, str(root.parent))
-        installation = built(store_of, _run(os.environ), of, code_folder)
+        keeping = _numbers(os.environ)
+        installation = built(store_of, _run(os.environ), of, code_folder, keeping)
         if keep_values is None:
             keep_values = os.environ.get("FXLS_KEEP_VALUES", "") not in ("", "0")
         installation.keeping.set(keep_values)
@@ -165,6 +167,16 @@ def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
     except ValueError as error:
         _log.warning("fxls watches for nothing: %s", error)
         return (), OnBreak.REPORT
+
+
+def _numbers(environ: Mapping[str, str]) -> Keeping | None:
+    """What keeps graphs and inputs of this process, if `fxls compare` wants them: it
+    says in ``FXLS_COMPARE`` of which process, and within how many bytes.
+    """
+    pid, _, most = environ.get("FXLS_COMPARE", "").partition(":")
+    if pid != str(os.getpid()) or not most.isdecimal():
+        return None
+    return Keeping(int(most))
 
 
 def _run(environ: MutableMapping[str, str]) -> ThisRun | None:

@@ -31,6 +31,7 @@ __all__ = [
     "nodes_of_autograd",
     "number_of",
     "schema_of",
+    "version_of",
 ]
 
 fx: Any = torch.fx
@@ -130,6 +131,11 @@ def number_of(node: Any) -> int:
 def schema_of(called: object) -> object | None:
     """The signature of an operator of `torch.ops`; None of anything else."""
     return getattr(called, "_schema", None)
+
+
+def version_of(tensor: Any) -> int:
+    """How often the values of a tensor were changed in place; -1 where nobody counts."""
+    return -1 if tensor.is_inference() else tensor._version
 
 
 def held_by(module: torch.nn.Module) -> dict[str, Any]:

@@ -23,6 +23,7 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/cli/__init__.py",
     "fxls/cli/check_command.py",
     "fxls/cli/command.py",
+    "fxls/cli/compare_command.py",
     "fxls/cli/debug_command.py",
     "fxls/cli/doctor_command.py",
     "fxls/cli/prune_command.py",
@@ -50,6 +51,7 @@ MAY_TOUCH_FILES = {
     # What no folder of the user's brought:
     "fxls/serving/transport/quick_start.py": "compiled code, beside that of Python",
     "fxls/cli/check_command.py": "writes the baseline where a person asked for it",
+    "fxls/cli/compare_command.py": "writes into a new folder of its own",
     "fxls/cli/report_command.py": "writes the page where a person asked for it",
     "fxls/cli/subcommands.py": "/dev/null",
     "fxls/worker/channel.py": "/dev/null",

@@ -43,7 +43,7 @@ class GraphState:
     """
 
     def __init__(self, module: Any) -> None:
-        self._module = module
+        self.module = module
         self.rows: tuple[Row, ...] = tuple(map(self._row, module.graph.nodes))
         self.inputs = [row.name for row in self.rows if row.opcode == "placeholder"]
 
@@ -72,7 +72,7 @@ class GraphState:
         return count == len(rows)
 
     def _row(self, node: Any) -> Row:
-        held = _held(self._module, node)
+        held = _held(self.module, node)
         return Row(
             node,
             node.name,
@@ -102,7 +102,7 @@ class GraphState:
     @staticmethod
     def _row_of(node: Any, module: Any) -> Row:
         state: Any = object.__new__(GraphState)
-        state._module = module
+        state.module = module
         return state._row(node)
 
 

@@ -19,6 +19,7 @@ from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.passes.change import Change, change
 from fxls.runtime.passes.graph_state import GraphState
+from fxls.runtime.passes.listening import PassListener
 from fxls.runtime.passes.partition import PARTITION, Partition
 from fxls.runtime.passes.pass_names import pass_here, pass_that_raised
 from fxls.runtime.passes.revisions import (
@@ -43,7 +44,14 @@ _LONGEST = 200
 class ObservedPasses:
     """What sees passes, by its hooks and for whoever runs some in a step."""
 
-    def __init__(self, torch_fx: Lister, engine: Lister, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        torch_fx: Lister,
+        engine: Lister,
+        recorder: Recorder,
+        listener: PassListener | None = None,
+    ) -> None:
+        self._listener = listener
         self._torch_fx = torch_fx
         self._engine = engine
         self._recorder = recorder
@@ -111,7 +119,9 @@ class ObservedPasses:
                 if outer.modules[0] is module:
                     self._look(outer, module)
                 outer.inner = scope
-            self._look(scope, module)
+            begun = self._look(scope, module)
+            if self._listener is not None:
+                self._listener.began(step, begun.state)
             token = current.set(scope)
             try:
                 yield functools.partial(self._look, scope)
@@ -176,24 +186,25 @@ class ObservedPasses:
         )
         head = head_of_half(capture, is_first, how.lines())
         after = Point(module, self._torch_fx, state).revision(capture, head)
-        self._recorder.note(
-            Pass(
-                PARTITION,
-                1,
-                step.compilation,
-                producer=capture.producer,
-                stage=capture.stage,
-                changed=True,
-                before=is_first,
-                after=after,
-                created=names([*found.created]),
-                erased=names([*found.erased]),
-                altered=names([*found.altered, *found.moved]),
-                saved=names([*how.saved]),
-                recomputed=names([*how.recomputed]),
-                reasons=pairs([*how.reasons]),
-            )
+        event = Pass(
+            PARTITION,
+            1,
+            step.compilation,
+            producer=capture.producer,
+            stage=capture.stage,
+            changed=True,
+            before=is_first,
+            after=after,
+            created=names([*found.created]),
+            erased=names([*found.erased]),
+            altered=names([*found.altered, *found.moved]),
+            saved=names([*how.saved]),
+            recomputed=names([*how.recomputed]),
+            reasons=pairs([*how.reasons]),
         )
+        self._recorder.note(event)
+        if self._listener is not None:
+            self._listener.passed(step, event, before.state, state)
 
     # -- observers ---------------------------------------------------------------
 
@@ -331,6 +342,8 @@ class ObservedPasses:
         if scope.is_asked_for and (found or raised):
             scope.seen.append(event)
         self._recorder.note(event)
+        if self._listener is not None and scope.step is not None and found:
+            self._listener.passed(scope.step, event, before.state, now.state)
 
     def _changed(
         self, scope: Scope, running: Running, known: Point

@@ -1,0 +1,178 @@
+"""`fxls compare`: where the numbers of a compiled program go wrong."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fxls.cli.command import (
+    Commands,
+    ExitCode,
+    add_command,
+    add_store,
+    harmless,
+    number_of,
+    say,
+    sources_here,
+)
+
+if TYPE_CHECKING:
+    from fxls.comparison import Comparison
+    from fxls.launching.python_arguments import PythonArguments
+
+__all__ = ["add", "compare"]
+
+_MOST_BYTES = 64 << 20
+"""So much is read of what the process of the program found."""
+
+_EPILOG = """\
+examples:
+  fxls compare train.py --epochs 1          who makes torch.compile's numbers wrong
+  fxls compare -m package.train
+  fxls compare --memory 2000 train.py       with at most 2000 MB for copies and values
+  fxls compare --json train.py | jq '.faults[0]'
+
+The program runs once, compiled, and ends. Then each step of the compiler is run again on
+the inputs of the first call of each graph, and is judged by the step before it.
+
+It ends with 0 when nobody is at fault, with 1 when somebody is, and with 2 when nobody
+can say. docs/numbers.md says how it is judged, and what is not looked at.
+"""
+
+_START = "import sys; del sys.path[0]; from fxls.cli import main; sys.exit(main())"
+"""Starts fxls without what lies in the current folder, and with Python's own flags."""
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand and its options."""
+    parser = add_command(
+        commands, "compare", "say where a compiled program's numbers go wrong", _EPILOG
+    )
+    parser.usage = "fxls compare [OPTION ...] {FILE | -m MODULE} [ARGUMENT ...]"
+    parser.set_defaults(command=compare, usage=parser)
+    parser.add_argument(
+        "--memory",
+        type=number_of("MB"),
+        default=4000.0,
+        metavar="MB",
+        help="the most that copies of inputs, and values of one graph, may take"
+        " (default: 4000)",
+    )
+    add_store(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
+
+
+def compare(options: argparse.Namespace) -> int:
+    """`fxls compare`: run a program in a process of its own, and say what was found."""
+    from fxls.cli.reports.compare_report import compare_as_json, compare_text
+
+    python: PythonArguments = options.python
+    problem = _unclear(python)
+    if problem is not None:
+        options.usage.error(problem)
+    if options.into is not None:
+        return _follow(options, python)
+    found = _followed(options, python)
+    sources = sources_here()
+    if options.json:
+        print(json.dumps(compare_as_json(found)))
+    else:
+        print(harmless(compare_text(found, sources)))
+    if found.is_found:
+        return ExitCode.TROUBLE
+    return ExitCode.OK if found.is_clear else ExitCode.USAGE
+
+
+def _unclear(python: PythonArguments) -> str | None:
+    """What is wrong with a command line; None when it names a program."""
+    if not python.is_whole:
+        return "name the file or the module to run"
+    if python.program[0] in ("-", "-c"):
+        return "write the program into a file: fault and fix have a line there"
+    if "i" in python.letters or "x" in python.letters:
+        return "leave out -i and -x: the program has to end in its own process"
+    return None
+
+
+def _followed(options: argparse.Namespace, python: PythonArguments) -> Comparison:
+    """Run the program; ends, and says so, where nothing is known of it."""
+    from fxls import regular_file
+    from fxls.comparison import decode
+
+    environment = {
+        # What a cache has, nobody compiles.
+        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
+        **os.environ,
+    }
+    with tempfile.TemporaryDirectory(prefix="fxls-compare-") as folder:
+        into = Path(folder) / "found.json"
+        command = [sys.executable, *python.flags, "-c", _START, "compare"]
+        command += ["--into", str(into), "--memory", str(options.memory)]
+        if options.store is not None:
+            command += ["--store", str(options.store)]
+        is_file = python.program[0] != "-m"
+        command += [*["--"] * is_file, *python.program]
+        # What the program prints is not what this command says.
+        ended = subprocess.run(
+            command, env=environment, stdout=sys.stderr, check=False
+        ).returncode
+        try:
+            return decode(regular_file.read_no_link(into, _MOST_BYTES))
+        except (OSError, ValueError):
+            say(
+                f"fxls: error: the program ended with {ended}, and nothing is known of it"
+                "\nhelp: See that it runs with Python; `fxls doctor` says what is off."
+            )
+            raise SystemExit(ExitCode.USAGE) from None
+
+
+def _follow(options: argparse.Namespace, python: PythonArguments) -> int:
+    """Be the program, and write what was found when it ends."""
+    from fxls.launching.launch import become
+
+    more = {
+        "FXLS_RECORD": "1",
+        "FXLS_COMPARE": f"{os.getpid()}:{int(options.memory) << 20}",
+    }
+    raised: str | None = None
+    try:
+        return become(
+            python.program,
+            os.environ,
+            store=options.store and str(options.store),
+            is_quiet=True,
+            more=more,
+        )
+    except SystemExit as end:
+        if end.code:
+            raised = f"SystemExit: {end.code}"
+        raise
+    except BaseException as error:
+        raised = type(error).__name__
+        raise
+    finally:
+        _judge(options.into, raised)
+
+
+def _judge(into: Path, raised: str | None) -> None:
+    """Compare what was kept, if the program made any graph."""
+    from fxls.comparison import SCHEMA, Comparison, encode
+
+    found = Comparison(SCHEMA, (), (), 0, 0, 0, 0, 0, 0.0, raised)
+    if "torch" in sys.modules:
+        from fxls.runtime import installing
+
+        installation = installing.current()
+        if installation is not None and installation.numbers is not None:
+            from fxls.runtime.numbers.comparing import compared
+
+            kept = installation.numbers
+            found = compared(kept.compilations.values(), kept.copies, raised)
+    into.write_bytes(encode(found))

@@ -1,0 +1,157 @@
+"""What `fxls compare` says: who is at fault, how that is known, and what was left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fxls.cli.report import Sources, place_as_json, snippet
+from fxls.comparison import Comparison, Evidence, Fault, Kind, Unseen, Where
+from fxls.listing import Place
+from fxls.serving.ownership import is_own
+
+__all__ = ["SCHEMA", "compare_as_json", "compare_text"]
+
+SCHEMA = 1
+"""The version of what ``--json`` prints; a new key does not change it."""
+
+
+def compare_text(found: Comparison, sources: Sources) -> str:
+    """The faults as compilers show them, what nobody looked at, and how much was judged."""
+    lines: list[str] = []
+    for at, fault in enumerate(found.faults):
+        lines += [*_fault(fault, sources, is_first=at == 0), ""]
+    suspects = [one for one in found.unseen if one.is_suspect]
+    for one in suspects:
+        lines += [f"suspect: {_unseen(one)}", ""]
+    left_out = [one for one in found.unseen if not one.is_suspect]
+    lines += [f"not compared: {_unseen(one)}" for one in left_out]
+    if found.raised is not None:
+        lines.append(f"note: the program ended with {found.raised}")
+    lines.append(_verdict(found))
+    return "\n".join(lines)
+
+
+def compare_as_json(found: Comparison) -> dict[str, Any]:
+    """The comparison for programs."""
+    verdict = "fault" if found.is_found else "right" if found.is_clear else "open"
+    return {
+        "schema": SCHEMA,
+        "verdict": verdict,
+        "faults": [
+            {
+                "kind": one.kind.value,
+                "compilation": one.compilation,
+                "stage": one.stage,
+                "name": one.name,
+                "ordinal": one.ordinal,
+                "nodes": [
+                    {
+                        "name": where.node,
+                        "target": where.target,
+                        "place": (at := place_of(where)) and place_as_json(at),
+                        "places": [place_as_json(place) for place in where.places],
+                    }
+                    for where in one.where
+                ],
+                # JSON has no infinity.
+                "evidence": msgspec.to_builtins(_finite(one.evidence)),
+                "confirmed": one.confirmed,
+            }
+            for one in found.faults
+        ],
+        "not_compared": [msgspec.to_builtins(one) for one in found.unseen],
+        "judged": {
+            "graphs": found.graphs,
+            "passes": found.passes,
+            "decompositions": found.decompositions,
+            "kernels": found.kernels,
+        },
+        "more_compilations": found.more_compilations,
+        "seconds": found.seconds,
+        "raised": found.raised,
+    }
+
+
+def place_of(where: Where) -> Place | None:
+    """The innermost expression of the program's own; of a library, where there is none."""
+    own = [place for place in where.places if is_own(place.path)]
+    return next(iter(own or where.places), None)
+
+
+def _finite(evidence: Evidence) -> Evidence:
+    limit = 1.7976931348623157e308
+    return msgspec.structs.replace(evidence, error=min(evidence.error, limit))
+
+
+def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
+    ordinal = f" ({fault.ordinal})" if fault.ordinal > 1 else ""
+    who = f"{_WHO[fault.kind]} {fault.name}{ordinal}".strip()
+    title = "error" if is_first else "note: further on"
+    lines = [f"{title}: {who}, in {fault.stage}, {fault.compilation}: {_what(fault)}"]
+    for where in fault.where:
+        at = place_of(where)
+        named = f"{where.node}, {where.target}"
+        if at is None:
+            lines.append(f"  {named}, whose expression nobody noted")
+            continue
+        start = at.span.start
+        place = f"{sources.name(at.path)}:{start.line + 1}:{start.column + 1}"
+        lines += [f"  {named}, from {place}", *snippet(at, sources)]
+    one = fault.evidence
+    shape = "x".join(map(str, one.shape)) or "scalar"
+    off = f"off by {one.error:.3g} from float64, where {one.allowed:.3g}"
+    lines += [
+        f"  {one.dtype}, {shape}: {off} is explained by precision",
+        f"  why: {one.reason}; {fault.confirmed}",
+    ]
+    return lines
+
+
+def _what(fault: Fault) -> str:
+    nodes = [where.node for where in fault.where]
+    if not nodes:
+        return "what the function returns is wrong"
+    if len(nodes) == 1:
+        return f"{nodes[0]} is wrong"
+    return f"one of {', '.join(nodes)} is wrong"
+
+
+_WHO = {
+    Kind.BACKEND: "the backend",
+    Kind.PASS: "the pass",
+    Kind.DECOMPOSITION: "the decomposition of",
+    Kind.PARTITION: "the",
+    Kind.KERNEL: "the compiled code of",
+    Kind.UNKNOWN: "somebody in",
+}
+
+
+def _unseen(one: Unseen) -> str:
+    return f"{one.what}, in {one.stage}, {one.compilation}: {one.why}"
+
+
+def _verdict(found: Comparison) -> str:
+    judged = ", ".join(
+        (
+            _counted(found.graphs, "graph", "graphs"),
+            _counted(found.passes, "change by passes", "changes by passes"),
+            _counted(found.decompositions, "decomposition", "decompositions"),
+            _counted(found.kernels, "value", "values") + " of compiled code",
+            _counted(found.more_compilations, "compilation more", "compilations more"),
+        )
+    )
+    if found.is_found:
+        said = _counted(len(found.faults), "fault", "faults")
+    elif found.is_clear:
+        said = "nobody is at fault"
+    elif not found.graphs:
+        said = "nobody can say: no compiled graph was called"
+    else:
+        said = "nobody can say who is at fault"
+    return f"{said} ({judged})"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

@@ -1,0 +1,140 @@
+"""What a comparison of a compiled program with itself found: where its numbers go wrong.
+
+It crosses from the process of the program to the command line, as one JSON object.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from fxls.listing import Place
+
+__all__ = [
+    "Comparison",
+    "Evidence",
+    "Fault",
+    "Kind",
+    "Unseen",
+    "Where",
+    "decode",
+    "encode",
+]
+
+
+class Kind(enum.StrEnum):
+    """Who is at fault."""
+
+    BACKEND = "backend"
+    PASS = "pass"
+    DECOMPOSITION = "decomposition"
+    PARTITION = "partition"
+    KERNEL = "kernel"
+    UNKNOWN = "unknown"
+    """The compiled function is wrong, and every place that was looked at is right."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """Why a value was judged to be wrong."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    error: float
+    """The largest distance from what float64 gives for the same inputs; infinite where
+    a value is not finite that should be."""
+    usual: float
+    """The same distance of what the node gives as it was before, in its own dtype."""
+    allowed: float
+    """The largest distance that precision explains."""
+    scale: float
+    """The largest value that float64 gives."""
+    reason: str
+
+
+class Where(msgspec.Struct, frozen=True):
+    """A node of a graph, and where the program has the expression that it came from."""
+
+    node: str
+    target: str
+    places: tuple[Place, ...] = ()
+    """Innermost first; empty where nothing is known."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """A place behind which numbers are wrong that are right before it."""
+
+    kind: Kind
+    compilation: str
+    stage: str
+    """The graph, as `fxls list` names it."""
+    name: str
+    """Of the pass, the backend, the operator that is decomposed, or the kernel."""
+    ordinal: int
+    """Which of the passes of that name it is; 1 for all else."""
+    where: tuple[Where, ...]
+    """The nodes of which one is wrong; mostly it is one."""
+    evidence: Evidence
+    confirmed: str
+    """How it is known that the function returns something else because of it."""
+
+
+class Unseen(msgspec.Struct, frozen=True):
+    """What nobody looked at, and why."""
+
+    compilation: str
+    stage: str
+    what: str
+    why: str
+    is_suspect: bool = False
+    """Whether a value of it is wrong, though nobody can tell that it matters."""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """What came of looking at all that a program compiled."""
+
+    schema: int
+    faults: tuple[Fault, ...]
+    """In the order of the compiler's steps: the first is the one to look at."""
+    unseen: tuple[Unseen, ...]
+    graphs: int
+    """How many captured graphs were called."""
+    passes: int
+    """How many changes of graphs were judged."""
+    decompositions: int
+    kernels: int
+    """How many values that compiled code keeps were judged."""
+    more_compilations: int
+    """How many graphs were compiled that the program does not compile."""
+    seconds: float
+    raised: str | None = None
+    """What the program ended with, where that was an error."""
+
+    @property
+    def is_found(self) -> bool:
+        """Whether somebody is known to be at fault."""
+        return any(one.kind is not Kind.UNKNOWN for one in self.faults)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the program was looked at, and nothing in it is suspect."""
+        seen = self.graphs and self.raised is None
+        return (
+            bool(seen)
+            and not self.faults
+            and not any(one.is_suspect for one in self.unseen)
+        )
+
+
+SCHEMA = 1
+"""The version of the object; another number means that a key has another meaning."""
+
+
+def encode(comparison: Comparison) -> bytes:
+    """The comparison as JSON."""
+    return msgspec.json.encode(comparison)
+
+
+def decode(text: bytes) -> Comparison:
+    """What `encode` wrote; raises ValueError for all else."""
+    return msgspec.json.decode(text, type=Comparison)

@@ -1,0 +1,328 @@
+"""Where a graph, or what was compiled of it, does not compute what the graph before does.
+
+A value of the new one is judged by the old graph, from the values that the new one had.
+What is judged is known from then on, right or wrong: so an error is the fault of the
+place that made it, and of no other that it was passed on to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from fxls.comparison import Evidence
+from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, leaves
+from fxls.runtime.numbers.precision import STRICT, Judged, Verdict, judged
+from fxls.runtime.numbers.replaying import (
+    RANDOM,
+    Mode,
+    Replay,
+    Segments,
+    is_random,
+    replayed,
+)
+from fxls.runtime.passes.graph_state import Row, is_same
+
+__all__ = ["Changed", "Claims", "Suspicion", "changed", "confirmed", "judge_outputs"]
+
+any_torch: Any = torch
+
+_NEGLIGIBLE = 64
+"""So many roundings of the largest element are no change of an output."""
+_EXPLAINED = 0.1
+"""What is left of the change of an output, once the wrong values are put in, when they
+are what changed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A value that is wrong as seen from the values that it was made of."""
+
+    name: str
+    """Of the node in the graph before, or of the output that it is."""
+    evidence: Evidence
+    region: tuple[Row, ...]
+    """The nodes of the graph before that compute it, from values that are known."""
+    actual: Any
+    new_name: str
+    """Of the node in the graph behind, which is another one for some outputs."""
+
+
+@dataclass(slots=True)
+class Claims:
+    """Judges values one after the other."""
+
+    segments: Segments
+    roundings: tuple[float, float] = STRICT
+    judged: int = 0
+    wrong: list[Suspicion] = field(default_factory=list[Suspicion])
+    open: dict[str, str] = field(default_factory=dict[str, str])
+    """The values of which nobody can say anything, and why."""
+    drawn: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The values behind random numbers that the graph before cannot draw again."""
+
+    def take(self, name: str, actual: Any, new_name: str = "") -> bool:
+        """Judge the value that somebody has for a node; whether it could be its value."""
+        try:
+            region = self.segments.region([name])
+            own = self.segments.value(name, Mode.OWN)
+        except NotRun as why:
+            self.open[name] = str(why)
+            if str(why) == RANDOM:
+                self.drawn[name] = actual
+            return True
+        pairs = [*zip(leaves(actual), leaves(own), strict=False)]
+        if len(leaves(actual)) != len(leaves(own)) or not all(
+            _is_alike(*pair) for pair in pairs
+        ):
+            return False
+        self.judged += 1
+        for at, (got, known) in enumerate(pairs):
+            if not isinstance(got, torch.Tensor):
+                continue
+            found = judged(
+                got,
+                known,
+                lambda at=at: self._leaf(name, Mode.MOVED, at),
+                lambda at=at: self._leaf(name, Mode.EXACT, at),
+                self.roundings,
+            )
+            self._note(name, found, region, actual, new_name or name)
+            if found.verdict == Verdict.WRONG:
+                break
+        return True
+
+    def _note(
+        self,
+        name: str,
+        found: Judged,
+        region: Sequence[Row],
+        actual: Any,
+        new_name: str,
+    ) -> None:
+        if found.verdict == Verdict.WRONG and found.evidence is not None:
+            self.wrong.append(
+                Suspicion(name, found.evidence, tuple(region), actual, new_name)
+            )
+        elif found.verdict == Verdict.OPEN:
+            self.open.setdefault(name, "float64 and its own precision do not tell")
+
+    def _leaf(self, name: str, mode: str, at: int) -> torch.Tensor | None:
+        try:
+            found = leaves(self.segments.value(name, mode))
+        except NotRun as why:
+            self.open[name] = str(why)
+            return None
+        leaf = found[at] if at < len(found) else None
+        return leaf if isinstance(leaf, torch.Tensor) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What is to be said of a graph that somebody made of another one."""
+
+    claims: Claims
+    after: Replay
+    outputs: tuple[Any, ...]
+    """What the new graph returned."""
+
+
+def changed(
+    before: ReplayedGraph, after: ReplayedGraph, inputs: Mapping[str, Any]
+) -> Changed:
+    """Judge a graph by the one that it was made of, on these inputs.
+
+    Raises `NotRun` where the graphs cannot be run node by node.
+    """
+    run = replayed(after, inputs)
+    known = {name: inputs[name] for name in before.inputs if name in inputs}
+    # A half of a joint graph is given what the other half computed.
+    known |= {
+        name: inputs[name]
+        for name in after.inputs
+        if name in inputs and name in before.by_name
+    }
+    drawn = _drawn(before, after, run)
+    claims = Claims(Segments(before, known | drawn), drawn=drawn)
+    for row in after.rows:
+        old = before.by_name.get(row.name)
+        if old is None or row.name not in run.values or row.name in known:
+            continue
+        value, segments = run.values[row.name], claims.segments
+        is_unchanged = is_same(old, row) and all(
+            used in segments.known for used in before.uses(old)
+        )
+        if is_unchanged or claims.take(row.name, value):
+            segments.known[row.name] = value
+    names = [str(one) if isinstance(one, NodeName) else "" for one in after.outputs]
+    outputs = [run.values.get(one) for one in names]
+    judge_outputs(claims, outputs, names)
+    return Changed(claims, run, tuple(outputs))
+
+
+def judge_outputs(
+    claims: Claims, outputs: Sequence[Any], names: Sequence[str] = ()
+) -> None:
+    """Judge what a graph returns, whose nodes may have other names than before."""
+    before = claims.segments.graph
+    if len(outputs) != len(before.outputs):
+        return
+    for at, (old, actual) in enumerate(zip(before.outputs, outputs, strict=True)):
+        row = before.by_name.get(str(old)) if isinstance(old, NodeName) else None
+        if row is None or row.opcode == "placeholder":
+            continue
+        name, known = row.name, claims.segments.known
+        kept = known.get(name)
+        if not isinstance(actual, torch.Tensor) or _is_equal(kept, actual):
+            continue
+        known.pop(name, None)
+        claims.take(name, actual, names[at] if names else "")
+        known[name] = actual if kept is None else kept
+
+
+def _is_equal(one: Any, other: torch.Tensor) -> bool:
+    return one is other or (
+        isinstance(one, torch.Tensor)
+        and _is_alike(one, other)
+        and any_torch.equal(one.nan_to_num(), other.nan_to_num())
+    )
+
+
+def _drawn(before: ReplayedGraph, after: ReplayedGraph, run: Replay) -> dict[str, Any]:
+    """What the new graph drew for each node of the old one that draws random numbers.
+
+    They may draw in another way; the first of one is the first of the other, where they
+    draw as many values of the same shapes.
+    """
+    old = [row.name for row in before.rows if is_random(row) and _is_drawn(row)]
+    new = [
+        row.name
+        for row in after.rows
+        if row.name in run.random and row.name in run.values and _is_drawn(row)
+    ]
+    same = {name: run.values[name] for name in old if name in new}
+    if len(same) == len(old):
+        return same
+    pairs = [*zip(old, new, strict=False)]
+    shapes = [
+        (_shape(before.by_name[one]), tuple(getattr(run.values[other], "shape", ())))
+        for one, other in pairs
+    ]
+    if len(old) != len(new) or any(one != other for one, other in shapes):
+        return same
+    return {one: run.values[other] for one, other in pairs}
+
+
+def _is_drawn(row: Row) -> bool:
+    """Whether a node has the numbers, and not the seeds of them."""
+    return "seed" not in str(row.target)
+
+
+def _shape(row: Row) -> tuple[Any, ...]:
+    return tuple(getattr(row.node.meta.get("val"), "shape", ()))
+
+
+def confirmed(
+    before: ReplayedGraph,
+    inputs: Mapping[str, Any],
+    outputs: Sequence[Any],
+    wrong: Sequence[Suspicion],
+    drawn: Mapping[str, Any],
+) -> tuple[Suspicion, str | None]:
+    """The first wrong value that matters, and how that is known.
+
+    The graph before is run twice: as it is, and with the wrong values put in; both with
+    the random numbers that were drawn. The text
+    is empty where what it returns is the same anyhow, and None where nobody can know.
+    """
+    start = {**inputs, **drawn}
+    names = [str(one) for one in before.outputs if isinstance(one, NodeName)]
+    actual = [
+        got
+        for one, got in zip(before.outputs, outputs, strict=False)
+        if isinstance(one, NodeName)
+    ]
+    if len(outputs) != len(before.outputs):
+        return wrong[0], None
+    put_in = {one.name: one.actual for one in wrong}
+    seen: list[str] = []
+    compared = explained = 0
+    for name, got in zip(names, actual, strict=True):
+        usual = _output(before, start, name)
+        with_wrong = _output(before, {**start, **put_in}, name)
+        if not isinstance(got, torch.Tensor) or usual is None or with_wrong is None:
+            continue
+        compared += 1
+        off = _distance(usual, got)
+        if off <= _negligible(usual):
+            continue
+        seen.append(name)
+        left = _distance(with_wrong, got)
+        explained += left <= max(_EXPLAINED * off, _negligible(usual))
+    if compared and not seen:
+        return wrong[0], ""
+    if not explained:
+        return wrong[0], None
+    how = (
+        "with the wrong value put in, the graph before returns the same wrong outputs "
+        f"({explained} of {len(seen)})"
+    )
+    return _first_that_matters(before, start, seen, wrong), how
+
+
+def _first_that_matters(
+    graph: ReplayedGraph,
+    start: Mapping[str, Any],
+    outputs: Sequence[str],
+    wrong: Sequence[Suspicion],
+) -> Suspicion:
+    """The first wrong value by which alone an output is another one."""
+    for one in wrong:
+        for name in outputs:
+            usual = _output(graph, start, name)
+            got = _output(graph, {**start, one.name: one.actual}, name)
+            if usual is None or got is None:
+                continue
+            if _distance(usual, got) > _negligible(usual):
+                return one
+    return wrong[0]
+
+
+def _output(
+    graph: ReplayedGraph, start: Mapping[str, Any], name: str
+) -> torch.Tensor | None:
+    try:
+        found = Segments(graph, start).value(name, Mode.OWN)
+    except NotRun:
+        return None
+    return found if isinstance(found, torch.Tensor) else None
+
+
+def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
+    if one.shape != other.shape:
+        return float("inf")
+    both = one.isfinite() & other.isfinite()
+    if any_torch.equal(one.isfinite(), other.isfinite()):
+        off = (one.double() - other.double()).abs()[both]
+        return float(off.max()) if off.numel() else 0.0
+    return float("inf")
+
+
+def _negligible(value: torch.Tensor) -> float:
+    if not value.is_floating_point() or not value.numel():
+        return 0.0
+    finite = value[value.isfinite()].double().abs()
+    scale = float(finite.max()) if finite.numel() else 0.0
+    return _NEGLIGIBLE * any_torch.finfo(value.dtype).eps * scale
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    """Whether a value may be that of a node, by its form."""
+    if isinstance(one, torch.Tensor) != isinstance(other, torch.Tensor):
+        return False
+    if not isinstance(one, torch.Tensor):
+        return True
+    return one.shape == other.shape and one.dtype == other.dtype

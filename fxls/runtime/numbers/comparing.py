@@ -1,0 +1,360 @@
+"""Compares the steps of each compilation that was kept, in the compiler's order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from fxls.attempt import attempting
+from fxls.comparison import SCHEMA, Comparison, Evidence, Fault, Kind, Unseen
+from fxls.runtime.faults import saying
+from fxls.runtime.numbers.blame import changed_nodes, where
+from fxls.runtime.numbers.claims import Suspicion, changed, confirmed
+from fxls.runtime.numbers.decompositions import judge_decompositions
+from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
+from fxls.runtime.numbers.kept import Change, Copies, KeptCompilation, Lowered
+from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
+from fxls.runtime.numbers.precision import Verdict, judged
+from fxls.runtime.numbers.replaying import Mode, Segments, replayed
+from fxls.runtime.passes.graph_state import GraphState, is_same
+from fxls.runtime.passes.partition import PARTITION
+
+__all__ = ["compared"]
+
+_VIEWS = ("view", "reshape", "permute", "expand", "squeeze", "unsqueeze", "alias", "t.")
+
+
+def compared(
+    kept: Iterable[KeptCompilation], copies: Copies, raised: str | None = None
+) -> Comparison:
+    """What is wrong in these compilations; `raised` is what the program ended with."""
+    began = time.perf_counter()
+    total = _Total()
+    for one in kept:
+        _OfCompilation(one, copies, total).compare()
+    return Comparison(
+        SCHEMA,
+        tuple(total.faults),
+        tuple(dict.fromkeys(total.unseen)),
+        total.graphs,
+        total.passes,
+        total.decompositions,
+        total.kernels,
+        total.more_compilations,
+        round(time.perf_counter() - began, 3),
+        raised,
+    )
+
+
+class _Total:
+    """What all compilations come to."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.unseen: list[Unseen] = []
+        self.graphs = self.passes = self.decompositions = self.kernels = 0
+        self.more_compilations = 0
+
+
+class _OfCompilation:
+    """Compares what is kept of one compilation."""
+
+    def __init__(self, kept: KeptCompilation, copies: Copies, total: _Total) -> None:
+        self._kept = kept
+        self._copies = copies
+        self._total = total
+
+    def compare(self) -> None:
+        """Look at each step in order."""
+        kept = self._kept
+        if not kept.call.happened:
+            self._leave_out(
+                kept.stage, "the graph", "its compiled code was never called"
+            )
+            return
+        self._total.graphs += 1
+        if kept.call.why_not:
+            self._leave_out(kept.stage, "the captured graph", kept.call.why_not)
+        for call in kept.calls:
+            if call.happened and call.why_not:
+                self._leave_out(kept.stage, "a compiled graph", call.why_not)
+            elif not call.happened:
+                stage = f"{kept.stage}, backward"
+                self._leave_out(stage, "the graph", "the program never ran it")
+        self._compare_backend()
+        early = [
+            one for one in kept.changes if one.step.capture.stage.endswith("pre-grad")
+        ]
+        late = [one for one in kept.changes if one not in early]
+        back = [one for one in late if "backward" in one.step.capture.stage]
+        for one in early:
+            self._guarded(
+                one.step.capture.stage, one.told.name, self._compare_pass, one
+            )
+        self._guarded(kept.traced_stage, "decompositions", self._compare_decompositions)
+        for group, is_backward in (
+            ([o for o in late if o not in back], False),
+            (back, True),
+        ):
+            for one in group:
+                stage = one.step.capture.stage
+                self._guarded(stage, one.told.name, self._compare_pass, one)
+            for lowered in kept.lowered:
+                if lowered.is_backward == is_backward and lowered.call.happened:
+                    stage = _stage_of(kept, lowered)
+                    self._guarded(stage, "kernels", self._compare_kernels, lowered)
+        if not any(one.compilation == kept.name for one in self._total.faults):
+            self._guarded(kept.stage, "what the function returned", self._compare_whole)
+
+    # -- steps -------------------------------------------------------------------
+
+    def _compare_backend(self) -> None:
+        kept = self._kept
+        if kept.given_on is None:
+            return
+        before, after = kept.captured, kept.given_on
+        if len(before.rows) == len(after.rows) and all(
+            is_same(*pair) for pair in zip(before.rows, after.rows, strict=True)
+        ):
+            return
+        self._guarded(
+            kept.stage,
+            kept.backend,
+            self._compare_graphs,
+            Kind.BACKEND,
+            (kept.backend, 1, kept.stage),
+            before,
+            after,
+        )
+
+    def _compare_pass(self, one: Change) -> None:
+        told = one.told
+        stage = one.step.capture.stage
+        if told.subgraph:
+            raise NotRun("nobody knows the inputs of a graph in a graph")
+        kind = Kind.PARTITION if told.name == PARTITION else Kind.PASS
+        self._compare_graphs(
+            kind, (told.name, told.ordinal, stage), one.before, one.after
+        )
+
+    def _compare_graphs(
+        self,
+        kind: Kind,
+        name: tuple[str, int, str],
+        before: GraphState,
+        after: GraphState,
+    ) -> None:
+        old, new = ReplayedGraph(before), ReplayedGraph(after)
+        inputs = self._inputs_of(new)
+        self._check_memory(new)
+        found = changed(old, new, inputs)
+        self._total.passes += 1
+        self._note_open(name, found.claims.open)
+        if not found.claims.wrong:
+            return
+        known = found.claims.segments.known
+        wrong = found.claims.wrong
+        drawn = found.claims.drawn
+        first, how = confirmed(old, inputs, found.outputs, wrong, drawn)
+        if how is None and kind is Kind.PARTITION:
+            how = "it is wrong as seen from the values that it is computed of"
+        nodes = changed_nodes(old, new, first, known)
+        self._note_fault(
+            kind, name, first.evidence, [where(*one) for one in nodes], how
+        )
+
+    def _compare_decompositions(self) -> None:
+        kept = self._kept
+        if kept.traced is None or not kept.decomposed:
+            return
+        graph = ReplayedGraph(kept.traced)
+        self._check_memory(graph)
+        run = replayed(graph, self._inputs_of(graph))
+        found, count = judge_decompositions(kept.decomposed, graph, run)
+        self._total.decompositions += count
+        for one in found:
+            name = (str(one.one.operator), 1, kept.traced_stage)
+            how = (
+                f"with what {one.one.operator} gives, the graph returns something else"
+            )
+            place = where(graph, one.node, (graph,))
+            self._note_fault(
+                Kind.DECOMPOSITION,
+                name,
+                one.evidence,
+                [place],
+                how if one.reaches else "",
+            )
+
+    def _compare_kernels(self, lowered: Lowered) -> None:
+        stage = _stage_of(self._kept, lowered)
+        if lowered.why_not or lowered.state is None or lowered.run is None:
+            raise NotRun(lowered.why_not or "inductor took its code from a cache")
+        if lowered.call.why_not:
+            raise NotRun(lowered.call.why_not)
+        graph = ReplayedGraph(lowered.state)
+        self._check_memory(graph)
+        inputs = lowered.call.values
+        found = judge_kernels(lowered, graph, inputs)
+        claims = found.claims
+        self._total.kernels += claims.judged
+        self._note_open(("kernels", 1, stage), claims.open)
+        if not claims.wrong:
+            return
+        first, how = confirmed(graph, inputs, found.outputs, claims.wrong, claims.drawn)
+        self._blame_kernel(stage, graph, found, first, how)
+
+    def _blame_kernel(
+        self,
+        stage: str,
+        graph: ReplayedGraph,
+        found: Judgement,
+        first: Suspicion,
+        how: str | None,
+    ) -> None:
+        computing = [one.name for one in first.region if not _is_view(one)]
+        evidence = first.evidence
+        if len(computing) > 1 and how and not self._total.more_compilations:
+            self._total.more_compilations += 1
+            one = narrowed(graph, found.claims.segments.known, first)
+            if one is not None:
+                computing, evidence = [one.name], one.evidence
+                how += "; compiled once more with its value kept, this node is wrong"
+        name = (found.kernels.get(first.name, "an output"), 1, stage)
+        places = [where(graph, node, (graph,)) for node in computing or [first.name]]
+        self._note_fault(Kind.KERNEL, name, evidence, places, how)
+
+    def _compare_whole(self) -> None:
+        """Judge what the function returned by the captured graph."""
+        kept = self._kept
+        if kept.call.outputs is None or kept.call.why_not:
+            raise NotRun(kept.call.why_not or "the budget of memory is used up")
+        graph = ReplayedGraph(kept.captured)
+        self._check_memory(graph)
+        run = replayed(graph, kept.call.values)
+        if run.random:
+            raise NotRun("it draws random numbers")
+        segments = Segments(graph, kept.call.values)
+        outputs = zip(graph.outputs, kept.call.outputs, strict=False)
+        for one, actual in outputs:
+            if not isinstance(one, NodeName) or not isinstance(actual, torch.Tensor):
+                continue
+            own = segments.value(str(one), Mode.OWN)
+            if not isinstance(own, torch.Tensor) or own.dtype != actual.dtype:
+                continue
+            found = judged(
+                actual,
+                own,
+                lambda one=one: segments.value(str(one), Mode.MOVED),
+                lambda one=one: segments.value(str(one), Mode.EXACT),
+            )
+            if found.verdict == Verdict.WRONG and found.evidence is not None:
+                kind = Kind.UNKNOWN if kept.is_torchs else Kind.BACKEND
+                how = "what it returned is compared with the captured graph"
+                self._note_fault(
+                    *(kind, (kept.backend, 1, kept.stage), found.evidence),
+                    [],
+                    how,
+                )
+                return
+
+    # -- what is said ------------------------------------------------------------
+
+    def _note_fault(
+        self,
+        kind: Kind,
+        name: tuple[str, int, str],
+        evidence: Evidence,
+        places: Sequence[Any],
+        how: str | None,
+    ) -> None:
+        """Note a fault; an empty `how` says that it changes nothing that is returned, and
+        None that nobody knows.
+        """
+        if how == "":
+            return
+        title, ordinal, stage = name
+        if how is None:
+            why = "a value is wrong, and nobody can tell whether it matters"
+            self._leave_out(stage, title, why, is_suspect=True)
+            return
+        self._total.faults.append(
+            Fault(
+                *(kind, self._kept.name, stage, title, ordinal),
+                tuple(places),
+                evidence,
+                how,
+            )
+        )
+
+    def _note_open(
+        self, name: tuple[str, int, str], unjudged: Mapping[str, str]
+    ) -> None:
+        by_reason: dict[str, list[str]] = {}
+        for node, why in unjudged.items():
+            by_reason.setdefault(why, []).append(node)
+        for why, nodes in by_reason.items():
+            shown = ", ".join(nodes[:4]) + (
+                f" and {len(nodes) - 4} more" if len(nodes) > 4 else ""
+            )
+            self._leave_out(name[2], f"{name[0]}: {shown}", why)
+
+    def _leave_out(
+        self, stage: str, what: str, why: str, *, is_suspect: bool = False
+    ) -> None:
+        self._total.unseen.append(Unseen(self._kept.name, stage, what, why, is_suspect))
+
+    def _guarded(self, stage: str, what: str, compare: Any, *args: Any) -> None:
+        """Compare; what keeps it from being compared is said."""
+
+        def failed(error: Exception) -> None:
+            if not isinstance(error, NotRun):
+                saying(f"{what} of {stage} is not compared")(error)
+            why = str(error) if isinstance(error, NotRun) else repr(error)[:200]
+            self._leave_out(stage, what, why)
+
+        with attempting(failed):
+            compare(*args)
+
+    # -- what is given -----------------------------------------------------------
+
+    def _inputs_of(self, graph: ReplayedGraph) -> Mapping[str, Any]:
+        """The inputs that a graph really got, by name; some may be missing."""
+        kept = self._kept
+        wanted = set(graph.inputs)
+        calls = [one for one in kept.calls if one.happened and not one.why_not]
+        if tuple(kept.call.names) == graph.inputs:
+            calls.insert(0, kept.call)
+        for call in calls:
+            if wanted <= call.values.keys():
+                return call.values
+        merged: dict[str, Any] = {}
+        for call in reversed(calls):
+            merged |= call.values
+        found = {name: merged[name] for name in graph.inputs if name in merged}
+        if not found and wanted:
+            raise NotRun("nobody saw its inputs")
+        return found
+
+    def _check_memory(self, graph: ReplayedGraph) -> None:
+        need = graph.bytes_of_values()
+        if need > self._copies.left:
+            left, most = self._copies.left >> 20, self._copies.most_bytes >> 20
+            raise NotRun(
+                f"its values need {need >> 20} MB, and {left} MB of {most} MB are left"
+            )
+
+
+def _stage_of(kept: KeptCompilation, lowered: Lowered) -> str:
+    half = "backward" if lowered.is_backward else "forward"
+    return f"{kept.stage}, {half}, post-grad"
+
+
+def _is_view(row: Any) -> bool:
+    target = str(row.target)
+    return "getitem" in target or target.startswith(
+        tuple(f"aten.{name}" for name in _VIEWS)
+    )

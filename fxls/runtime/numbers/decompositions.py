@@ -1,0 +1,162 @@
+"""Operators that AOTAutograd decomposed, judged by the operators themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+
+from fxls.attempt import Raised, attempt
+from fxls.comparison import Evidence
+from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled, leaves
+from fxls.runtime.numbers.kept import Decomposed, copy_of
+from fxls.runtime.numbers.precision import Verdict, judged, nudged
+from fxls.runtime.numbers.replaying import Replay, Segments, alone
+from fxls.runtime.passes.graph_state import nodes_in
+from fxls.runtime.torch_private import schema_of
+
+__all__ = ["WrongDecomposition", "judge_decompositions"]
+
+any_torch: Any = torch
+
+
+@dataclass(frozen=True, slots=True)
+class WrongDecomposition:
+    """An operator that fell into nodes which compute something else."""
+
+    one: Decomposed
+    node: str
+    """That has the wrong value."""
+    evidence: Evidence
+    reaches: bool
+    """Whether what the graph returns is otherwise with the right value."""
+
+
+def judge_decompositions(
+    decomposed: list[Decomposed], graph: ReplayedGraph, run: Replay
+) -> tuple[list[WrongDecomposition], int]:
+    """The wrong ones, the innermost first of several in one another, and how many were
+    judged.
+    """
+    found: list[WrongDecomposition] = []
+    count = 0
+    for one in decomposed:
+        wrong = _judged(one, graph, run) if _may_run(one.operator) else None
+        count += wrong is not None
+        if wrong is not None:
+            found += wrong
+    return found, count
+
+
+def _judged(
+    one: Decomposed, graph: ReplayedGraph, run: Replay
+) -> list[WrongDecomposition] | None:
+    values = run.values
+
+    def value(node: Any) -> Any:
+        return values[graph.name_of(node)]
+
+    nodes = [node for _, node in nodes_in((one.args, one.kwargs))]
+    results = leaves(one.result)
+    known = {graph.name_of(node) for node in nodes}
+    if not known <= values.keys() or _is_traced((one.args, one.kwargs)):
+        return None
+    own = _run(one, value, lambda tensor: tensor)
+    if own is None:
+        return None
+    flat = leaves(own)
+    if len(flat) != len(results):
+        return None
+    for at, node in enumerate(results):
+        name = graph.name_of(node) if hasattr(node, "all_input_nodes") else ""
+        actual = values.get(name)
+        if not isinstance(actual, torch.Tensor) or not isinstance(
+            flat[at], torch.Tensor
+        ):
+            continue
+        if actual.shape != flat[at].shape or actual.dtype != flat[at].dtype:
+            continue  # some have values of which nobody reads the numbers
+        verdict = judged(
+            actual,
+            flat[at],
+            lambda at=at: _leaf(_run(one, value, lambda t: nudged(t, at)), at),
+            lambda at=at: _leaf(_run(one, value, doubled), at),
+        )
+        if verdict.verdict == Verdict.WRONG and verdict.evidence is not None:
+            reaches = _reaches(graph, run, name, flat[at])
+            return [WrongDecomposition(one, name, verdict.evidence, reaches)]
+    return []
+
+
+def _run(
+    one: Decomposed,
+    value: Callable[[Any], Any],
+    form: Callable[[torch.Tensor], torch.Tensor],
+) -> Any:
+    def given(argument: Any) -> Any:
+        if hasattr(argument, "all_input_nodes"):
+            found = value(argument)
+            return form(copy_of(found)) if isinstance(found, torch.Tensor) else found
+        if isinstance(argument, torch.dtype) and form is doubled:
+            return torch.float64 if argument.is_floating_point else argument
+        if isinstance(argument, tuple | list):
+            made = [given(item) for item in cast("list[Any]", argument)]
+            return made if isinstance(argument, list) else tuple(made)
+        if isinstance(argument, Mapping):
+            named = cast("Mapping[Any, Any]", argument)
+            return {key: given(item) for key, item in named.items()}
+        return argument
+
+    with alone():
+        found = attempt(lambda: one.operator(*given(one.args), **given(one.kwargs)))
+    return None if isinstance(found, Raised) else found
+
+
+def _reaches(graph: ReplayedGraph, run: Replay, name: str, right: Any) -> bool:
+    """Whether the outputs are otherwise when a node has the right value."""
+    start = {
+        row.name: run.values[row.name]
+        for row in graph.rows
+        if row.opcode == "placeholder" and row.name in run.values
+    }
+    start |= {one: run.values[one] for one in run.random if one in run.values}
+    wanted = [str(one) for one in graph.outputs if str(one) in run.values]
+    for output in dict.fromkeys(wanted):
+        if output == name:
+            return True
+        try:
+            changed = Segments(graph, {**start, name: right}).value(output, "own")
+        except NotRun:
+            continue
+        if isinstance(changed, torch.Tensor) and not any_torch.equal(
+            changed.nan_to_num(), run.values[output].nan_to_num()
+        ):
+            return True
+    return False
+
+
+def _may_run(operator: Any) -> bool:
+    """Whether an operator gives the same for the same inputs, and changes none."""
+    tags: Any = getattr(operator, "tags", ())
+    schema: Any = schema_of(operator)
+    return (
+        any_torch.Tag.nondeterministic_seeded not in tags
+        and schema is not None
+        and not schema.is_mutable
+        and "empty" not in str(operator)
+    )
+
+
+def _is_traced(arguments: Any) -> bool:
+    """Whether there is still a tensor that stands for a traced one."""
+    return any(
+        isinstance(leaf, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool)
+        for leaf in leaves(arguments)
+    )
+
+
+def _leaf(values: Any, at: int) -> torch.Tensor | None:
+    found = None if values is None else leaves(values)[at]
+    return found if isinstance(found, torch.Tensor) else None

@@ -1,0 +1,188 @@
+"""A graph that is kept, and its nodes as they are run one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, cast
+
+import torch
+
+from fxls.runtime.listings.quiet_reading import attribute_at
+from fxls.runtime.passes.graph_state import GraphState, Row, nodes_in
+from fxls.runtime.torch_private import fx
+
+__all__ = ["NodeName", "NotRun", "ReplayedGraph", "doubled", "leaves", "randomness"]
+
+any_torch: Any = torch
+
+
+class NotRun(Exception):
+    """A node cannot be run here; the message is a clause that says why."""
+
+
+class ReplayedGraph:
+    """The nodes of a graph as they were at one moment, by their names then."""
+
+    def __init__(self, state: GraphState) -> None:
+        self._module: Any = state.module
+        self.rows = [row for row in state.rows if row.opcode != "output"]
+        self._names = {row.node: row.name for row in state.rows}
+        self.inputs = tuple(state.inputs)
+        last = [row for row in state.rows if row.opcode == "output"]
+        self.outputs: tuple[Any, ...] = tuple(self._flat(last[0].args)) if last else ()
+        """What it returns, flat: names of nodes where it is a `NodeName`."""
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Row]:
+        """The nodes."""
+        return {row.name: row for row in self.rows}
+
+    @cached_property
+    def order(self) -> Mapping[str, int]:
+        """At which place each node stands."""
+        return {row.name: at for at, row in enumerate(self.rows)}
+
+    def uses(self, row: Row) -> list[str]:
+        """The nodes that a node reads."""
+        both = (row.args, row.kwargs)
+        return list(dict.fromkeys(self.name_of(node) for _, node in nodes_in(both)))
+
+    def name_of(self, node: Any) -> str:
+        """The name that a node had."""
+        return self._names.get(node, "")
+
+    def stack_trace(self, name: str) -> str | None:
+        """What torch notes of where a node came from."""
+        row = self.by_name.get(name)
+        trace = None if row is None else row.node.meta.get("stack_trace")
+        return trace if isinstance(trace, str) else None
+
+    def bytes_of_values(self) -> int:
+        """What all values of the graph need, as far as torch knows their sizes."""
+        return sum(_bytes_of(row.node.meta) for row in self.rows)
+
+    def run(
+        self, row: Row, values: Callable[[str], Any], *, in_double: bool = False
+    ) -> Any:
+        """What a node computes of the values of others; raises whatever it raises."""
+
+        def value(node: Any) -> Any:
+            return values(self.name_of(node))
+
+        args = fx.node.map_arg(row.args, value)
+        kwargs = fx.node.map_arg(row.kwargs, value)
+        if in_double:
+            args, kwargs = _in_double(args), _in_double(kwargs)
+        if row.opcode == "get_attr":
+            return self._attribute(row)
+        if row.opcode == "call_module":
+            if in_double:
+                raise NotRun("a module holds parameters in its own dtype")
+            return self._attribute(row)(*args, **kwargs)
+        if row.opcode == "call_method":
+            return _call_method(row.target, in_double, args, kwargs)
+        if row.opcode != "call_function":
+            raise NotRun(f"nothing runs a {row.opcode}")
+        if in_double and _reads_bits(row.target):
+            raise NotRun("it reads the bits of a value")
+        return _call(row.target, args, kwargs)
+
+    def _attribute(self, row: Row) -> Any:
+        held = row.held()
+        found = held if held is not None else attribute_at(self._module, row.target)
+        if found is None:
+            raise NotRun(f"the graph holds no {row.target} any more")
+        return found
+
+    def _flat(self, argument: Any) -> Iterator[Any]:
+        if isinstance(argument, tuple | list):
+            for one in cast("list[Any]", argument):
+                yield from self._flat(one)
+        elif isinstance(argument, Mapping):
+            for one in cast("Mapping[Any, Any]", argument).values():
+                yield from self._flat(one)
+        elif hasattr(argument, "all_input_nodes"):
+            yield NodeName(self.name_of(argument))
+        else:
+            yield argument
+
+
+class NodeName(str):
+    """The name of a node, where other texts may stand as well."""
+
+    __slots__ = ()
+
+
+def leaves(value: Any) -> list[Any]:
+    """The tensors in a value, and all else that is in no list, tuple or dict."""
+    if isinstance(value, tuple | list):
+        return [leaf for one in cast("list[Any]", value) for leaf in leaves(one)]
+    if isinstance(value, Mapping):
+        return leaves([*cast("Mapping[Any, Any]", value).values()])
+    return [value]
+
+
+def randomness() -> Any:
+    """The state of the generators that nodes draw from, to be compared."""
+    return any_torch.get_rng_state()
+
+
+def _call(target: Any, args: Any, kwargs: Any) -> Any:
+    # In a graph of aten it is the last thing that is done to an input; the value counts.
+    if getattr(target, "__name__", "") in ("copy_", "copy_.default") and len(args) == 2:
+        to, source = args
+        if isinstance(to, torch.Tensor) and isinstance(source, torch.Tensor):
+            return source.expand(to.shape).to(
+                source.dtype if source.dtype == torch.float64 else to.dtype
+            )
+    return target(*args, **kwargs)
+
+
+def _call_method(name: str, in_double: bool, args: Any, kwargs: Any) -> Any:  # noqa: FBT001  # private
+    if in_double and name in ("float", "half", "bfloat16"):
+        name = "double"
+    return getattr(args[0], name)(*args[1:], **kwargs)
+
+
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def _in_double(value: Any) -> Any:
+    """Arguments as they are where every number has 64 bits."""
+    if isinstance(value, torch.Tensor):
+        return doubled(value)
+    if value in _FLOATS if isinstance(value, torch.dtype) else False:
+        return torch.float64
+    if isinstance(value, tuple | list):
+        made = [_in_double(one) for one in cast("list[Any]", value)]
+        return made if isinstance(value, list) else tuple(made)
+    if isinstance(value, Mapping):
+        return {
+            key: _in_double(one)
+            for key, one in cast("Mapping[Any, Any]", value).items()
+        }
+    return value
+
+
+def doubled(value: torch.Tensor) -> torch.Tensor:
+    """A tensor with 64 bits for each number, if its numbers are floating."""
+    if value.dtype in _FLOATS:
+        return value.double()
+    return value.to(torch.complex128) if value.dtype == torch.complex64 else value
+
+
+def _reads_bits(target: Any) -> bool:
+    return str(target) in ("aten.view.dtype", "prims.view_element_type.default")
+
+
+def _bytes_of(meta: Mapping[str, Any]) -> int:
+    total = 0
+    for one in leaves(meta.get("val", meta.get("example_value"))):
+        if isinstance(one, torch.Tensor):
+            # The size may be a symbol, whatever a type checker is told.
+            given: list[Any] = [*one.shape]
+            sizes = [size if isinstance(size, int) else 64 for size in given]
+            total += math.prod(sizes) * one.element_size()
+    return total

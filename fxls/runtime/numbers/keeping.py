@@ -1,0 +1,242 @@
+"""Keeps the graphs of each compilation and the inputs of its first call, by hooks."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Generator
+from typing import Any, cast
+
+from fxls.record import Pass
+from fxls.runtime.faults import logging_faults
+from fxls.runtime.hooks import Hook
+from fxls.runtime.numbers.kept import (
+    Change,
+    Copies,
+    Decomposed,
+    KeptCall,
+    KeptCompilation,
+    Lowered,
+    flat,
+)
+from fxls.runtime.passes.graph_state import GraphState
+from fxls.runtime.producers import compiled_calls
+from fxls.runtime.producers.capture import capture_of, is_hushed
+from fxls.runtime.producers.steps import Step
+from fxls.runtime.torch_private import compile_id, fx
+
+__all__ = ["Keeping"]
+
+_FAILED = "the numbers of a compilation are not compared"
+_MOST = 4_000
+"""So many decompositions of one compilation are kept."""
+
+
+class Keeping:
+    """What is kept, from `hooks` and from being told of passes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.compilations: dict[str, KeptCompilation] = {}
+        self.copies = Copies(most_bytes)
+        self._here = threading.local()
+        self._depth = 0
+
+    def hooks(self) -> tuple[Hook, ...]:
+        """Where compiled functions are handed over."""
+        return compiled_calls.of_compiled_calls(
+            captured=self._captured,
+            compiled=self._compiled,
+            interpreted=self._interpreted,
+            lowered=self._lowered,
+            written=self._written,
+            decomposed=self._decomposed,
+        )
+
+    # -- passes ------------------------------------------------------------------
+
+    def began(self, step: Step, state: GraphState, /) -> None:
+        """A step began with a graph."""
+        kept = self.compilations.get(step.compilation)
+        if kept is None:
+            return
+        stage = step.capture.stage
+        if stage.endswith(", traced") and kept.traced is None:
+            kept.traced, kept.traced_stage = state, stage
+        if stage.endswith(", pre-grad") and kept.given_on is None:
+            kept.given_on = state
+
+    def passed(
+        self, step: Step, told: Pass, before: GraphState, after: GraphState, /
+    ) -> None:
+        """A pass changed a graph."""
+        kept = self.compilations.get(step.compilation)
+        if kept is not None:
+            kept.changes.append(Change(step, told, before, after))
+
+    # -- compiled functions ------------------------------------------------------
+
+    def _captured(
+        self, output: Any, /, gm: Any, *_: Any, **__: Any
+    ) -> Generator[None, Any, Any]:
+        if is_hushed():
+            return (yield)
+        name = str(gm.meta.get("dynamo_compile_id"))
+        state = GraphState(gm)
+        compiler, is_torchs = _backend(output.compiler_fn)
+        call = KeptCall(state.inputs)
+        kept = KeptCompilation(name, "", compiler, is_torchs, state, call)
+        self.compilations[name] = kept
+        compiled = yield
+        with logging_faults(_FAILED):
+            stage = getattr(capture_of(gm), "stage", "") or "graph"
+            kept.stage = stage.removesuffix(", pre-grad")
+            if kept.given_on is None and _is_of(compiled, gm):
+                kept.given_on = GraphState(gm)
+            return self._seen(compiled, call, keeps_outputs=True, is_boxed=False)
+        return compiled
+
+    def _compiled(self, gm: Any, *_: Any, **named: Any) -> Generator[None, Any, Any]:
+        kept = self.compilations.get(compile_id())
+        if kept is None or getattr(self._here, "lowered", None) is not None:
+            return (yield)
+        call = KeptCall(GraphState(gm).inputs)
+        lowered = Lowered(call, bool(named.get("is_backward")))
+        if named.get("cpp_wrapper"):
+            lowered.why_not = "cpp_wrapper has no buffers that Python sees"
+        self._here.lowered = lowered
+        try:
+            result = yield
+        finally:
+            self._here.lowered = None
+        with logging_faults(_FAILED):
+            kept.calls.append(call)
+            theirs = getattr(result, "current_callable", None)
+            if theirs is not None:
+                lowered.run = theirs
+                kept.lowered.append(lowered)
+                result.current_callable = self._seen(theirs, call, is_boxed=True)
+        return result
+
+    def _interpreted(
+        self, fx_g: Any, /, *_: Any, **__: Any
+    ) -> Generator[None, Any, Any]:
+        kept = self.compilations.get(compile_id())
+        call = KeptCall(GraphState(fx_g).inputs)
+        result = yield
+        if kept is None or not callable(result):
+            return result
+        kept.calls.append(call)
+        seen: Any = self._seen(result, call, is_boxed=True)
+        seen._boxed_call = True
+        return seen
+
+    def _lowered(self, lowering: Any, /, *_: Any) -> Generator[None, Any, Any]:
+        lowered: Lowered | None = getattr(self._here, "lowered", None)
+        if lowered is not None and lowered.state is None:
+            with logging_faults(compiled_calls.KERNELS):
+                lowered.state = GraphState(lowering.module)
+                self._here.lowering = lowering
+        return (yield)
+
+    def _written(self, lowering: Any, /) -> Generator[None, Any, Any]:
+        lowered: Lowered | None = getattr(self._here, "lowered", None)
+        module = yield
+        is_it = getattr(self._here, "lowering", None) is lowering
+        if lowered is not None and is_it and not lowered.path:
+            with logging_faults(compiled_calls.KERNELS):
+                lowered.buffers = compiled_calls.buffers_of(lowering)
+                lowered.path = module.__file__ or ""
+        return module
+
+    def _decomposed(
+        self, proxy_mode: Any, op: Any, args: Any, kwargs: Any, /
+    ) -> Generator[None, Any, Any]:
+        kept = self.compilations.get(compile_id())
+        if kept is None or kept.traced is not None or len(kept.decomposed) >= _MOST:
+            return (yield)
+        node = compiled_calls.made_nodes(proxy_mode.tracer)
+        given: Any = None
+        with logging_faults(compiled_calls.DECOMPOSED):
+            given = _nodes(args, node), _nodes(kwargs, node)
+        self._depth += 1
+        try:
+            result = yield
+        finally:
+            self._depth -= 1
+        if result is not NotImplemented and given is not None:
+            function: Any = proxy_mode.decomposition_table.get(op)
+            kept.decomposed.append(
+                Decomposed(
+                    op,
+                    given[0],
+                    given[1],
+                    _nodes(result, node),
+                    self._depth,
+                    getattr(function, "__name__", str(op)),
+                )
+            )
+        return result
+
+    def _seen(
+        self,
+        theirs: Callable[..., Any],
+        call: KeptCall,
+        *,
+        is_boxed: bool,
+        keeps_outputs: bool = False,
+    ) -> Callable[..., Any]:
+        """The same function, of whose first call the inputs are kept."""
+
+        def seen(*args: Any) -> Any:
+            if call.happened:
+                return theirs(*args)
+            call.happened = True
+            with logging_faults(_FAILED):
+                given = [*args[0]] if is_boxed else [*args]
+                taken = self.copies.take(given)
+                if isinstance(taken, str):
+                    call.why_not = taken
+                elif len(taken) != len(call.names):
+                    call.why_not = "it is called with other inputs than its graph has"
+                else:
+                    call.values = dict(zip(call.names, taken, strict=True))
+            result = theirs(*args)
+            if keeps_outputs and not call.why_not:
+                with logging_faults(_FAILED):
+                    outputs = self.copies.take(flat(result))
+                    if not isinstance(outputs, str):
+                        call.outputs = tuple(outputs)
+            return result
+
+        return functools.update_wrapper(seen, theirs, updated=())
+
+
+def _backend(compiler: Any) -> tuple[str, bool]:
+    """The name of a backend, and whether it comes with torch."""
+    while (inner := getattr(compiler, "compiler_fn", None)) is not None:
+        compiler = inner
+    module = getattr(compiler, "__module__", "") or ""
+    name = getattr(compiler, "__name__", type(compiler).__name__)
+    return name, module.partition(".")[0] in ("torch", "functools", "fxls")
+
+
+def _is_of(compiled: Any, gm: Any) -> bool:
+    """Whether what a backend returned runs the graph that it was given."""
+    while (inner := getattr(compiled, "__wrapped__", None)) is not None:
+        compiled = inner
+    return compiled is gm or getattr(compiled, "__self__", None) is gm
+
+
+def _nodes(values: Any, node: Callable[[Any], Any]) -> Any:
+    """Values with the nodes of traced tensors and sizes in their place."""
+    if isinstance(values, fx.Node | str | int | float | bool | type(None)):
+        return values
+    if isinstance(values, tuple | list):
+        items = cast("list[Any]", values)
+        made = [_nodes(one, node) for one in items]
+        return made if isinstance(values, list) else tuple(made)
+    if isinstance(values, dict):
+        named = cast("dict[Any, Any]", values)
+        return {key: _nodes(one, node) for key, one in named.items()}
+    found = node(values) if hasattr(values, "shape") else None
+    return values if found is None else found

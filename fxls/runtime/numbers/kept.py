@@ -1,0 +1,181 @@
+"""What is kept of one compilation: the graphs of its steps, and what it was called with."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from fxls.record import Pass
+from fxls.runtime.numbers.graphs import leaves
+from fxls.runtime.passes.graph_state import GraphState
+from fxls.runtime.producers.steps import Step
+from fxls.runtime.torch_private import version_of
+
+__all__ = [
+    "Change",
+    "Copies",
+    "Decomposed",
+    "KeptCall",
+    "KeptCompilation",
+    "Lowered",
+]
+
+
+@dataclass(slots=True, eq=False)
+class KeptCall:
+    """The first call of something compiled."""
+
+    names: Sequence[str]
+    """Of its inputs, in order."""
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Copies of the inputs, as they were before the call."""
+    outputs: tuple[Any, ...] | None = None
+    """Copies of what it returned, flat, where they are wanted."""
+    why_not: str = ""
+    """Why there are no values, as a clause."""
+    happened: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """A pass that changed a graph."""
+
+    step: Step
+    told: Pass
+    before: GraphState
+    after: GraphState
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decomposed:
+    """An operator, and the nodes that it fell into."""
+
+    operator: Any
+    args: Any
+    """With nodes in the place of traced values."""
+    kwargs: Any
+    result: Any
+    """The nodes of its values."""
+    depth: int
+    """How many other operators are being decomposed around it."""
+    name: str
+    """Of the function that decomposes it."""
+
+
+@dataclass(slots=True, eq=False)
+class Lowered:
+    """A graph that inductor made code of."""
+
+    call: KeptCall
+    is_backward: bool
+    state: GraphState | None = None
+    """The graph that code was made of."""
+    buffers: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict[str, tuple[str, str]]
+    )
+    path: str = ""
+    """The file of the code that calls the kernels."""
+    run: Callable[[list[Any]], Any] | None = None
+    why_not: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class KeptCompilation:
+    """All that is kept of a compilation, under torch's name of it."""
+
+    name: str
+    stage: str
+    backend: str
+    is_torchs: bool
+    """Whether the backend comes with torch."""
+    captured: GraphState
+    call: KeptCall
+    given_on: GraphState | None = None
+    """The captured graph as the backend gave it on, where it can be seen."""
+    traced: GraphState | None = None
+    traced_stage: str = ""
+    decomposed: list[Decomposed] = field(default_factory=list[Decomposed])
+    changes: list[Change] = field(default_factory=list[Change])
+    calls: list[KeptCall] = field(default_factory=list[KeptCall])
+    """Of the graphs behind AOTAutograd."""
+    lowered: list[Lowered] = field(default_factory=list[Lowered])
+    unseen: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """What was noticed while it ran that cannot be compared, and why."""
+
+
+class Copies:
+    """Copies of tensors, within a bound of memory."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self.left = most_bytes
+        self._known: dict[int, tuple[Any, int, torch.Tensor]] = {}
+
+    def take(self, values: Sequence[Any]) -> list[Any] | str:
+        """Copies of these; why there are none where one cannot be copied."""
+        made: list[Any] = []
+        for value in values:
+            if not isinstance(value, torch.Tensor):
+                made.append(value)
+                continue
+            why = _uncommon(value)
+            if why:
+                return why
+            known = self._copied(value)
+            if known is None:
+                return f"the budget of {self.most_bytes >> 20} MB is used up"
+            made.append(known)
+        return made
+
+    def _copied(self, value: torch.Tensor) -> torch.Tensor | None:
+        version = version_of(value)
+        known = self._known.get(id(value))
+        if known is not None and known[0]() is value and known[1] == version >= 0:
+            return known[2]
+        size = value.numel() * value.element_size()
+        if size > self.left:
+            return None
+        self.left -= size
+        copy = copy_of(value)
+        self._known[id(value)] = weakref.ref(value), version, copy
+        return copy
+
+
+def copy_of(value: torch.Tensor) -> torch.Tensor:
+    """A tensor of one's own, with the same strides, which compiled code counts on."""
+    value = value.detach()
+    with torch.no_grad():
+        if value.numel() and value.layout is torch.strided and not _is_dense(value):
+            ends = zip(value.shape, value.stride(), strict=True)
+            extent = 1 + sum((size - 1) * stride for size, stride in ends)
+            whole = value.as_strided((extent,), (1,)).clone()
+            return whole.as_strided(value.shape, value.stride(), 0)
+        return value.clone(memory_format=torch.preserve_format)
+
+
+def _is_dense(value: torch.Tensor) -> bool:
+    """Whether a clone of a tensor has its strides."""
+    expected = 1
+    for stride, size in sorted(zip(value.stride(), value.shape, strict=True)):
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+def _uncommon(value: torch.Tensor) -> str:
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return f"an input is a {type(value).__name__}, of which fxls knows too little"
+    if value.layout is not torch.strided or value.is_quantized:
+        return "an input is sparse or quantized"
+    return ""
+
+
+def flat(values: Any) -> tuple[Any, ...]:
+    """What a compiled function returned, flat."""
+    return tuple(leaves(values))

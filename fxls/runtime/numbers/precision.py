@@ -1,0 +1,170 @@
+"""Whether a value is as near to what float64 gives as its precision lets it be.
+
+The reference has the inputs that the value was really computed of. What precision
+explains is found by trying: the same computation in its own dtype, once as it is and
+once with its inputs moved by as much as one rounding moves them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from fxls.comparison import Evidence
+
+__all__ = ["LENIENT", "STRICT", "Judged", "Verdict", "judged", "nudged"]
+
+any_torch: Any = torch
+
+_WORST = 16.0
+"""So much worse than the worst element of the known computation another may be: sums in
+another order, and other approximations of the same function, stay below."""
+_MEAN = 6.0
+"""The same for the root of the mean square, which chance changes less."""
+STRICT = (8.0, 3.0)
+"""So many roundings are always explained: of the largest value for the worst element, and
+of all values for the mean."""
+LENIENT = (64.0, 32.0)
+"""The same for code that has functions as ``erf`` by approximations of its own."""
+_FEW = 64
+"""With fewer elements the mean says no more than the worst."""
+_SHARE = 0.1
+"""Of whole numbers and truth values so many may differ, where a rounding before them
+decides."""
+
+
+class Verdict(enum.Enum):
+    """What is to be said of a value in a word."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    OPEN = "open"
+    """Nobody can say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is to be said of a value."""
+
+    verdict: Verdict
+    evidence: Evidence | None = None
+
+
+def judged(
+    actual: torch.Tensor,
+    own: torch.Tensor,
+    moved: Callable[[], torch.Tensor | None],
+    exact: Callable[[], torch.Tensor | None],
+    roundings: tuple[float, float] = STRICT,
+) -> Judged:
+    """Judge a value by what the graph before gives of the same inputs.
+
+    `own` is that in its own dtype, `moved` with inputs moved by a rounding, and `exact`
+    in float64; both are asked only where they are needed.
+    """
+    if actual.shape != own.shape:
+        return Judged(Verdict.WRONG, _shapes(actual, own))
+    actual, own = _plain(actual), _plain(own)
+    if any_torch.equal(actual, own) or not actual.numel():
+        return Judged(Verdict.RIGHT)
+    reference = exact()
+    if reference is None or reference.shape != own.shape:
+        return Judged(Verdict.OPEN)
+    reference = _plain(reference)
+    if not own.is_floating_point():
+        return _judged_whole(actual, own, reference)
+    return _judged_float(actual, own, moved(), reference, roundings)
+
+
+def _judged_float(
+    actual: torch.Tensor,
+    own: torch.Tensor,
+    moved: torch.Tensor | None,
+    reference: torch.Tensor,
+    roundings: tuple[float, float],
+) -> Judged:
+    dtype = own.dtype
+    rounding = any_torch.finfo(dtype).eps
+    limit = any_torch.finfo(dtype).max / 2
+    # Where the known computation has no finite value, none is expected.
+    counts = own.isfinite() & reference.isfinite() & (reference.abs() < limit)
+    wide = reference.double()
+    off = (actual.double() - wide).abs()[counts]
+    if not off.numel():
+        return Judged(Verdict.RIGHT)
+    usual = (own.double() - wide).abs()[counts]
+    spread = usual.new_zeros(usual.shape)
+    if moved is not None and moved.shape == own.shape:
+        spread = (_plain(moved).double() - own.double()).abs()[counts]
+        spread = any_torch.nan_to_num(spread, posinf=limit)
+    sizes = wide.abs()[counts]
+    off = any_torch.nan_to_num(off, nan=float("inf"), posinf=float("inf"))
+    scale = float(sizes.max())
+    tiny = any_torch.finfo(dtype).tiny
+    error, known = float(off.max()), float(usual.max())
+    allowed = (
+        _WORST * (known + float(spread.max())) + roundings[0] * rounding * scale + tiny
+    )
+    reason = "the worst element is further away than precision explains"
+    wrong = error > allowed
+    if not wrong and off.numel() >= _FEW:
+        mean, usual_mean, spread_mean = _rms(off), _rms(usual), _rms(spread)
+        known_mean = _MEAN * (usual_mean + spread_mean)
+        bound = known_mean + roundings[1] * rounding * _rms(sizes) + tiny
+        if mean > bound:
+            wrong, error, allowed, known = True, mean, bound, usual_mean
+            reason = "all elements together are further away than precision explains"
+    evidence = Evidence(
+        _name(dtype), tuple(actual.shape), error, known, allowed, scale, reason
+    )
+    return Judged(Verdict.WRONG if wrong else Verdict.RIGHT, evidence)
+
+
+def _judged_whole(
+    actual: torch.Tensor, own: torch.Tensor, reference: torch.Tensor
+) -> Judged:
+    differ = float((actual != own).double().mean())
+    if not any_torch.equal(own.double(), reference.double()) or differ <= _SHARE:
+        return Judged(Verdict.OPEN)
+    evidence = Evidence(
+        _name(own.dtype),
+        tuple(own.shape),
+        float((actual.double() - reference.double()).abs().max()),
+        0.0,
+        0.0,
+        float(reference.double().abs().max()),
+        f"{differ:.0%} of the elements differ, and rounding decides none of them",
+    )
+    return Judged(Verdict.WRONG, evidence)
+
+
+def nudged(value: torch.Tensor, seed: int) -> torch.Tensor:
+    """A tensor whose numbers are moved by up to one rounding, each in its own way."""
+    if not value.is_floating_point() or value.is_sparse:
+        return value
+    generator = any_torch.Generator(device="cpu").manual_seed(seed)
+    random = any_torch.rand(value.shape, generator=generator, dtype=torch.float64)
+    by = (random.to(value.device) * 2 - 1) * any_torch.finfo(value.dtype).eps
+    return (value.double() * (1 + by)).to(value.dtype)
+
+
+def _plain(value: torch.Tensor) -> torch.Tensor:
+    return any_torch.view_as_real(value) if value.is_complex() else value
+
+
+def _rms(value: torch.Tensor) -> float:
+    return float(value.square().mean().sqrt())
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _shapes(actual: torch.Tensor, own: torch.Tensor) -> Evidence:
+    was, is_ = tuple(own.shape), tuple(actual.shape)
+    reason = f"it has the shape {is_}, and should have {was}"
+    return Evidence(_name(own.dtype), is_, float("inf"), 0.0, 0.0, 0.0, reason)

@@ -1,0 +1,182 @@
+"""Runs kept graphs: as a whole, and from values that somebody else computed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import torch
+
+from fxls.attempt import Raised, attempt
+from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves, randomness
+from fxls.runtime.numbers.precision import nudged
+from fxls.runtime.passes.graph_state import Row
+from fxls.runtime.torch_private import version_of
+
+__all__ = ["RANDOM", "Mode", "Replay", "Segments", "alone", "is_random", "replayed"]
+
+any_torch: Any = torch
+
+RANDOM = "random numbers are drawn in between"
+
+
+class Mode:
+    """In which numbers something is computed."""
+
+    OWN = "own"
+    MOVED = "moved"
+    """With inputs moved by a rounding."""
+    EXACT = "exact"
+    """In float64."""
+
+
+@dataclass(slots=True)
+class Replay:
+    """What a graph gave, node by node."""
+
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    random: set[str] = field(default_factory=set[str])
+    """The nodes that drew random numbers."""
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    """The nodes that could not be run, and why; those that use them are left out."""
+
+
+def replayed(
+    graph: ReplayedGraph,
+    inputs: Mapping[str, Any],
+    fixed: Mapping[str, Any] | None = None,
+) -> Replay:
+    """Run a graph as it is; the nodes in `fixed` have these values and are not run.
+
+    Raises `NotRun` where a node changes a value in place, as nothing could be said of
+    the nodes before it then.
+    """
+    done = Replay()
+    with alone():
+        for row in graph.rows:
+            if fixed is not None and row.name in fixed:
+                done.values[row.name] = fixed[row.name]
+            elif row.opcode == "placeholder":
+                if row.name in inputs:
+                    done.values[row.name] = inputs[row.name]
+            elif all(used in done.values for used in graph.uses(row)):
+                _run_one(graph, row, done)
+    return done
+
+
+def _run_one(graph: ReplayedGraph, row: Row, done: Replay) -> None:
+    given = [
+        one
+        for used in graph.uses(row)
+        for one in leaves(done.values[used])
+        if isinstance(one, torch.Tensor)
+    ]
+    versions = [version_of(one) for one in given]
+    before = randomness()
+    found = attempt(lambda: graph.run(row, done.values.__getitem__))
+    if isinstance(found, Raised):
+        done.failed[row.name] = _said(found.error)
+        return
+    if versions != [version_of(one) for one in given]:
+        raise NotRun(f"{row.name} changes a value in place")
+    if is_random(row) or not any_torch.equal(before, randomness()):
+        done.random.add(row.name)
+    done.values[row.name] = found
+
+
+class Segments:
+    """Parts of a graph, computed from the values that somebody really had."""
+
+    def __init__(self, graph: ReplayedGraph, known: Mapping[str, Any]) -> None:
+        self.graph = graph
+        self.known = dict(known)
+
+    def region(self, names: Iterable[str]) -> list[Row]:
+        """The nodes between what is known and these; raises `NotRun` where there is none."""
+        found: dict[str, Row] = {}
+        waiting = [name for name in names if name not in self.known]
+        while waiting:
+            name = waiting.pop()
+            if name in found:
+                continue
+            row = self.graph.by_name.get(name)
+            if row is None or row.opcode == "placeholder":
+                raise NotRun(f"nobody has the value of {name}")
+            if is_random(row):
+                raise NotRun(RANDOM)
+            found[name] = row
+            waiting += [n for n in self.graph.uses(row) if n not in self.known]
+        order = self.graph.order
+        return sorted(found.values(), key=lambda row: order[row.name])
+
+    def value(self, name: str, mode: str) -> Any:
+        """The value of a node, from what is known; raises `NotRun` where there is none."""
+        return self.values([name], mode)[name]
+
+    def values(self, names: Iterable[str], mode: str) -> dict[str, Any]:
+        """The values of nodes and of all between them and what is known."""
+        names = list(names)
+        made: dict[str, Any] = {}
+
+        def value(name: str) -> Any:
+            if name not in made:
+                made[name] = _in(self.known[name], mode, self.graph.order.get(name, 0))
+            return made[name]
+
+        rows = self.region(names)
+        with alone():
+            before = randomness()
+            for row in rows:
+                run = attempt(
+                    lambda row=row: self.graph.run(
+                        row, value, in_double=mode == Mode.EXACT
+                    )
+                )
+                if isinstance(run, Raised):
+                    raise NotRun(f"{row.name} cannot be computed: {_said(run.error)}")
+                made[row.name] = run
+            if not any_torch.equal(before, randomness()):
+                raise NotRun(RANDOM)
+        return {name: value(name) for name in (*names, *(r.name for r in rows))}
+
+
+def is_random(row: Row) -> bool:
+    """Whether a node draws random numbers, as far as its operator says."""
+    tags: Any = getattr(row.target, "tags", ())
+    seeded = any_torch.Tag.nondeterministic_seeded
+    return (isinstance(tags, list | tuple | set) and seeded in tags) or str(
+        row.target
+    ).startswith(
+        ("prims.inductor_random", "prims.inductor_seed", "prims.inductor_lookup")
+    )
+
+
+def _in(value: Any, mode: str, seed: int) -> Any:
+    if mode != Mode.MOVED:
+        return value
+    if isinstance(value, tuple | list):
+        items = cast("list[Any]", value)
+        return type(items)(_in(one, mode, seed) for one in items)
+    return nudged(value, seed) if isinstance(value, torch.Tensor) else value
+
+
+def _said(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return (
+        f"{type(error).__name__}: {lines[0][:160]}" if lines else type(error).__name__
+    )
+
+
+@contextmanager
+def alone() -> Generator[None]:
+    """Compute something and leave no trace: neither in the generators nor in autograd."""
+    state = randomness()
+    mode = any_torch.is_grad_enabled()
+    try:
+        with any_torch.no_grad(), any_torch.autocast("cpu", enabled=False):
+            yield
+    finally:
+        any_torch.set_rng_state(state)
+        any_torch.set_grad_enabled(mode)

@@ -1,0 +1,104 @@
+"""Where torch.compile hands over what it compiled, so that somebody sees it called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any
+
+from fxls.installed_torch import always, private
+from fxls.runtime.hooks import Hook, around
+
+__all__ = ["buffers_of", "compile_alone", "made_nodes", "of_compiled_calls"]
+
+_Watch = Callable[..., Generator[None, Any, Any]]
+
+CALLS = "no numbers are compared, as nobody sees compiled functions called"
+AOT = "numbers behind AOTAutograd are compared under inductor alone"
+KERNELS = "numbers of kernels are not compared"
+DECOMPOSED = "numbers of decompositions are not compared"
+
+
+def of_compiled_calls(
+    *,
+    captured: _Watch,
+    compiled: _Watch,
+    interpreted: _Watch,
+    lowered: _Watch,
+    written: _Watch,
+    decomposed: _Watch,
+) -> tuple[Hook, ...]:
+    """Where a backend gets a graph, inductor and `aot_eager` compile one; where inductor
+    lowers it and has written its code; and where an operator is decomposed.
+    """
+    return (
+        Hook(
+            "torch._dynamo.output_graph",
+            CALLS,
+            {"OutputGraph.call_user_compiler": around(captured, CALLS)},
+        ),
+        Hook(
+            "torch._inductor.compile_fx",
+            CALLS,
+            {"_compile_fx_inner": around(compiled, CALLS)},
+        ),
+        Hook(
+            "torch._dynamo.backends.debugging",
+            AOT,
+            {"boxed_nop": around(interpreted, AOT)},
+        ),
+        Hook(
+            "torch._inductor.graph",
+            KERNELS,
+            {
+                "GraphLowering.run": around(lowered, KERNELS),
+                "GraphLowering.compile_to_module": around(written, KERNELS),
+            },
+        ),
+        Hook(
+            "torch.fx.experimental.proxy_tensor",
+            DECOMPOSED,
+            {"maybe_handle_decomp": around(decomposed, DECOMPOSED)},
+        ),
+    )
+
+
+def made_nodes(tracer: Any) -> Callable[[Any], Any]:
+    """What gives the node of a traced tensor; None for what is none."""
+    slot: Any = private(
+        "torch.fx.experimental.proxy_tensor:get_proxy_slot", DECOMPOSED, _nothing
+    )
+
+    def node(value: Any) -> Any:
+        found = slot(value, tracer, None)
+        return getattr(getattr(found, "proxy", None), "node", None)
+
+    return node
+
+
+def buffers_of(lowering: Any) -> Mapping[str, tuple[str, str]]:
+    """By the name of each buffer of inductor's code the node whose value it is and the
+    name of the kernel that writes it.
+    """
+    return dict(_buffers(lowering))
+
+
+def _buffers(lowering: Any) -> Iterator[tuple[str, tuple[str, str]]]:
+    for one in lowering.scheduler.nodes:
+        for part in one.get_nodes():
+            origin = None if part.node is None else part.node.get_origin_node()
+            if origin is None:
+                continue
+            for name in part.get_buffer_names():
+                yield name, (origin.name, one.get_name())
+
+
+def compile_alone(module: Any, inputs: list[Any]) -> Any:
+    """What inductor makes of a graph, by itself."""
+    inner: Any = private(
+        "torch._inductor.compile_fx:compile_fx_inner", KERNELS, lambda: always(None)
+    )
+    return inner(module, inputs)
+
+
+def _nothing() -> Callable[..., Any]:
+    return always(None)

@@ -1,0 +1,148 @@
+"""`fxls compare`: what it says of a program, and what it ends with."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.command import Command
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = """\
+import sys
+
+import torch
+from torch.nn import functional
+
+
+def wrong(gm, inputs):
+    for node in gm.graph.nodes:
+        if node.target is functional.relu:
+            node.target = torch.tanh
+    gm.recompile()
+    return gm.forward
+
+
+@torch.compile(backend=wrong if "wrong" in sys.argv else "aot_eager")
+def f(x, w):
+    hidden = x @ w
+    return functional.relu(hidden)
+
+
+if "never" not in sys.argv:
+    print(f(torch.randn(4, 4), torch.randn(4, 4)).shape)
+if "raises" in sys.argv:
+    raise ValueError("too bad")
+"""
+
+
+def test_it_names_who_is_at_fault_and_ends_with_1(fxls: Command) -> None:
+    fxls.file(PROGRAM)
+
+    ended = fxls.run("compare", "net.py", "wrong")
+
+    lines = ended.out.splitlines()
+    assert lines[:4] == [
+        "error: the backend wrong, in graph 0, 0/0: relu is wrong",
+        "  relu, torch.tanh, from net.py:18:12",
+        " 18 |     return functional.relu(hidden)",
+        "    |            ^^^^^^^^^^^^^^^^^^^^^^^",
+    ]
+    assert lines[-1] == (
+        "1 fault (1 graph, 1 change by passes, 0 decompositions, "
+        "0 values of compiled code, 0 compilations more)"
+    )
+    assert "torch.Size([4, 4])" in ended.err
+    assert ended.code == 1
+
+
+def test_it_ends_with_0_when_nobody_is_at_fault(fxls: Command) -> None:
+    fxls.file(PROGRAM)
+
+    ended = fxls.run("compare", "-m", "net", "right")
+
+    assert ended.out == (
+        "nobody is at fault (1 graph, 0 changes by passes, 0 decompositions, "
+        "0 values of compiled code, 0 compilations more)\n"
+    )
+    assert ended.code == 0
+
+
+def test_json_has_the_place_and_the_evidence(fxls: Command) -> None:
+    fxls.file(PROGRAM)
+
+    ended = fxls.run("compare", "--json", "-W", "ignore", "net.py", "wrong")
+
+    found = json.loads(ended.out)
+    (fault,) = found["faults"]
+    (node,) = fault["nodes"]
+    assert (found["schema"], found["verdict"]) == (1, "fault")
+    assert (fault["kind"], fault["name"], fault["ordinal"]) == ("backend", "wrong", 1)
+    assert (node["name"], node["target"]) == ("relu", "torch.tanh")
+    assert node["place"] == {
+        "path": "FOLDER/net.py",
+        "function": "f",
+        "line": 18,
+        "column": 12,
+        "end_line": 18,
+        "end_column": 35,
+    }
+    assert fault["evidence"]["error"] > 100 * fault["evidence"]["allowed"]
+    assert found["not_compared"] == []
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("never", "nobody can say: no compiled graph was called"),
+        ("raises", "note: the program ended with ValueError"),
+    ],
+)
+def test_it_ends_with_2_when_nobody_can_say(
+    argument: str, said: str, fxls: Command
+) -> None:
+    fxls.file(PROGRAM)
+
+    ended = fxls.run("compare", "net.py", argument)
+
+    assert said in ended.out
+    assert ended.code == 2
+
+
+def test_what_does_not_fit_into_the_memory_is_said(fxls: Command) -> None:
+    fxls.file(PROGRAM.replace("4, 4", "1024, 512", 1).replace("4, 4", "512, 512"))
+
+    ended = fxls.run("compare", "--memory", "2", "net.py", "wrong")
+
+    assert (
+        "not compared: the captured graph, in graph 0, 0/0: "
+        "the budget of 2 MB is used up" in ended.out
+    )
+    assert "error" not in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name the file or the module to run"),
+        (("-c", "print()"), "write the program into a file"),
+        (("-i", "net.py"), "leave out -i and -x"),
+        (("--memory", "none", "net.py"), "'none' is not a number of MB above 0"),
+    ],
+)
+def test_a_command_line_that_names_no_program_is_refused(
+    arguments: tuple[str, ...], said: str, fxls: Command
+) -> None:
+    ended = fxls.run("compare", *arguments)
+
+    assert said in ended.err
+    assert ended.code == 2
+
+
+def test_a_program_that_is_not_there_is_trouble(fxls: Command) -> None:
+    ended = fxls.run("compare", "nowhere.py")
+
+    assert "fxls: error: the program ended with 2" in ended.err
+    assert ended.code == 2
