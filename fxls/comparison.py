@@ -106,6 +106,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """How many values that compiled code keeps were judged."""
     more_compilations: int
     """How many graphs were compiled that the program does not compile."""
+    unjudged: int
+    """Of how many of these graphs nothing could be judged."""
     seconds: float
     raised: str | None = None
     """What the program ended with, where that was an error."""
@@ -118,7 +120,7 @@ class Comparison(msgspec.Struct, frozen=True):
     @property
     def is_clear(self) -> bool:
         """Whether the program was looked at, and nothing in it is suspect."""
-        seen = self.graphs and self.raised is None
+        seen = self.graphs and not self.unjudged and self.raised is None
         return (
             bool(seen)
             and not self.faults

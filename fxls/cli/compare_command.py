@@ -165,7 +165,7 @@ def _judge(into: Path, raised: str | None) -> None:
     """Compare what was kept, if the program made any graph."""
     from fxls.comparison import SCHEMA, Comparison, encode
 
-    found = Comparison(SCHEMA, (), (), 0, 0, 0, 0, 0, 0.0, raised)
+    found = Comparison(SCHEMA, (), (), 0, 0, 0, 0, 0, 0, 0.0, raised)
     if "torch" in sys.modules:
         from fxls.runtime import installing
 

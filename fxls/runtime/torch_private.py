@@ -22,6 +22,7 @@ __all__ = [
     "fx",
     "graph_task",
     "held_by",
+    "is_autocast",
     "is_compiled",
     "is_compiling",
     "is_dynamo_compiling",
@@ -62,6 +63,18 @@ _function_modes: Callable[[], int] = private(
 _func_level: Callable[[], int | None] = private(
     "torch._C:_functorch.maybe_current_level", _RECORDING, lambda: always(None)
 )
+
+
+_autocast: Callable[[], bool] = private(
+    "torch._C:_is_any_autocast_enabled",
+    "functions that are called under autocast are compared without it",
+    lambda: always(value=False),
+)
+
+
+def is_autocast() -> bool:
+    """Whether operators are cast that a graph does not say are."""
+    return _autocast()
 
 
 def is_compiling() -> bool:

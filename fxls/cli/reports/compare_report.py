@@ -63,7 +63,7 @@ def compare_as_json(found: Comparison) -> dict[str, Any]:
         ],
         "not_compared": [msgspec.to_builtins(one) for one in found.unseen],
         "judged": {
-            "graphs": found.graphs,
+            "graphs": found.graphs - found.unjudged,
             "passes": found.passes,
             "decompositions": found.decompositions,
             "kernels": found.kernels,
@@ -148,6 +148,11 @@ def _verdict(found: Comparison) -> str:
         said = "nobody is at fault"
     elif not found.graphs:
         said = "nobody can say: no compiled graph was called"
+    elif found.unjudged and not found.faults:
+        said = (
+            f"nobody can say: nothing of {_counted(found.unjudged, 'graph', 'graphs')} "
+            "could be judged"
+        )
     else:
         said = "nobody can say who is at fault"
     return f"{said} ({judged})"

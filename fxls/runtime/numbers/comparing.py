@@ -17,7 +17,7 @@ from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.kept import Change, Copies, KeptCompilation, Lowered
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
-from fxls.runtime.numbers.precision import Verdict, judged
+from fxls.runtime.numbers.precision import LENIENT, Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, Segments, replayed
 from fxls.runtime.passes.graph_state import GraphState, is_same
 from fxls.runtime.passes.partition import PARTITION
@@ -44,6 +44,7 @@ def compared(
         total.decompositions,
         total.kernels,
         total.more_compilations,
+        total.unjudged,
         round(time.perf_counter() - began, 3),
         raised,
     )
@@ -56,7 +57,7 @@ class _Total:
         self.faults: list[Fault] = []
         self.unseen: list[Unseen] = []
         self.graphs = self.passes = self.decompositions = self.kernels = 0
-        self.more_compilations = 0
+        self.more_compilations = self.unjudged = 0
 
 
 class _OfCompilation:
@@ -66,6 +67,8 @@ class _OfCompilation:
         self._kept = kept
         self._copies = copies
         self._total = total
+        self._judged = 0
+        """How many steps were."""
 
     def compare(self) -> None:
         """Look at each step in order."""
@@ -108,6 +111,7 @@ class _OfCompilation:
                     self._guarded(stage, "kernels", self._compare_kernels, lowered)
         if not any(one.compilation == kept.name for one in self._total.faults):
             self._guarded(kept.stage, "what the function returned", self._compare_whole)
+        self._total.unjudged += not self._judged
 
     # -- steps -------------------------------------------------------------------
 
@@ -150,7 +154,7 @@ class _OfCompilation:
         old, new = ReplayedGraph(before), ReplayedGraph(after)
         inputs = self._inputs_of(new)
         self._check_memory(new)
-        found = changed(old, new, inputs)
+        found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
         self._total.passes += 1
         self._note_open(name, found.claims.open)
         if not found.claims.wrong:
@@ -159,8 +163,6 @@ class _OfCompilation:
         wrong = found.claims.wrong
         drawn = found.claims.drawn
         first, how = confirmed(old, inputs, found.outputs, wrong, drawn)
-        if how is None and kind is Kind.PARTITION:
-            how = "it is wrong as seen from the values that it is computed of"
         nodes = changed_nodes(old, new, first, known)
         self._note_fault(
             kind, name, first.evidence, [where(*one) for one in nodes], how
@@ -169,6 +171,7 @@ class _OfCompilation:
     def _compare_decompositions(self) -> None:
         kept = self._kept
         if kept.traced is None or not kept.decomposed:
+            self._judged -= 1
             return
         graph = ReplayedGraph(kept.traced)
         self._check_memory(graph)
@@ -250,6 +253,7 @@ class _OfCompilation:
                 own,
                 lambda one=one: segments.value(str(one), Mode.MOVED),
                 lambda one=one: segments.value(str(one), Mode.EXACT),
+                LENIENT,
             )
             if found.verdict == Verdict.WRONG and found.evidence is not None:
                 kind = Kind.UNKNOWN if kept.is_torchs else Kind.BACKEND
@@ -318,6 +322,7 @@ class _OfCompilation:
 
         with attempting(failed):
             compare(*args)
+            self._judged += 1
 
     # -- what is given -----------------------------------------------------------
 

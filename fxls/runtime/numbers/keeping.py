@@ -23,7 +23,7 @@ from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers import compiled_calls
 from fxls.runtime.producers.capture import capture_of, is_hushed
 from fxls.runtime.producers.steps import Step
-from fxls.runtime.torch_private import compile_id, fx
+from fxls.runtime.torch_private import compile_id, fx, is_autocast
 
 __all__ = ["Keeping"]
 
@@ -194,7 +194,9 @@ class Keeping:
             with logging_faults(_FAILED):
                 given = [*args[0]] if is_boxed else [*args]
                 taken = self.copies.take(given)
-                if isinstance(taken, str):
+                if not is_boxed and is_autocast():
+                    call.why_not = "it is called under autocast"
+                elif isinstance(taken, str):
                     call.why_not = taken
                 elif len(taken) != len(call.names):
                     call.why_not = "it is called with other inputs than its graph has"

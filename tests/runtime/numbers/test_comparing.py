@@ -264,6 +264,28 @@ def test_nobody_is_to_blame_for_what_a_function_means_to_do(
     assert found.is_clear, found.unseen
 
 
+def test_what_autocast_casts_is_nobodys_fault(numbers: Numbers) -> None:
+    def inside(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            return (x @ x).float().norm(dim=-1)
+
+    def outside(x: torch.Tensor) -> torch.Tensor:
+        return (x @ x).float().norm(dim=-1)
+
+    numbers.run(inside, torch.randn(8, 8))
+    with torch.autocast("cpu", torch.bfloat16):
+        numbers.run(outside, torch.randn(8, 8))
+
+    found = numbers.found()
+
+    assert found.faults == ()
+    assert [(one.what, one.why) for one in found.unseen] == [
+        ("what the function returned", "it switches autocast"),
+        ("the captured graph", "it is called under autocast"),
+        ("what the function returned", "it is called under autocast"),
+    ]
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize(
     "model", [Perceptron, Attention, Normed, lambda: Attention(0.4)]

@@ -1,0 +1,194 @@
+"""Faults that chance plants in the passes of small models are found, or nothing is said.
+
+A wrong answer fails the test. Answers that are missing are counted apart.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+from fxls.comparison import Comparison, Kind
+from tests.runtime.numbers.looking import (
+    Attention,
+    Normed,
+    Numbers,
+    Perceptron,
+    any_torch,
+    aten,
+    config,
+)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
+    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
+]
+
+_COUNT = 40
+_HOOKS = {
+    "joint": "joint_custom_post_pass",
+    "post-grad": "post_grad_custom_post_pass",
+}
+_ORDERED = (aten.sub.Tensor, aten.div.Tensor, aten.where.self)
+_UNARY = {
+    aten.relu.default: aten.abs.default,
+    aten.sigmoid.default: aten.tanh.default,
+    aten.exp.default: aten.cos.default,
+    aten.erf.default: aten.sin.default,
+    aten.add.Tensor: aten.sub.Tensor,
+    aten.mul.Tensor: aten.add.Tensor,
+}
+
+
+class Planted(NamedTuple):
+    what: str
+    node: str
+    """The node that is altered, or gone."""
+
+
+class Chance:
+    """A pass that plants one fault, in the graph of the half that it is told."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.backward = chance.random() < 0.5
+        self.planted: Planted | None = None
+
+    def __call__(self, graph: Any) -> None:
+        is_backward = any(node.name.startswith("tangents") for node in graph.nodes)
+        kinds = [self.swap, self.change, self.drop, self.call_another]
+        if self.planted is None and is_backward == self.backward:
+            self.chance.shuffle(kinds)
+            for kind in kinds:
+                self.planted = self.planted or kind(graph)
+
+    def swap(self, graph: Any) -> Planted | None:
+        node = self.one(graph, lambda one: one.target in _ORDERED)
+        if node is None or not all(hasattr(a, "meta") for a in node.args[-2:]):
+            return None
+        one, other = node.args[-2:]
+        if one is other or one.meta["val"].shape != other.meta["val"].shape:
+            return None
+        node.args = (*node.args[:-2], other, one)
+        return Planted("swap", node.name)
+
+    def change(self, graph: Any) -> Planted | None:
+        def has_constant(one: Any) -> bool:
+            return one.target in (aten.mul.Tensor, aten.add.Tensor) and isinstance(
+                one.args[1], float
+            )
+
+        node = self.one(graph, has_constant)
+        if node is None:
+            return None
+        node.args = (node.args[0], node.args[1] * 1.5 + 0.1)
+        return Planted("change", node.name)
+
+    def drop(self, graph: Any) -> Planted | None:
+        def may_go(one: Any) -> bool:
+            first = one.args[0] if one.args else None
+            return (
+                one.target is aten.add.Tensor
+                and hasattr(first, "meta")
+                and first.meta["val"].shape == one.meta["val"].shape
+            )
+
+        node = self.one(graph, may_go)
+        if node is None:
+            return None
+        node.replace_all_uses_with(node.args[0])
+        graph.erase_node(node)
+        return Planted("drop", node.name)
+
+    def call_another(self, graph: Any) -> Planted | None:
+        node = self.one(graph, lambda one: one.target in _UNARY)
+        if node is None:
+            return None
+        node.target = _UNARY[node.target]
+        return Planted("call another", node.name)
+
+    def one(self, graph: Any, fits: Callable[[Any], bool]) -> Any:
+        found = [one for one in graph.nodes if one.op == "call_function" and fits(one)]
+        return self.chance.choice(found) if found else None
+
+
+class Tally:
+    """What came of all planted faults."""
+
+    def __init__(self) -> None:
+        self.right = self.harmless = 0
+        self.open: list[object] = []
+        self.wrong: list[object] = []
+
+    @property
+    def count(self) -> int:
+        return self.right + self.harmless + len(self.open) + len(self.wrong)
+
+    def take(self, chance: Chance, hook: str, found: Comparison, off: float) -> None:
+        assert chance.planted is not None
+        case = (hook, chance.backward, chance.planted)
+        first = found.faults[0] if found.faults else None
+        if first is None or first.kind is Kind.UNKNOWN:
+            # Too small to tell from rounding, or in what nobody reads.
+            if off < 1e-4:
+                self.harmless += 1
+            else:
+                self.open.append((case, off, found.unseen))
+        elif first.name == hook and [w.node for w in first.where] == [
+            chance.planted.node
+        ]:
+            self.right += 1
+        else:
+            self.wrong.append((case, first))
+
+
+def results(model: Any, inputs: torch.Tensor, run: Any) -> Sequence[torch.Tensor]:
+    """What a training step computes: the output, and all gradients."""
+    model.zero_grad(set_to_none=True)
+    inputs.grad = None
+    out = run()
+    leaves = [*model.parameters(), inputs]
+    return [out.detach(), *(one.grad for one in leaves if one.grad is not None)]
+
+
+def test_planted_faults_are_found_or_nothing_is_said(numbers: Numbers) -> None:
+    seed = random.SystemRandom().randrange(1 << 30)
+    tally = planted(numbers, seed, _COUNT)
+
+    said = (seed, tally.right, tally.harmless, tally.open)
+    assert tally.wrong == [], said
+    assert len(tally.open) <= 0.2 * _COUNT, said
+    assert tally.right >= 0.5 * _COUNT, said
+
+
+def planted(numbers: Numbers, seed: int, count: int) -> Tally:
+    """Plant so many faults, each in a model, a step and a half that chance chooses."""
+    chance, tally = random.Random(seed), Tally()
+    any_torch.manual_seed(seed)
+    while tally.count < count:
+        model = chance.choice([Perceptron, Attention, Normed])()
+        inputs = torch.randn(2, 4, 8, requires_grad=True)
+        wrong, hook = Chance(chance), _HOOKS[chance.choice([*_HOOKS])]
+        eager = results(model, inputs, lambda m=model, i=inputs: _stepped(m, i))
+        numbers.forget()
+        with config.patch({hook: wrong}):
+            compiled = results(
+                model, inputs, lambda m=model, i=inputs: numbers.run(m, i)
+            )
+        if wrong.planted is None:
+            continue  # there is nothing in this graph that it could change
+        pairs = zip(eager, compiled, strict=True)
+        off = max(float((a - b).abs().max() / a.abs().max()) for a, b in pairs)
+        tally.take(wrong, hook, numbers.found(), off)
+    return tally
+
+
+def _stepped(model: Any, inputs: torch.Tensor) -> torch.Tensor:
+    out = model(inputs)
+    out.square().sum().backward()
+    return out

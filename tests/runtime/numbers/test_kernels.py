@@ -1,0 +1,81 @@
+"""The code that inductor writes is judged by the values that it has while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from tests.runtime.numbers.looking import Blamed, Numbers, blamed, config
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
+    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
+]
+
+
+class Recomputed(nn.Module):
+    """What its backward needs of the activation, it computes again."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        active = functional.relu(x)
+        return active.sin()
+
+
+class Logarithm(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        positive = self.linear(x).abs()
+        return x * torch.log1p(positive) + 1.0
+
+
+def test_a_wrong_activation_is_found_in_the_forward_and_in_the_backward(
+    numbers: Numbers,
+) -> None:
+    with config.patch({"cpp.inject_relu_bug_TESTING_ONLY": "accuracy"}):
+        found = numbers.of(
+            Recomputed(), torch.randn(8, 8, requires_grad=True), backend="inductor"
+        )
+        first, second = map(blamed, found.faults)
+
+    assert first == Blamed(
+        *("kernel", "forward, post-grad", "buf0", ("relu",)), "functional.relu(x)"
+    )
+    assert second[:2] == ("kernel", "backward, post-grad")
+    assert "relu" in second.nodes
+    assert found.more_compilations == 1
+
+
+def test_a_wrong_logarithm_is_found_between_what_its_kernel_computes_beside_it(
+    numbers: Numbers,
+) -> None:
+    with config.patch({"cpp.inject_log1p_bug_TESTING_ONLY": "accuracy"}):
+        found = numbers.of(
+            Logarithm(), torch.randn(4, 8), backend="inductor", backward=False
+        )
+        (first,) = map(blamed, found.faults)
+
+    assert first[:2] == ("kernel", "forward, post-grad")
+    assert first[3:] == (("log1p",), "torch.log1p(positive)")
+    assert found.more_compilations == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_right_code_is_not_blamed(dtype: Any, numbers: Numbers) -> None:
+    model = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.GELU(), nn.Dropout(0.5))
+
+    found = numbers.of(
+        model.to(dtype), torch.randn(2, 4, 8, dtype=dtype), backend="inductor"
+    )
+
+    assert found.faults == ()
+    assert found.is_clear, found.unseen
+    assert found.kernels > 0
+    assert found.more_compilations == 0
