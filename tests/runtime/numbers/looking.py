@@ -6,7 +6,7 @@ import functools
 import importlib
 import linecache
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -156,4 +156,4 @@ class Numbers:
 
 def nodes(graph: Any, target: Any) -> Sequence[Any]:
     """The nodes that call this."""
-    return [node for node in cast("Any", graph).nodes if node.target is target]
+    return [node for node in graph.nodes if node.target is target]

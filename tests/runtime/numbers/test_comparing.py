@@ -202,7 +202,10 @@ def test_a_backend_that_runs_something_else_is_to_blame_without_a_node(
     numbers: Numbers,
 ) -> None:
     def scaling(gm: Any, _inputs: Any) -> Any:
-        return lambda *args: [out * 1.01 for out in gm(*args)]
+        def run(*args: Any) -> list[Any]:
+            return [out * 1.01 for out in gm(*args)]
+
+        return run
 
     answer = numbers.first(Perceptron(), torch.randn(4, 8), backend=scaling)
 
@@ -267,10 +270,10 @@ def test_nobody_is_to_blame_for_what_a_function_means_to_do(
 def test_what_autocast_casts_is_nobodys_fault(numbers: Numbers) -> None:
     def inside(x: torch.Tensor) -> torch.Tensor:
         with torch.autocast("cpu", torch.bfloat16):
-            return (x @ x).float().norm(dim=-1)
+            return (x @ x).float().square().sum(-1).sqrt()
 
     def outside(x: torch.Tensor) -> torch.Tensor:
-        return (x @ x).float().norm(dim=-1)
+        return (x @ x).float().square().sum(-1).sqrt()
 
     numbers.run(inside, torch.randn(8, 8))
     with torch.autocast("cpu", torch.bfloat16):

@@ -91,7 +91,7 @@ class Chance:
 
     def drop(self, graph: Any) -> Planted | None:
         def may_go(one: Any) -> bool:
-            first = one.args[0] if one.args else None
+            first: Any = one.args[0] if one.args else None
             return (
                 one.target is aten.add.Tensor
                 and hasattr(first, "meta")
