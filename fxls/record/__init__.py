@@ -177,7 +177,7 @@ class Compilation(
     """One attempt of torch.compile at a frame; of two with the same id the later holds."""
 
     id: str
-    """torch's name, as ``1/0``."""
+    """torch's name, as ``1/0``; ``1/0 (2)`` where it has it for the second time."""
     function: str
     outcome: Outcome
     cause: Cause = Cause.FIRST

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,7 @@ from fxls.record import (
 )
 from fxls.record.failed_guards import failed_guard, size_of
 from fxls.record.quoted_place import Columns, Sources, of_program
+from fxls.record.trace_texts import LONGEST, frames_in, guard_in, reasons_in, said_in
 
 __all__ = ["GuardAt", "Line", "Trace", "id_of"]
 
@@ -39,8 +40,6 @@ _MOST_CAUSES = 16
 _MOST_PLACES = 16
 _MOST_GUARDS = 500
 """So many guards of a compilation are kept; all are counted."""
-_LONGEST = 2_000
-"""So many characters of a reason are kept."""
 
 Line = tuple[str, int]
 """A file, and a line of it from one."""
@@ -49,6 +48,7 @@ Line = tuple[str, int]
 @dataclass(slots=True)
 class _Compilation:
     id: str
+    """As the record has it: torch's own, and a number where torch had it before."""
     function: str = ""
     cause: Cause = Cause.FIRST
     place: QuotedPlace | None = None
@@ -93,6 +93,9 @@ class Trace:
         self._sources = Sources(read=reads_sources)
         self._texts = dict(texts or {})
         self._compilations: dict[str, _Compilation] = {}
+        """By torch's name, the last one that has it."""
+        self._times: dict[str, int] = {}
+        """How many compilations had a name, of those that more than one had."""
         self._functions: dict[str, tuple[str, QuotedPlace | None]] = {}
         """By torch's number of the frame."""
         self._of_sizes: dict[str, Callable[[str, Mapping[str, Any]], None]] = {
@@ -144,6 +147,16 @@ class Trace:
         elif kind == "recompile_reasons":
             self._recompile(name, text)
 
+    def called(self, name: str) -> str:
+        """What the record calls the compilation that has this name of torch's."""
+        times = self._times.get(name, 1)
+        return name if times < 2 else f"{name} ({times})"
+
+    def begin_anew(self) -> None:
+        """Forget what is over: what comes is for another record."""
+        self._compilations.clear()
+        self._times.clear()
+
     def take_guards(self, name: str, found: Sequence[GuardAt]) -> None:
         """Take the guards of a compilation, which the trace has as one text."""
         one = self._of(name)
@@ -151,7 +164,7 @@ class Trace:
         one.guards = [
             Guard(
                 kind,
-                one.tensors.get(text, text)[:_LONGEST],
+                one.tensors.get(text, text)[:LONGEST],
                 None if at is None else self._sources.quoted(*at),
             )
             for kind, text, at in found[:_MOST_GUARDS]
@@ -176,10 +189,10 @@ class Trace:
         one = self._of(name)
         sources = [str(source) for source in said.get("sources") or ()]
         what = sources[0] if sources else str(said["symbol"])
-        reason = f"{what} is always {said['value']}: {said.get('reason')}"[:_LONGEST]
+        reason = f"{what} is always {said['value']}: {said.get('reason')}"[:LONGEST]
         places = self._places(said.get("user_stack"))
         remark = Remark(
-            *(Subject.SPECIALIZED, reason, name, "", places),
+            *(Subject.SPECIALIZED, reason, one.id, "", places),
             about=size_of(what),
             was=str(said["value"]),
         )
@@ -198,7 +211,7 @@ class Trace:
 
     def _with_sources(self, one: _Compilation, text: str) -> str:
         """An expression of symbols, with what they are the sizes of."""
-        return _SYMBOL.sub(lambda m: one.symbols.get(m[0], m[0]), text)[:_LONGEST]
+        return _SYMBOL.sub(lambda m: one.symbols.get(m[0], m[0]), text)[:LONGEST]
 
     def _note_guards(self, one: _Compilation) -> None:
         sizes = [size for size in one.sizes if isinstance(size, Guard)]
@@ -215,7 +228,7 @@ class Trace:
         if found is None:
             if len(self._compilations) >= _MOST_OPEN:
                 del self._compilations[next(iter(self._compilations))]
-            found = self._compilations[name] = _Compilation(name)
+            found = self._compilations[name] = _Compilation(self.called(name))
             known = self._functions.get(_frame_of(name))
             if known is not None:
                 found.function, found.place = known
@@ -226,6 +239,11 @@ class Trace:
     def _start(self, name: str, table: Mapping[str, Any]) -> None:
         if table.get("attempt"):
             return
+        before = self._compilations.get(name)
+        if before is not None and before.ended is not None:
+            # torch counts from zero again after `torch.compiler.reset()`.
+            self._times[name] = self._times.get(name, 1) + 1
+            del self._compilations[name]
         stack = table["dynamo_start"].get("stack") or ()
         one = self._of(name)
         if stack:
@@ -259,15 +277,15 @@ class Trace:
             self._is_of(one, function, path, metrics.get("co_firstlineno") or 0)
         reason = metrics.get("fail_reason") or ""
         outcome = _outcome(metrics, one)
-        said = _said(reason)
+        said = said_in(reason)
         one.ended = Compilation(
-            id=name,
+            id=one.id,
             function=one.function,
             outcome=outcome,
             cause=one.cause,
             place=one.place,
             causes=one.causes,
-            reason=said.reason or "; ".join(one.breaks)[:_LONGEST],
+            reason=said.reason or "; ".join(one.breaks)[:LONGEST],
             attempts=int(table.get("attempt") or 0) + 1,
             seconds=_seconds(metrics),
             phases=tuple(one.phases.items()),
@@ -295,7 +313,7 @@ class Trace:
             # torch names one frame, which may be in a library.
             if place is not None and head and place.place.path != head.place.path:
                 places += (head,)
-            self._note(Remark(subject, reason, name, said.id, places, said.hints))
+            self._note(Remark(subject, reason, one.id, said.id, places, said.hints))
 
     def _end_backward(self, name: str) -> None:
         one = self._compilations.get(name)
@@ -321,34 +339,37 @@ class Trace:
 
     def _break(self, name: str, text: str, columns: Mapping[Line, Columns]) -> None:
         body, _, rest = text.partition("\nUser code traceback:")
-        said = _said(body.partition("Graph Break Reason: ")[2] or body)
+        said = said_in(body.partition("Graph Break Reason: ")[2] or body)
         stack = rest.partition("\nTraceback (most recent call last)")[0]
         places = [
             self._sources.quoted(path, line, function, columns.get((path, line)))
-            for path, line, function in of_program(reversed([*_frames(stack)]))
+            for path, line, function in of_program(reversed([*frames_in(stack)]))
         ]
+        one = self._of(name)
         at = _BROKEN_AT.match(text)
         if at is not None:
             path, line = at[1], int(at[2])
-            function = self._of(name).function
+            function = one.function
             if places and (places[0].place.path, _line(places[0])) == (path, line):
                 function = places.pop(0).place.function
             places.insert(
                 0, self._sources.quoted(path, line, function, columns.get((path, line)))
             )
-        self._of(name).breaks.append(said.reason)
+        one.breaks.append(said.reason)
         kept = tuple(places[:_MOST_PLACES])
-        self._note(Remark(Subject.BREAK, said.reason, name, said.id, kept, said.hints))
+        self._note(
+            Remark(Subject.BREAK, said.reason, one.id, said.id, kept, said.hints)
+        )
 
     def _recompile(self, name: str, text: str) -> None:
         one = self._of(name)
-        reasons = _reasons(text)[:_MOST_CAUSES]
-        one.causes = tuple(_guard(reason) for reason in reasons)
+        reasons = reasons_in(text)[:_MOST_CAUSES]
+        one.causes = tuple(guard_in(reason) for reason in reasons)
         for reason, guard in zip(reasons, one.causes, strict=True):
             failed = failed_guard(guard)
             self._note(
                 Remark(
-                    *(Subject.RECOMPILATION, guard, name, ""),
+                    *(Subject.RECOMPILATION, guard, one.id, ""),
                     places=_read_at(
                         self._sources, one.place, failed.expression, reason
                     ),
@@ -376,22 +397,10 @@ class Trace:
             one.phases[name] = round(one.phases.get(name, 0.0) + spent, 6)
 
 
-class _Said(NamedTuple):
-    reason: str
-    id: str
-    hints: tuple[str, ...]
-
-
 _SYMBOL = re.compile(r"\b[su]\d+\b")
 _TENSOR = re.compile(r"TENSOR_MATCH: (check_tensor\((.+?), .*?\))\s*(?:  #.*)?$", re.M)
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
 _BROKEN_AT = re.compile(r"Graph break in user code at (.+):(\d+)\n")
-_FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
-_EXPLAINED = re.compile(
-    r"^(\S.*)\n  Explanation: (.*(?:\n(?!  Hint:|  Developer|\s*$).*)*)", re.MULTILINE
-)
-_HINT = re.compile(r"^  Hint: (.+)$", re.MULTILINE)
-_GB = re.compile(r"/gb(\d{1,6})\.html")
 _ID = re.compile(r"(!\d+/?)?(\d+/\d+)?")
 _LIMIT = re.compile(r"recompile limit exceeded|RecompileLimit", re.IGNORECASE)
 
@@ -426,45 +435,6 @@ def _seconds(metrics: Mapping[str, Any]) -> float | None:
     return metrics.get("entire_frame_compile_time_s")
 
 
-def _said(text: str) -> _Said:
-    """What torch says in a text of several lines: why, by which number, and hints."""
-    found = _EXPLAINED.search(text)
-    if found is not None:
-        why = " ".join(found[2].split())
-        reason = f"{found[1].strip()}: {why}" if why else found[1].strip()
-        text = text[found.start() :].partition("\n*** While handling")[0]
-    else:
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        reason = lines[0] if lines else ""
-    number = _GB.search(text)
-    hints = tuple(hint.strip()[:_LONGEST] for hint in _HINT.findall(text))
-    return _Said(reason[:_LONGEST], f"GB{number[1].zfill(4)}" if number else "", hints)
-
-
-def _reasons(text: str) -> list[str]:
-    """The reasons of a recompilation: torch writes one as it is, and several as JSON."""
-    if text.startswith("["):
-        try:
-            found = json.loads(text)
-        except ValueError:
-            found = None
-        if isinstance(found, list):
-            return [str(one) for one in cast("list[Any]", found)]
-    return [text] if text.strip() else []
-
-
-def _guard(reason: str) -> str:
-    """The guard of a reason: what stands before the code that it is about."""
-    first = reason.strip().partition("\n")[0]
-    return " ".join(re.split(r"\s{2,}# ", first)[0].split())[:_LONGEST]
-
-
-def _frames(text: str) -> Iterator[tuple[str, int, str]]:
-    """The places in a traceback, outermost first."""
-    for path, line, function in _FRAME.findall(text):
-        yield path, int(line), function
-
-
 def id_of(table: Mapping[str, Any]) -> str | None:
     """The name that torch has for the compilation of an entry."""
     autograd, frame = table.get("compiled_autograd_id"), table.get("frame_id")
@@ -486,7 +456,7 @@ def _read_at(
     found: list[QuotedPlace] = []
     if function is not None:
         found += _some(sources.input_of(function, expression))
-    for frame in [*_frames(reason)][-1:]:
+    for frame in [*frames_in(reason)][-1:]:
         found.append(sources.expression_at(*frame, expression))
     return tuple(found) or _some(function and sources.head_of(function))
 

@@ -99,6 +99,7 @@ class Installation:
         self.later.finish()
         if self.run is not None:
             self.recorder.cut(self.run.cut)
+            self.compilations.begin_anew()
 
     def attend(self) -> None:
         """Make a debugger ready that is connected, or that comes."""
@@ -148,6 +149,7 @@ def built(
         recorder = Recorder(RecordWriter(store.root, _head(store, run, program)))
         store.tell(_noting(recorder.note, run))
     compilations = Compilations(recorder.note)
+    recorder.called = compilations.called
     watching = CheckSwitch(_instances(store, later))
     engine = FxlsEngine(store, codes, cache, keeping, breakpoints, watching)
     tracing = TorchTracer()

@@ -115,7 +115,7 @@ class Page:
 
     def _compilation(self, one: Compilation) -> Iterator[str]:
         say = self._words
-        name = say(f"compilation-{one.id}".replace("/", "-"))
+        name = say(f"compilation-{one.id}".replace("/", "-").replace(" ", "-"))
         spent = "" if one.seconds is None else f", {one.seconds:.2f} s"
         at = "" if one.place is None else f" {self._where(one.place)}"
         said = f"{one.outcome.value}, {one.cause.value}{spent}"

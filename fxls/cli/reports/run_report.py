@@ -173,7 +173,9 @@ def _grouped(
     """
     frames: dict[str, list[Compilation]] = {}
     for one in compilations:
-        frames.setdefault(one.id.rpartition("/")[0], []).append(one)
+        frame, _, which = one.id.partition("/")
+        # Behind torch.compiler.reset() there is another frame of this name.
+        frames.setdefault(frame + which.partition(" ")[2], []).append(one)
     for of_frame in frames.values():
         again = [one for one in of_frame if _is_plain_recompilation(one)]
         is_one_row = len(again) >= _MANY and not is_whole

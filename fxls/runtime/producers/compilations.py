@@ -82,6 +82,15 @@ class Compilations:
                 log.setLevel(self._listener.before)
         self._listener = None
 
+    def called(self, name: str) -> str:
+        """What the record calls the compilation that has this name of torch's."""
+        return name if self._listener is None else self._listener.trace.called(name)
+
+    def begin_anew(self) -> None:
+        """Let what comes be for another record."""
+        if self._listener is not None:
+            self._listener.trace.begin_anew()
+
     def _breaking(
         self, translator: Any, /, code_options: Any, reason: Any, exc: Any
     ) -> Generator[None, Any, Any]:

@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from fxls.record import End, Event
+from msgspec.structs import replace
+
+from fxls.record import End, Event, Pass
 
 __all__ = ["Note", "Recorder", "Stamped", "Writes", "stamped"]
 
@@ -40,6 +42,8 @@ class Recorder:
     def __init__(self, writer: Writes | None = None) -> None:
         """Without a writer, nothing is recorded."""
         self._writer = writer
+        self.called: Callable[[str], str] = str
+        """What the record calls a compilation, by torch's name, which may repeat."""
 
     @property
     def is_on(self) -> bool:
@@ -49,6 +53,8 @@ class Recorder:
     def note(self, event: Event) -> None:
         """Take note of an event; it never waits, and never raises."""
         if self._writer is not None:
+            if isinstance(event, Pass) and event.compilation is not None:
+                event = replace(event, compilation=self.called(event.compilation))
             self._writer.put(stamped(event))
 
     def flush(self) -> None:

@@ -22,7 +22,9 @@ from fxls.record import (
     Compilation,
     End,
     Entry,
+    Guards,
     Outcome,
+    Pass,
     QuotedPlace,
     Remark,
     Subject,
@@ -488,6 +490,35 @@ def test_a_program_that_compiles_nothing_has_no_record(tmp_path: Path) -> None:
 
 def texts(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in root.glob("*.py")}
+
+
+def test_compilations_that_torch_calls_the_same_behind_a_reset_are_told_apart(
+    module: Any, tmp_path: Path
+) -> None:
+    def program() -> None:
+        eager(module.whole)(X)
+        any_torch.compiler.reset()
+        eager(module.broken_first)(X)
+        any_torch.compiler.reset()
+        any_torch.compile(module.whole, backend="aot_eager")(X)
+
+    events = [one.event for one in recorded(tmp_path, program).part.entries]
+    compiled = [one for one in events if isinstance(one, Compilation)]
+    begun = [one.id for one in compiled if one.outcome is Outcome.RUNNING]
+    assert begun == ["0/0", "0/0 (2)", "1/0", "0/0 (3)"]
+    ended = {one.id: (one.function, one.outcome, one.cause) for one in compiled}
+    assert ended == {
+        "0/0": ("whole", Outcome.OK, Cause.FIRST),
+        "0/0 (2)": ("broken_first", Outcome.BREAK, Cause.FIRST),
+        "1/0": ("broken_first", Outcome.OK, Cause.CONTINUATION),
+        "0/0 (3)": ("whole", Outcome.OK, Cause.FIRST),
+    }
+    remarks = [one.compilation for one in events if isinstance(one, Remark)]
+    assert remarks == ["0/0 (2)"]
+    passes = {one.compilation for one in events if isinstance(one, Pass)}
+    assert passes == {"0/0 (3)"}
+    guards = [one.compilation for one in events if isinstance(one, Guards)]
+    assert guards == ["0/0", "0/0 (2)", "1/0", "0/0 (3)"]
 
 
 def test_listings_are_the_same_with_and_without_a_record(

@@ -1,0 +1,66 @@
+"""What torch says in texts of the entries of its trace: reasons, hints and places."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple, cast
+
+__all__ = ["LONGEST", "Said", "frames_in", "guard_in", "reasons_in", "said_in"]
+
+LONGEST = 2_000
+"""So many characters of a reason are kept."""
+
+
+class Said(NamedTuple):
+    reason: str
+    id: str
+    hints: tuple[str, ...]
+
+
+def said_in(text: str) -> Said:
+    """What torch says in a text of several lines: why, by which number, and hints."""
+    found = _EXPLAINED.search(text)
+    if found is not None:
+        why = " ".join(found[2].split())
+        reason = f"{found[1].strip()}: {why}" if why else found[1].strip()
+        text = text[found.start() :].partition("\n*** While handling")[0]
+    else:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        reason = lines[0] if lines else ""
+    number = _GB.search(text)
+    hints = tuple(hint.strip()[:LONGEST] for hint in _HINT.findall(text))
+    return Said(reason[:LONGEST], f"GB{number[1].zfill(4)}" if number else "", hints)
+
+
+def reasons_in(text: str) -> list[str]:
+    """The reasons of a recompilation: torch writes one as it is, and several as JSON."""
+    if text.startswith("["):
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if isinstance(found, list):
+            return [str(one) for one in cast("list[Any]", found)]
+    return [text] if text.strip() else []
+
+
+def guard_in(reason: str) -> str:
+    """The guard of a reason: what stands before the code that it is about."""
+    first = reason.strip().partition("\n")[0]
+    return " ".join(re.split(r"\s{2,}# ", first)[0].split())[:LONGEST]
+
+
+def frames_in(text: str) -> Iterator[tuple[str, int, str]]:
+    """The places in a traceback, outermost first."""
+    for path, line, function in _FRAME.findall(text):
+        yield path, int(line), function
+
+
+_FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
+_EXPLAINED = re.compile(
+    r"^(\S.*)\n  Explanation: (.*(?:\n(?!  Hint:|  Developer|\s*$).*)*)", re.MULTILINE
+)
+_HINT = re.compile(r"^  Hint: (.+)$", re.MULTILINE)
+_GB = re.compile(r"/gb(\d{1,6})\.html")
