@@ -37,7 +37,7 @@ class RunGuards:
         compilations or of all.
         """
         for root in roots:
-            for run in self._newest(root):
+            for run in self._ids(root)[:_MOST]:
                 if self._found(root, run, compilation):
                     of = f"{compilation.replace('/', '-')}/" if compilation else ""
                     return f"{_FOLDER}{run}/{quote(of)}{_NAME}"
@@ -50,6 +50,8 @@ class RunGuards:
         if not is_run_id(run):
             return None
         for root in roots:
+            if run not in self._ids(root):
+                continue
             if found := self._found(root, run, compilation):
                 return guards_sheet(run, found)
         return None
@@ -59,9 +61,10 @@ class RunGuards:
         """Whether a document is one of these."""
         return uri.startswith(_FOLDER)
 
-    def _newest(self, root: Path) -> tuple[str, ...]:
+    def _ids(self, root: Path) -> tuple[str, ...]:
+        """The runs of a store, the newest first."""
         try:
-            return run_ids(root)[:_MOST]
+            return run_ids(root)
         except StoreError as trouble:
             self._report(trouble)
             return ()
