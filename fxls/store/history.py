@@ -51,8 +51,8 @@ def newest_of(store: Store, identity: Identity, entry: str | None) -> Revision |
     Entries with other arguments make other listings of one identity, which are no
     revisions of each other.
     """
-    revisions = reversed(store.revisions(identity))
-    return next((revision for revision in revisions if revision.entry == entry), None)
+    latest = store.latest(identity)
+    return next((revision for revision in latest if revision.entry == entry), None)
 
 
 def taken_place_of(store: Store, revision: Revision) -> Revision | None:

@@ -15,7 +15,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -216,10 +216,16 @@ class Store:
         Those whose text was deleted are left out; a text that came back later is a
         revision again.
         """
+        return tuple(self.latest(identity))[::-1]
+
+    def latest(self, identity: Identity) -> Iterator[Revision]:
+        """`revisions` from the newest on; each is looked for when it is asked for."""
         log = self._logs.of(slug_of(identity))
-        lines = log.lines if log else ()
-        runs = (tuple(run) for _, run in groupby(lines, attrgetter("path")))
-        return tuple(run[-1] for run in runs if _is_there(run[-1]))
+        lines = reversed(log.lines) if log else ()
+        for _, run in groupby(lines, attrgetter("path")):
+            revision = next(run)
+            if _is_there(revision):
+                yield revision
 
     def newest(self, identity: Identity) -> Revision | None:
         """The last of `revisions`; None when there is none."""

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from fxls.listing import HeadLink, Identity, Listing, ToClass, ToLine
 from fxls.listing.sidecar import encode
-from fxls.store import Bookmark, Revision, Store, digest_of, identity_uri
+from fxls.store import Bookmark, Revision, Store, digest_of, files, identity_uri
+from fxls.store.history import newest_of
 from tests.store.made import NET, Listening, made, names_below
 
 
@@ -365,3 +366,26 @@ def test_a_copy_of_a_store_leads_to_the_files_of_this_machine(root: Path) -> Non
     assert [source.path for source in moved.sources] == ["/here/net.py"]
     line = ToLine("/here/net.py", 7)
     assert moved.links == (links[0], HeadLink(0, 1, 1, line), links[2])
+
+
+def test_the_newest_of_many_revisions_is_found_without_a_look_at_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    for number in range(30):
+        store.materialize(made(f"relu{number % 7}", entry=f"Net({number % 3})"))
+    store.delete(store.revisions(NET)[-1].path)
+    revisions = store.revisions(NET)
+    looked_for: list[Path] = []
+    is_there = files.is_there
+
+    def noted(path: Path) -> bool:
+        looked_for.append(path)
+        return is_there(path)
+
+    monkeypatch.setattr(files, "is_there", noted)
+
+    assert newest_of(store, NET, revisions[-1].entry) == revisions[-1]
+    assert len(looked_for) <= 2
+    assert tuple(store.latest(NET)) == revisions[::-1]
+    assert newest_of(store, NET, "Other()") is None
