@@ -64,6 +64,8 @@ def add(commands: Commands) -> None:
 def runs(options: argparse.Namespace) -> int:
     """`fxls runs`: all runs of a store, or one."""
     from fxls.cli.reports import run_report
+    from fxls.cli.reports.kernel_report import kernels_as_json, kernels_text
+    from fxls.cli.reports.pass_report import reading
     from fxls.cli.reports.run_ranks import (
         differences,
         ranks_as_json,
@@ -91,17 +93,21 @@ def runs(options: argparse.Namespace) -> int:
         of_launch = ranks_of(one, of_store.newest()) if one.run.rank is not None else []
     except StoreError as error:
         return failed(error)
-    differing = differences(of_launch, of_store, Store(root, report=troubles), troubles)
+    store = Store(root, report=troubles)
+    differing = differences(of_launch, of_store, store, troubles)
+    events = [entry.event for entry in part.entries]
     if options.json:
         said = run_report.run_as_json(one, part, guards=options.guards)
-        print(json.dumps(said | ranks_as_json(of_launch, differing)))
+        said |= ranks_as_json(of_launch, differing)
+        print(json.dumps(said | kernels_as_json(events, reading(store))))
     else:
         sources = sources_here()
         ranks = ["", *ranks_text(of_launch, differing, sources)] if of_launch else []
         text = run_report.run_text(
             *(one, part, sources, ranks), is_whole=options.all, guards=options.guards
         )
-        _print(text)
+        kernels = kernels_text(events, reading(store), sources)
+        _print("\n".join([text, *kernels]))
     return troubles.code
 
 

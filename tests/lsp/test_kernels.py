@@ -203,3 +203,23 @@ def test_from_the_command_line_an_expression_ends_at_its_kernels(shown: Shown) -
         "  no kernel: permute (view)",
         "",
     ]
+
+
+def test_a_run_lists_its_kernels_with_their_lines(shown: Shown) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "fxls", "runs", "-1"],
+        cwd=shown.program.parent,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    first, second = (
+        shown.on(name)[1] + 1
+        for name in ("cpp_fused_add_relu_0:1", "extern_kernels.mm:2")
+    )
+    assert ended.stdout.split("\n")[-4:] == [
+        f"Net graph 0, forward, kernels  {shown.code.name}",
+        f"  cpp_fused_add_relu_0:1, line {first}: add, relu, from net.py:6",
+        f"  extern_kernels.mm:2, line {second}: mm, from net.py:7",
+        "",
+    ]
