@@ -193,7 +193,8 @@ def test_later_graphs_name_the_one_they_were_made_from(
         # The code of inductor leads to the last graph, all others to the first.
         is_code = stage.endswith(", kernels")
         path = store.root / listing.parents[0 if is_code else -1].file
-        assert header(listing) == [
+        # Inductor's own comments follow in its code.
+        assert header(listing)[: 2 if is_code else None] == [
             f"It is {stage} of Net.",
             f"It was made from {path.name}.",
         ]
