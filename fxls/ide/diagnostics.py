@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fxls.entry import Entry, Kind
 from fxls.ide.listing.defects import Defect, DefectKind, defects
@@ -20,6 +20,9 @@ __all__ = [
     "Related",
     "Severity",
     "diagnostics",
+    "doubtful",
+    "held_back",
+    "in_place",
     "listing_diagnostics",
     "remark_diagnostics",
 ]
@@ -97,6 +100,26 @@ def diagnostics(
         )
         for place in shown
     )
+
+
+def in_place(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
+    """Failures that say themselves where they stand."""
+    for failure in failures:
+        entry = Entry(failure.places[0].path, "", kind)
+        yield from diagnostics(failure, entry, lambda path: True)
+
+
+def held_back(failure: Failure) -> Iterable[Diagnostic]:
+    """Why an entry is traced only when somebody asks."""
+    for diagnostic in in_place((failure,), Kind.COMMENT):
+        yield replace(diagnostic, severity=Severity.NOTE)
+
+
+def doubtful(found: Iterable[tuple[Failure, Entry]]) -> Iterable[Diagnostic]:
+    """Failures that nobody has seen yet."""
+    for failure, entry in found:
+        for diagnostic in in_place((failure,), Kind.COMMENT):
+            yield replace(diagnostic, severity=Severity.WARNING, entry=entry)
 
 
 def listing_diagnostics(

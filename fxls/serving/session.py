@@ -20,6 +20,9 @@ from fxls.ide.diagnostics import (
     Diagnostic,
     Severity,
     diagnostics,
+    doubtful,
+    held_back,
+    in_place,
     listing_diagnostics,
     remark_diagnostics,
 )
@@ -31,7 +34,7 @@ from fxls.ide.source.gone import is_gone
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.import_work import ImportWork, import_work
 from fxls.ide.syntax.quoted_places import PlacesNow
-from fxls.listing import Failure, Reason
+from fxls.listing import Reason
 from fxls.record import QuotedPlace
 from fxls.record.failed_guards import input_span
 from fxls.record.remarks import SourceRemark
@@ -229,14 +232,14 @@ class Session:
         text = self.text_of(path) or ""
         failures = ide_entries.problems(text, path)
         said = [
-            *_in_place(failures, Kind.COMMENT),
-            *_in_place(self._project(path).problems, Kind.PROJECT),
+            *in_place(failures, Kind.COMMENT),
+            *in_place(self._project(path).problems, Kind.PROJECT),
         ]
         if not self.may_trace(path):
             # A trace says it better.
-            said += _doubtful(doubts(text, path))
+            said += doubtful(doubts(text, path))
         elif (work := self.work_unasked(path)) and self.entries(path):
-            said += _held_back(self.programs.failure(path, work))
+            said += held_back(self.programs.failure(path, work))
         return (*self._say((path, ""), said), *self._unwritten(path))
 
     def may_trace(self, path: str) -> bool:
@@ -481,26 +484,6 @@ class Session:
         if before == after:
             return ()
         return tuple(dict.fromkeys(d.path for d in (*before, *after)))
-
-
-def _in_place(failures: Iterable[Failure], kind: Kind) -> Iterable[Diagnostic]:
-    """Failures that say themselves where they stand."""
-    for failure in failures:
-        entry = Entry(failure.places[0].path, "", kind)
-        yield from diagnostics(failure, entry, lambda path: True)
-
-
-def _held_back(failure: Failure) -> Iterable[Diagnostic]:
-    """Why an entry is traced only when somebody asks."""
-    for diagnostic in _in_place((failure,), Kind.COMMENT):
-        yield replace(diagnostic, severity=Severity.NOTE)
-
-
-def _doubtful(found: Iterable[tuple[Failure, Entry]]) -> Iterable[Diagnostic]:
-    """Failures that nobody has seen yet."""
-    for failure, entry in found:
-        for diagnostic in _in_place((failure,), Kind.COMMENT):
-            yield replace(diagnostic, severity=Severity.WARNING, entry=entry)
 
 
 _SEVERITIES = {
