@@ -157,10 +157,11 @@ def _repairs(
 
 def _depends_on_data(error: BaseException) -> bool:
     """Whether torch had to know a number, or a truth, that only a run knows."""
-    return (
+    # Of others even the text may raise.
+    return type(error).__module__.startswith("torch.") and (
         type(error).__name__ == "GuardOnDataDependentSymNode"
         or "guard on data-dependent expression" in str(error)[:_LONGEST]
-    ) and type(error).__module__.startswith("torch.")
+    )
 
 
 def _check(error: BaseException) -> Check:
