@@ -8,6 +8,7 @@ and a backward graph. None of these stands in an observer of torch's.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
@@ -24,7 +25,12 @@ from fxls.runtime.passes.patterns import written_in
 from fxls.runtime.passes.revisions import listed
 from fxls.runtime.passes.scope import Scope
 from fxls.runtime.producers import compiler_steps
-from fxls.runtime.producers.compiler_steps import DIVIDED, TRACED
+from fxls.runtime.producers.compiler_steps import (
+    DIVIDED,
+    JOINT_PASS,
+    TRACED,
+    with_joint_pass,
+)
 from fxls.runtime.producers.steps import Step
 
 __all__ = ["CLEAN_UP", "DECOMPOSITIONS", "AotSteps"]
@@ -195,13 +201,29 @@ class AotSteps:
         dividing = _Dividing()
         token = _dividing.set(dividing)
         try:
-            with self._passes.going_on(scope, joint):
+            named = functools.partial(self._as_pass, scope)
+            with self._passes.going_on(scope, joint), with_joint_pass(named):
                 result = yield
         finally:
             _dividing.reset(token)
         with logging_faults(DIVIDED):
             self._halves(scope, result[0], result[1], dividing)
         return result
+
+    def _as_pass(self, scope: Scope, theirs: Callable[..., Any]) -> Callable[..., Any]:
+        """A pass of the program's on the whole graph, which may return another module."""
+
+        @functools.wraps(theirs)
+        def seen(module: Any, *args: Any) -> Any:
+            with self._passes.in_pass(module, JOINT_PASS):
+                result = theirs(module, *args)
+            if result is not module:
+                with logging_faults(DIVIDED):
+                    scope.path(result)  # from here on it is the module of the scope
+                    self._passes.changed_by(scope, result, JOINT_PASS)
+            return result
+
+        return seen
 
     def _halves(
         self, scope: Scope, forward: Any, backward: Any, dividing: _Dividing

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import sys
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, cast
 
 from fxls.runtime.hooks import Hook, around
 
-__all__ = ["DIVIDED", "TRACED", "cut_of_caller", "of_aot_autograd", "of_inductor"]
+__all__ = [
+    "DIVIDED",
+    "JOINT_PASS",
+    "TRACED",
+    "cut_of_caller",
+    "of_aot_autograd",
+    "of_inductor",
+    "with_joint_pass",
+]
 
 _Watch = Callable[..., Generator[None, Any, Any]]
 
@@ -72,6 +82,22 @@ def of_inductor(*, sorted_: _Watch, matched: _Watch) -> tuple[Hook, ...]:
             {f"{kind}.apply": around(matched, _MATCHED) for kind in kinds},
         ),
     )
+
+
+JOINT_PASS = "joint_custom_pass"
+"""The setting of AOTAutograd that has a pass of the program's."""
+
+
+@contextlib.contextmanager
+def with_joint_pass(around_it: Callable[[Any], Any]) -> Generator[None]:
+    """A block in which that pass, if there is one, is what `around_it` makes of it."""
+    settings = sys.modules.get("torch._functorch.config")
+    theirs = getattr(settings, JOINT_PASS, None)
+    if settings is None or not callable(theirs):
+        yield
+        return
+    with cast("Any", settings).patch({JOINT_PASS: around_it(theirs)}):
+        yield
 
 
 def cut_of_caller() -> Any:

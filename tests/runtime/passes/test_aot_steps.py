@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ any_torch: Any = torch
 aten: Any = any_torch.ops.aten
 backends: Any = importlib.import_module("torch._dynamo.backends.common")
 checkpoints: Any = importlib.import_module("torch.utils.checkpoint")
+functorch: Any = importlib.import_module("torch._functorch.config")
 partitioners: Any = importlib.import_module("torch._functorch.partitioners")
 
 pytestmark = [
@@ -177,3 +179,63 @@ def test_what_needs_no_gradients_is_not_divided(noted: list[Pass]) -> None:
         ("decompositions", "graph 0, traced", ()),
         ("clean-up", "graph 0, traced", ("cos",)),
     ]
+
+
+def removes_an_exponential(module: Any, _inputs: Any) -> Any:
+    """A pass on the whole graph, in place."""
+    first, second = module.graph.find_nodes(op="call_function", target=aten.exp.default)
+    second.replace_all_uses_with(first)
+    module.graph.erase_node(second)
+    module.recompile()
+    return module
+
+
+def makes_another_module(module: Any, inputs: Any) -> Any:
+    """The same, and what it returns is another module."""
+    return removes_an_exponential(copy.deepcopy(module), inputs)
+
+
+def raises(_module: Any, _inputs: Any) -> Any:
+    raise ValueError("no")
+
+
+@pytest.mark.filterwarnings("ignore:.isinstance.treespec:FutureWarning")  # torch's own
+@pytest.mark.parametrize("given", [removes_an_exponential, makes_another_module])
+def test_the_pass_of_the_setting_has_its_name(
+    store: Store, noted: list[Pass], given: Any
+) -> None:
+    backend = backends.aot_autograd(fw_compiler=boxed, partition_fn=Divided())
+    weight = torch.eye(4, requires_grad=True)
+    with functorch.patch(joint_custom_pass=given):
+        any_torch.compile(model, backend=backend)(torch.ones(4, 4), weight).backward()
+        assert functorch.joint_custom_pass is given
+    finish()
+    own = ("decompositions", "clean-up")
+    changed = [one for one in noted if one.changed and one.name not in own]
+    assert [(one.name, one.stage) for one in changed] == [
+        ("joint_custom_pass", "graph 0, traced"),
+        ("partition", "graph 0, traced"),
+        ("partition", "graph 0, forward"),
+        ("partition", "graph 0, backward"),
+    ]
+    mine, merged, forward, backward = changed
+    assert mine.erased.first == ("exp_1",)
+    assert merged.before == mine.after
+    assert forward.before == backward.before == merged.after
+    nodes = [
+        {facts.name for facts in read(store, one).nodes}
+        for one in (mine.before, mine.after)
+    ]
+    assert nodes[0] - nodes[1] == {"exp_1"}
+
+
+def test_the_pass_of_the_setting_may_raise(noted: list[Pass]) -> None:
+    backend = backends.aot_autograd(fw_compiler=boxed, partition_fn=Divided())
+    weight = torch.eye(4, requires_grad=True)
+    with (
+        functorch.patch(joint_custom_pass=raises),
+        pytest.raises(Exception, match="no"),
+    ):
+        any_torch.compile(model, backend=backend)(torch.ones(4, 4), weight)
+    (mine,) = [one for one in noted if one.name == "joint_custom_pass"]
+    assert mine.raised == "ValueError: no"
