@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,6 +142,8 @@ def _follow(options: argparse.Namespace, python: PythonArguments) -> int:
         "FXLS_RECORD": "1",
         "FXLS_COMPARE": f"{os.getpid()}:{int(options.memory) << 20}",
     }
+    # Torch warns of what was done above, and the program did not do it.
+    warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
     raised: str | None = None
     try:
         return become(

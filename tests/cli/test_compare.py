@@ -67,6 +67,7 @@ def test_it_ends_with_0_when_nobody_is_at_fault(fxls: Command) -> None:
         "nobody is at fault (1 graph, 0 changes by passes, 0 decompositions, "
         "0 values of compiled code, 0 compilations more)\n"
     )
+    assert ended.err == "torch.Size([4, 4])\n"
     assert ended.code == 0
 
 
