@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 from collections.abc import Callable
@@ -95,6 +96,13 @@ def test_a_page_needs_nothing_and_says_what_is_inside(fxls: Command) -> None:
     assert {*links} <= targets
     assert "net.py:4:5: print(&quot;of the source&quot;)" in text
     assert "+1 ~1 nodes, 1 moved" in text
+    said = text.partition("<h2>What could not be compiled</h2>")[2]
+    (remark,) = re.findall('<section class="found" id="remark-1">.*?</section>', said)
+    assert re.sub("(<[^>]*>)+", "|", remark) == (
+        f"|problem| Graph break: {html.escape(EVIL)} in ~/secret-project/net.py"
+        "|~/secret-project/net.py:4:5: print(&quot;of the source&quot;)"
+        "|in 1 compilation: 0/0|"
+    )
 
 
 @pytest.mark.parametrize(

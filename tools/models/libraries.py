@@ -81,11 +81,15 @@ def _made(make: Callable[[], Any]) -> Callable[[], torch.nn.Module]:
 
 
 def _image(model: torch.nn.Module) -> dict[str, Any]:
-    """An image of the size that a model is made for; a list of them for a detector."""
-    (first, *_) = inspect.signature(model.forward).parameters
+    """An image of the size that a model is made for, or two; a list for a detector."""
     size = getattr(model, "default_cfg", {}).get("input_size", (3, 224, 224))
-    image = torch.randn(1, *size)
-    return {first: [image[0]] if first == "images" else image}
+    needed = [
+        name
+        for name, one in inspect.signature(model.forward).parameters.items()
+        if one.default is inspect.Parameter.empty
+    ]
+    images = {name: torch.randn(1, *size) for name in needed}
+    return {n: [one[0]] if n == "images" else one for n, one in images.items()}
 
 
 def transformers_models() -> Iterator[Model]:

@@ -24,6 +24,9 @@ from fxls.graph_diff import graph_diff, summary
 from fxls.ide.listing.value_text import short_form
 from fxls.listing import Listing
 from fxls.record import Compilation, Made, Pass, QuotedPlace, Remark, RevisionName
+from fxls.record.remarks import costs_of, title_of
+from fxls.record.remarks import remarks_of as by_line
+from fxls.serving.ownership import is_own
 from fxls.store.runs import RecordPart, RunInList
 
 __all__ = ["MOST", "Inside", "Page", "Wanted"]
@@ -68,13 +71,15 @@ class Page:
         self._words = _Words(one, shows_user=wanted.user)
         self._compilations = compilations_of(part)
         self._remarks = remarks_of(part)
+        self._by_line = by_line(part.entries, is_own)
         self._size = 0
         self._left_out = self._listings = self._diffs = 0
 
     def text(self, read: Read) -> tuple[str, Inside]:
         """The page, and what is in it."""
         overview = "".join(self._overview())
-        self._size = len(overview.encode())
+        remarks = "".join(self._all_remarks())
+        self._size = len(overview.encode()) + len(remarks.encode())
         listings = "".join(self._all_listings(read))
         diffs = "".join(self._all_diffs(read))
         inside = Inside(
@@ -89,6 +94,7 @@ class Page:
             note = f"<p>{self._left_out} listings and diffs are left out.</p>"
         body = (
             f"<h1>{self._title()}</h1>{_SEARCH}{overview}"
+            f"<h2>What could not be compiled</h2>{remarks or '<p>Nothing.</p>'}"
             f"<h2>Listings</h2>{note}{listings}"
             f"<h2>Passes that changed a graph</h2>{diffs or '<p>None.</p>'}"
         )
@@ -129,12 +135,30 @@ class Page:
                 yield from self._remark(remark)
         yield "</section>"
 
+    def _all_remarks(self) -> Iterator[str]:
+        """Each reason once, with the line that it is about, and what it cost."""
+        say = self._words
+        for number, one in enumerate(self._by_line, 1):
+            name = f"remark-{number}"
+            yield f'<section class="found" id="{name}">'
+            yield f'<h3><a href="#{name}">{say(one.kind.value)}</a> {say(title_of(one))}</h3>'
+            if one.place is not None:
+                yield self._quoted(one.place)
+            for said in costs_of(one):
+                yield f"<p>{say(said)}</p>"
+            for hint in one.hints:
+                yield f"<p>{say(hint)}</p>"
+            yield "</section>"
+
+    def _quoted(self, quoted: QuotedPlace) -> str:
+        line = quoted.line.strip() if self._wanted.source else ""
+        return f"<pre>{self._words(f'{self._where(quoted)}: {line}')}</pre>"
+
     def _remark(self, one: Remark) -> Iterator[str]:
         say = self._words
         yield f"<p><b>{say(one.subject.value)} {say(one.id)}</b> {say(one.reason)}</p>"
         for place in one.places[:1]:
-            line = place.line.strip() if self._wanted.source else ""
-            yield f"<pre>{say(self._where(place))}: {say(line)}</pre>"
+            yield self._quoted(place)
         for hint in one.hints:
             yield f"<p>{say(hint)}</p>"
 
