@@ -6,6 +6,7 @@ import html
 import re
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -165,9 +166,29 @@ def test_a_browser_opens_what_a_fragment_names_and_runs_nothing_else(
     assert [one["id"] for one in shown if "hidden" not in one] == [
         line.removesuffix("-4")
     ]
-    assert '<p id="count" role="status">1 of 3</p>' in searched
+    assert '<p id="count" role="status">1 of 4</p>' in searched
     # Neither of the scripts in the names ran.
     assert "<title>fxls</title>" in searched
+
+
+def test_the_name_of_a_user_is_left_out_of_other_paths_too(fxls: Command) -> None:
+    root = fxls.folder / ".fxls"
+    said = "see /scratch/ada/x.py, C:\\data\\ada\\x.py and /scratch/adaptive/x.py"
+    written(root, FIRST, Remark(Subject.SKIPPED, said))
+
+    def unwanted(error: StoreError) -> None:
+        pytest.fail(str(error))
+
+    runs = Runs(root, unwanted)
+    one = runs.one(FIRST)
+    run = msgspec.structs.replace(one.run, program="/home/ada/net.py")
+    ours = replace(one, summary=msgspec.structs.replace(one.summary, run=run))
+    page = Page(ours, runs.read(FIRST), Wanted())
+    text, _ = page.text(lambda _: None)
+
+    hidden = "see /scratch/user/x.py, C:\\data\\user\\x.py and /scratch/adaptive/x.py"
+    assert hidden in text
+    assert "ada/" not in text
 
 
 def test_a_page_has_a_bound(fxls: Command) -> None:

@@ -251,6 +251,12 @@ class _Words:
         if not shows_user:
             homes = [*map(re.escape, _own_homes()), _HOME]
             self._hidden.append((re.compile("|".join(homes)), "~"))
+            # A disk for data has a folder for each user as well.
+            paths = [*_own_homes(), one.run.program or ""]
+            named = {re.escape(found[1]) for path in paths for found in _named(path)}
+            if named:
+                pattern = rf"(?<=[/\\])({'|'.join(sorted(named))})(?=[/\\])"
+                self._hidden.append((re.compile(pattern), "user"))
             if len(one.run.host) > 1:
                 pattern = rf"(?<!\w){re.escape(one.run.host)}(?!\w)"
                 self._hidden.append((re.compile(pattern), "host"))
@@ -267,6 +273,11 @@ def _own_homes() -> Sequence[str]:
     except RuntimeError:
         return ()
     return (home,) if len(home) > 1 else ()
+
+
+def _named(path: str) -> Iterator[re.Match[str]]:
+    """The name of a user, if a path is in a home folder that has it."""
+    return re.finditer(r"(?:/home/|/Users/|[\\/]Users[\\/]+)([^/\\]{2,})", path)
 
 
 _HOME = r"(?:/home/|/Users/|[A-Za-z]:[\\/]+Users[\\/]+)[^/\\\s\"':]+|(?<![\w/])/root(?=[/\s\"':]|$)"
