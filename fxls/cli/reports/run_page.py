@@ -34,6 +34,8 @@ __all__ = ["MOST", "Inside", "Page", "Wanted"]
 MOST = 10 << 20
 """So many bytes has a page at most."""
 _ROOM = 64 << 10
+_MOST_PHASES = 8
+"""So many phases of a compilation are named, the longest first; they lie in each other."""
 
 Read = Callable[[RevisionName], Listing | None]
 """Gives the listing of a name; None for one that cannot be read."""
@@ -78,8 +80,7 @@ class Page:
     def text(self, read: Read) -> tuple[str, Inside]:
         """The page, and what is in it."""
         overview = "".join(self._overview())
-        remarks = "".join(self._all_remarks())
-        self._size = len(overview.encode()) + len(remarks.encode())
+        self._size = len(overview.encode())
         listings = "".join(self._all_listings(read))
         diffs = "".join(self._all_diffs(read))
         inside = Inside(
@@ -94,7 +95,6 @@ class Page:
             note = f"<p>{self._left_out} listings and diffs are left out.</p>"
         body = (
             f"<h1>{self._title()}</h1>{_SEARCH}{overview}"
-            f"<h2>What could not be compiled</h2>{remarks or '<p>Nothing.</p>'}"
             f"<h2>Listings</h2>{note}{listings}"
             f"<h2>Passes that changed a graph</h2>{diffs or '<p>None.</p>'}"
         )
@@ -115,7 +115,8 @@ class Page:
         yield f"<p>{say(', '.join(facts))}</p>"
         if self._wanted.arguments and run.arguments:
             yield f"<p>{say(' '.join(run.arguments))}</p>"
-        yield "<h2>Compilations</h2>"
+        remarks = "".join(self._all_remarks()) or "<p>Nothing.</p>"
+        yield f"<h2>What could not be compiled</h2>{remarks}<h2>Compilations</h2>"
         for one in self._compilations:
             yield from self._compilation(one)
 
@@ -127,7 +128,8 @@ class Page:
         said = f"{one.outcome.value}, {one.cause.value}{spent}"
         yield f'<section class="found" id="{name}"><h3><a href="#{name}">{say(one.id)}</a> '
         yield f"{say(one.function)}{say(at)}: {say(said)}</h3>"
-        phases = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in one.phases)
+        longest = sorted(one.phases, key=lambda phase: -phase[1])[:_MOST_PHASES]
+        phases = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in longest)
         if phases:
             yield f"<p>{say(phases)}</p>"
         for remark in self._remarks:
