@@ -62,6 +62,11 @@ def add(commands: Commands) -> None:
         " (default: FXLS_RECORD, else do)",
     )
     parser.add_argument(
+        "--times",
+        action="store_true",
+        help="measure each kernel that inductor wrote; `fxls runs` says the times",
+    )
+    parser.add_argument(
         "--quiet",
         action="store_true",
         help="do not say at the end how many listings there are, as fxls does on a"
@@ -95,6 +100,8 @@ def run(options: argparse.Namespace) -> int:
         more["FXLS_ON_BREAK"] = options.on_break
     if options.record is not None:
         more["FXLS_RECORD"] = "1" if options.record else "0"
+    if options.times:
+        more["FXLS_TIMES"] = "1"
     if options.keep_values:
         more["FXLS_KEEP_VALUES"] = "1"
     where: Address | None = options.listen

@@ -44,6 +44,7 @@ __all__ = [
     "Remark",
     "RevisionName",
     "Run",
+    "Spent",
     "Subject",
     "Truncated",
     "decode",
@@ -310,6 +311,18 @@ class Guards(msgspec.Struct, frozen=True, tag="guards", tag_field="kind"):
     first: tuple[Guard, ...]
 
 
+class Spent(msgspec.Struct, frozen=True, tag="spent", tag_field="kind"):
+    """How long the code of a listing took, as far as it was measured."""
+
+    revision: RevisionName
+    calls: _Natural
+    """How often it ran, but for the first time."""
+    seconds: float
+    """Of all these calls together."""
+    lines: tuple[tuple[_Natural, float], ...]
+    """Of each line, from zero; those that took longest when there are many."""
+
+
 class InBlob(msgspec.Struct, frozen=True, tag="blob", tag_field="kind"):
     """An event that is too long for a line: it lies in the file of this name."""
 
@@ -348,6 +361,7 @@ Event = (
     | Made
     | Remark
     | Guards
+    | Spent
     | InBlob
     | Truncated
     | Counts
@@ -446,7 +460,7 @@ _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, MemoryE
 _KINDS = frozenset(
     str(one.__struct_config__.tag)
     for one in (
-        *(Run, Compilation, Pass, Made, Remark, Guards),
+        *(Run, Compilation, Pass, Made, Remark, Guards, Spent),
         *(InBlob, Truncated, Counts, End),
     )
 )

@@ -37,6 +37,7 @@ from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.fxls_engine import FxlsEngine
 from fxls.runtime.producers.inductor_code import InductorCode
 from fxls.runtime.producers.interpreted import InterpretedGraphs
+from fxls.runtime.producers.kernel_times import KernelTimes
 from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
@@ -73,6 +74,8 @@ class Installation:
     """All that is replaced in torch and Python."""
     numbers: Keeping | None = None
     """What is kept to compare numbers, where somebody wants that."""
+    times: KernelTimes | None = None
+    """What measures kernels, where somebody wants that."""
 
     def put_in(self) -> None:
         """Make listings of torch's graphs from now on."""
@@ -89,6 +92,7 @@ class Installation:
         self.compilations.detach()
         self.hooks.take_out()
         self.later.finish()
+        self._note_times()
         self.recorder.finish()
         tensor_view.listeners.discard(self.breakpoints.attend)
         self.breakpoints.take_out()
@@ -97,6 +101,7 @@ class Installation:
     def cut(self) -> None:
         """Let what comes be the record of another run."""
         self.later.finish()
+        self._note_times()
         if self.run is not None:
             self.recorder.cut(self.run.cut)
             self.compilations.begin_anew()
@@ -115,7 +120,12 @@ class Installation:
             said = attempt(lambda: f"{type(error).__name__}: {error}".splitlines()[0])
             said = type(error).__name__ if isinstance(said, Raised) else said[:200]
         self.later.finish()
+        self._note_times()
         self.recorder.finish(said)
+
+    def _note_times(self) -> None:
+        for spent in () if self.times is None else self.times.told():
+            self.recorder.note(spent)
 
     def _prune(self) -> None:
         """Keep the store small; when the program ends, which then waits for nothing."""
@@ -131,12 +141,14 @@ def built(
     program: str | None = None,
     code_folder: str | None = None,
     keeping_numbers: Keeping | None = None,
+    times: KernelTimes | None = None,
 ) -> Installation:
     """The parts for one store; nothing is replaced yet.
 
     The record is that of `run`, which `program` made; without a run, there is none.
     Compiled code is kept in the folder for it; without one, it is not kept. Graphs and
-    inputs are kept in `keeping_numbers`, where there is one.
+    inputs are kept in `keeping_numbers`, and kernels are measured by `times`, where
+    there is one.
     """
     cache = CodeCache(code_folder)
     codes: weakref.WeakValueDictionary[Path, CodeType] = weakref.WeakValueDictionary()
@@ -164,7 +176,7 @@ def built(
         breakpoints=breakpoints,
         in_step=passes.in_step,
     )
-    inductor = InductorCode(store, codes, breakpoints, later, dynamo.step)
+    inductor = InductorCode(store, codes, breakpoints, later, dynamo.step, times)
     hooks = Hooks(
         (
             *excepthook.hooks(),
@@ -204,6 +216,7 @@ def built(
         passes=passes,
         hooks=hooks,
         numbers=keeping_numbers,
+        times=times,
     )
 
 

@@ -23,6 +23,7 @@ from fxls.runtime.debugging import pydevd
 from fxls.runtime.installation import Installation, built
 from fxls.runtime.listings.rank import launched_as
 from fxls.runtime.numbers.keeping import Keeping
+from fxls.runtime.producers.kernel_times import KernelTimes
 from fxls.runtime.record.run_head import ThisRun, is_compile_worker
 from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError, is_url, locate
@@ -67,7 +68,9 @@ def install(
         store_of = Store(root, report=_report, program=of)
         code_folder = folder_for(os.environ, str(root.parent))
         keeping = _numbers(os.environ)
-        installation = built(store_of, _run(os.environ), of, code_folder, keeping)
+        times = KernelTimes() if os.environ.get("FXLS_TIMES") == "1" else None
+        run = _run(os.environ)
+        installation = built(store_of, run, of, code_folder, keeping, times)
         if keep_values is None:
             keep_values = os.environ.get("FXLS_KEEP_VALUES", "") not in ("", "0")
         installation.keeping.set(keep_values)

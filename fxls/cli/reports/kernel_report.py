@@ -1,4 +1,6 @@
-"""The kernels that a run made: for each call what it computes, and from which lines."""
+"""The kernels that a run made: for each call what it computes, from which lines, and how
+long that took.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fxls.cli.report import Sources, place_as_json
-from fxls.listing import KERNELS, Facts, Listing
-from fxls.record import Event, Made, RevisionName
+from fxls.counted import counted
+from fxls.listing import KERNELS, Facts, Identity, Listing
+from fxls.record import Event, Made, RevisionName, Spent
 
 __all__ = ["kernels_as_json", "kernels_text"]
 
@@ -21,22 +24,49 @@ _Read = Callable[[RevisionName], Listing | None]
 
 def kernels_text(events: Iterable[Event], read: _Read, sources: Sources) -> list[str]:
     """For each graph of a run that inductor wrote code for, the calls of kernels."""
+    events = [*events]
+    spent = _spent(events)
     lines: list[str] = []
+    by_line: dict[str, float] = {}
     for name, listing in _code(events, read):
         calls = [*_calls(listing)]
+        took = spent.get((name.identity, name.text))
         lines += ["", f"{name.identity.qualname} {name.identity.stage}  {name.text}"]
+        if took is not None:
+            lines.append(f"  {_each(took)} in {counted(took.calls, 'call')}")
         for node, facts in calls[:_MOST]:
             computed = _first([*facts.made_from])
-            places = _first([*dict.fromkeys(_lines(listing, node, sources))])
-            said = f"  {facts.name}, line {facts.line + 1}: {computed}"
-            lines.append(f"{said}, from {places}" if places else said)
+            places = [*dict.fromkeys(_lines(listing, node, sources))]
+            shown = _first(places)
+            said = f"  {facts.name}, line {facts.line + 1}"
+            if took is not None:
+                said = f"  {_share(took, facts.line)} {said.strip()}"
+            said = f"{said}: {computed}"
+            lines.append(f"{said}, from {shown}" if shown else said)
         if (more := len(calls) - _MOST) > 0:
-            lines.append(f"  and {more} more call{'s' if more > 1 else ''}")
+            lines.append(f"  and {counted(more, 'more call')}")
+        if took is not None:
+            times = dict(took.lines)
+            rest = took.seconds - sum(times.get(one.line, 0.0) for _, one in calls)
+            lines.append(f"  {_percent(rest, took.seconds)} all that is no kernel")
+            for node, facts in calls:
+                places = [*dict.fromkeys(_lines(listing, node, sources))]
+                # Nobody knows what each of the fused lines took.
+                where = ", ".join(places) or "no line of the program"
+                by_line[where] = by_line.get(where, 0.0) + times.get(facts.line, 0.0)
+    if by_line:
+        lines += ["", "time in kernels, by the lines of the program"]
+        whole = sum(by_line.values())
+        found = sorted(by_line.items(), key=lambda one: -one[1])
+        for where, seconds in found[:_MOST]:
+            lines.append(f"  {_percent(seconds, whole)} {where}")
     return lines
 
 
 def kernels_as_json(events: Iterable[Event], read: _Read) -> dict[str, Any]:
     """The same for programs."""
+    events = [*events]
+    spent = _spent(events)
     return {
         "kernels": [
             {
@@ -49,11 +79,40 @@ def kernels_as_json(events: Iterable[Event], read: _Read) -> dict[str, Any]:
                 "places": [
                     place_as_json(origin.places[0]) for origin in listing.origins(node)
                 ],
+                **_measured(spent.get((name.identity, name.text)), facts.line),
             }
             for name, listing in _code(events, read)
             for node, facts in _calls(listing)
         ]
     }
+
+
+def _spent(events: Iterable[Event]) -> dict[tuple[Identity, str], Spent]:
+    """The time of each listing that was measured."""
+    return {
+        (one.revision.identity, one.revision.text): one
+        for one in events
+        if isinstance(one, Spent) and one.calls
+    }
+
+
+def _measured(spent: Spent | None, line: int) -> dict[str, Any]:
+    if spent is None:
+        return {}
+    seconds = dict(spent.lines).get(line, 0.0)
+    return {"calls": spent.calls, "seconds": seconds, "of_seconds": spent.seconds}
+
+
+def _each(spent: Spent) -> str:
+    return f"{spent.seconds / spent.calls * 1e3:,.3f} ms each"
+
+
+def _share(spent: Spent, line: int) -> str:
+    return _percent(dict(spent.lines).get(line, 0.0), spent.seconds)
+
+
+def _percent(seconds: float, whole: float) -> str:
+    return f"{seconds / whole if whole else 0.0:4.0%}"
 
 
 def _code(

@@ -27,6 +27,7 @@ from fxls.listing import (
     ToParent,
     Value,
 )
+from fxls.record import RevisionName
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
@@ -43,6 +44,7 @@ from fxls.runtime.listings.value_facts import value_of
 from fxls.runtime.listings.wrapper_text import WrapperText, read
 from fxls.runtime.producers.capture import Capture
 from fxls.runtime.producers.deferred import DeferredWork
+from fxls.runtime.producers.kernel_times import KernelTimes
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.producers.torch_errors import explain_errors_in
 from fxls.runtime.torch_private import schema_of
@@ -71,15 +73,17 @@ class InductorCode:
         breakpoints: Breakpoints,
         later: DeferredWork,
         step: Callable[[_Stage], Step | None],
+        times: KernelTimes | None = None,
     ) -> None:
         """`codes` are those that live, by the paths of their listings; `step` gives that
-        of a stage of the compilation that runs.
+        of a stage of the compilation that runs. Calls are measured where `times` is.
         """
         self._store = store
         self._codes = codes
         self._breakpoints = breakpoints
         self._later = later
         self._step = step
+        self._times = times
         self._computed: weakref.WeakKeyDictionary[Any, list[Computed]] = (
             weakref.WeakKeyDictionary()
         )
@@ -159,6 +163,7 @@ class InductorCode:
                 made = _made(step.capture, wrapper_code.value)
                 self._publish(made, wrapper, generated, step.capture)
                 self._run(made.identity, made.text, made.above, module.__dict__)
+                module.call = self._measured(made.identity, made.text, module.call)
         return module
 
     def _publish(
@@ -227,7 +232,19 @@ class InductorCode:
                 values = getattr(call, "__func__", call).__globals__
                 above = known.text.removesuffix(compiled.source_code).count("\n")
                 self._run(known.identity, known.text, above, values)
+                compiled.current_callable = self._measured(
+                    known.identity, known.text, call
+                )
         return path
+
+    def _measured(self, identity: Identity, text: str, call: Any) -> Any:
+        """The function that calls the kernels; it is measured where that is wanted."""
+        path = self._store.path_of(identity.class_name, text)
+        code = self._codes.get(path)
+        if self._times is None or code is None:
+            return call
+        name = RevisionName(identity, path.name)
+        return self._times.measured(call, code, name)
 
     def _known(self, code: str) -> Listing | None:
         """The listing of this code, which an earlier run of the program made."""
