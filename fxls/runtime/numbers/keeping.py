@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Generator
 from typing import Any, cast
@@ -145,7 +146,10 @@ class Keeping:
         if lowered is not None and is_it and not lowered.path:
             with logging_faults(compiled_calls.KERNELS):
                 lowered.buffers = compiled_calls.buffers_of(lowering)
-                lowered.path = module.__file__ or ""
+                # Its code may run as that of a listing.
+                call: Any = inspect.unwrap(module.call)
+                call = getattr(call, "__func__", call)
+                lowered.path = call.__code__.co_filename
         return module
 
     def _decomposed(
