@@ -8,6 +8,7 @@ only tells that one is about to be made.
 from __future__ import annotations
 
 import sys
+from _thread import get_ident
 
 from fxls.on_import import OnImport
 
@@ -31,6 +32,8 @@ class FirstGraph:
     def __init__(self, action: Callable[[], None]) -> None:
         self._action = action
         self._has_torch = self._is_due = self._acts = self._is_done = False
+        self._acts_in: int | None = None
+        """The thread in which it is being done."""
         self._imports = [
             OnImport("torch", self._torch_is_there),
             OnImport("pydevd", self._come),  # a debugger is made ready at once
@@ -119,10 +122,12 @@ class FirstGraph:
     def _come(self) -> None:
         """Do it. Two threads may come here at once, and both go on when it is done."""
         self._is_due = True
+        if self._acts_in == get_ident():
+            return  # what is done imports what it waits for
         if self._has_torch and not self._is_done:
-            self._acts = True
+            self._acts, self._acts_in = True, get_ident()
             self._action()
-            self._acts = False
+            self._acts, self._acts_in = False, None
             self.stop()
 
 

@@ -156,7 +156,7 @@ class Supervisor:
             if payload is None:
                 return
             told = _told(payload, job.request)
-            if isinstance(told, Traced | Failed):
+            if isinstance(told, Traced | Tried | Failed):
                 self._settle(job, told)
                 return
             if isinstance(told, Trying):

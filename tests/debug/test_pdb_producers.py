@@ -107,7 +107,7 @@ def test_one_step_leads_into_what_inductor_wrote_also_at_the_first_call(
     """
     project.write({"program.py": MODEL + calls})
     arrived = steps(project, ["y = gm(x)  # first", "y = gm(x)  # second"])
-    assert arrived == ["call in the code of inductor"] * 2
+    assert arrived == ["call in Net"] * 2
 
 
 def steps(project: Project, calls: list[str]) -> list[str]:
@@ -133,8 +133,6 @@ def place(project: Project, answer: str) -> str:
     path = Path(found[1])
     if project.store.owns(path):
         return f"{found[2]} in {path.name.partition('_')[0]}"
-    if path.is_relative_to(cache_of(project)):
-        return f"{found[2]} in the code of inductor"
     return f"{found[2]} in {path.name}"
 
 

@@ -108,12 +108,13 @@ def _answer(
     problem = None
     if not items:
         changed = sum(one.changed for one in recorded.step)
-        problem = (
-            f"None of {counted(changed, 'pass', 'passes')} that changed this graph did "
-            "that."
-            if answer.is_known or not changed
-            else f"No graph of this step has {what}."
-        )
+        problem = f"No graph of this step has {what}."
+        if changed == 1 and answer.is_known:
+            problem = "The pass that changed this graph did not do that."
+        elif answer.is_known or not changed:
+            problem = (
+                f"None of the {changed:,} passes that changed this graph did that."
+            )
     if answer.unread:
         problem = f"{problem or ''} {_UNREAD.format(counted(answer.unread, 'pass', 'passes'))}".strip()
     result = FirstPassesItem(tuple(items), answer.unread, problem)

@@ -122,14 +122,24 @@ def test_each_changing_pass_is_a_revision_and_no_other(
         text = texts["recorded"][one.after.text]
         assert code_in(text) == code.strip()
     # All other listings are what they are without a record, byte by byte.
-    plain = texts[""]
     revisions = {
         name.text
         for one in passes
         for name in (one.before, one.after)
         if name is not None
     }
-    assert texts["recorded"].keys() - plain.keys() == revisions - plain.keys()
+    # The head of inductor's code names the graph that it was made from, which a pass
+    # may have changed.
+    code = {
+        revision.path.name
+        for one in (store, Store(tmp_path / "store"))
+        for identity in one.identities()
+        if identity.stage.endswith(", kernels")
+        for revision in one.revisions(identity)
+    }
+    plain = {name: text for name, text in texts[""].items() if name not in code}
+    more = texts["recorded"].keys() - code - plain.keys()
+    assert more == revisions - plain.keys()
     assert {n: t for n, t in texts["recorded"].items() if n in plain} == plain
     # Every node that a pass made leads to an expression of the model.
     for one in changed:

@@ -44,8 +44,13 @@ def swap(module: Any) -> None:
     add.args = add.args[::-1]
 
 
+_tracing = threading.Lock()
+
+
 def observed(name: str, change: Callable[[Any], None]) -> None:
-    module: Any = any_torch.fx.symbolic_trace(Net())
+    # What torch.fx replaces while it traces stays replaced when two threads do so.
+    with _tracing:
+        module: Any = any_torch.fx.symbolic_trace(Net())
     with GraphTransformObserver(module, name):
         change(module)
 

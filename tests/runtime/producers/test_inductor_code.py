@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,13 +41,19 @@ def compiled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Compiled:
     folder = tmp_path_factory.mktemp(request.param)
-    # What the first process compiled, the second one finds; graphs are made anew.
-    for how, where in (("fxls", folder / "store"), ("torch", folder / "told.json")):
-        compiling(request.param, how, where, TORCHINDUCTOR_FX_GRAPH_CACHE="0")
+    # What the first process compiled, the second one finds; graphs are made anew. Not
+    # below `folder`, which may have a blank: inductor could not build there.
+    with tempfile.TemporaryDirectory() as cache:
+        for how, where in (("fxls", folder / "store"), ("torch", folder / "told.json")):
+            compiling(
+                request.param, how, where, cache, TORCHINDUCTOR_FX_GRAPH_CACHE="0"
+            )
     return Compiled(Store(folder / "store"), told_by(folder / "told.json"))
 
 
-def compiling(model: str, how: str, where: Path, **environment: str) -> None:
+def compiling(
+    model: str, how: str, where: Path, cache: str, **environment: str
+) -> None:
     program = "tests.runtime.producers.compile_kernels"
     subprocess.run(
         [sys.executable, "-m", program, model, how, str(where)],
@@ -55,7 +62,7 @@ def compiling(model: str, how: str, where: Path, **environment: str) -> None:
         timeout=300,
         env={
             **os.environ,
-            "TORCHINDUCTOR_CACHE_DIR": str(where.parent / "cache"),
+            "TORCHINDUCTOR_CACHE_DIR": cache,
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
             "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
             **environment,
