@@ -219,11 +219,16 @@ def _finding(changed: Changed | None) -> Generator[None]:
 def _silence() -> Generator[None]:
     """Nobody asked for what torch logs and warns of here."""
     # Not all logging is turned off, because torch says of its compilations by it.
-    for handler in logging.getLogger("torch").handlers:
+    levels = [(one, one.level) for one in logging.getLogger("torch").handlers]
+    for handler, _ in levels:
         handler.setLevel(logging.CRITICAL + 1)
-    with (
-        contextlib.redirect_stderr(io.StringIO()),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        yield
+    try:
+        with (
+            contextlib.redirect_stderr(io.StringIO()),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for handler, level in levels:
+            handler.setLevel(level)

@@ -80,7 +80,7 @@ class Point:
 
 def _may_write() -> bool:
     """Whether this process may write one more graph; that it may not is said once."""
-    if Point.written == MOST and _said.is_first():
+    if Point.written >= MOST and _said.is_first():
         _log.warning(
             "fxls wrote %d graphs for the passes of this program: it records further "
             "passes without their graphs",
