@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 
 from lsprotocol import types as lsp
 
-from fxls.early_worker import EarlyWorker
+from fxls.host.early_worker import EarlyWorker
 from fxls.lsp import custom
 from fxls.lsp.semantic_tokens import LEGEND
 from fxls.serving.connection import Connection

@@ -10,8 +10,8 @@ from textwrap import dedent
 
 import pytest
 
+from fxls.host.settings import WorkerSettings
 from fxls.wire import Traced
-from fxls.worker_settings import WorkerSettings
 from tests.worker.asking import Asking
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ import sys
 
 from fxls.cli.command import Commands, ExitCode, add_command, say
 from fxls.cli.listen_option import warn_of_exposure
-from fxls.early_worker import EarlyWorker
+from fxls.host.early_worker import EarlyWorker
 
 __all__ = ["add", "serve"]
 

@@ -139,8 +139,8 @@ async def _traced(
     entries: Sequence[Entry], store: Store, options: argparse.Namespace
 ) -> AsyncIterator[TraceResult]:
     from fxls.cli.progress import Progress
-    from fxls.host import Host
-    from fxls.worker_settings import WorkerSettings
+    from fxls.host.host import Host
+    from fxls.host.settings import WorkerSettings
 
     progress = Progress(sys.stderr)
     prints = _Prints(progress, verbose=options.verbose)

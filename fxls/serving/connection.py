@@ -12,8 +12,8 @@ from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from fxls import __version__
-from fxls.early_worker import EarlyWorker
 from fxls.entry import Entry
+from fxls.host.early_worker import EarlyWorker
 from fxls.ide.diagnostics import Diagnostic
 from fxls.listing import Reason
 from fxls.lsp import custom

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from fxls.early_worker import EarlyWorker
 from fxls.entry import ORDER, Entry, Producer
-from fxls.host import Host
+from fxls.host.early_worker import EarlyWorker
+from fxls.host.host import Host
+from fxls.host.settings import State, Status, WorkerSettings
 from fxls.wire import Failed, Traced, Tried
-from fxls.worker_settings import State, Status, WorkerSettings
 
 __all__ = ["Health", "Traces"]
 

@@ -183,7 +183,7 @@ def test_a_circle_is_found_however_long_it_is() -> None:
             {"lsprotocol", "fxls.runtime.installing", "fxls.runtime.installation"},
             marks=pytest.mark.slow,
         ),
-        ("fxls.early_worker", {"torch", "asyncio", "msgspec", "pygls"}),
+        ("fxls.host.early_worker", {"torch", "asyncio", "msgspec", "pygls"}),
     ],
 )
 def test_an_import_does_not_load(module: str, absent: set[str]) -> None:

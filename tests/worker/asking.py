@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from fxls.cli.report import Sources, shown
 from fxls.entry import Entry, Kind, Producer
-from fxls.host import Host
+from fxls.host.host import Host
+from fxls.host.settings import Status, WorkerSettings
 from fxls.text import LineTable, Span
 from fxls.wire import Failed, Traced
-from fxls.worker_settings import Status, WorkerSettings
 
 _Result = TypeVar("_Result")
 

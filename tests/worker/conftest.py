@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fxls.worker_settings import WorkerSettings
+from fxls.host.settings import WorkerSettings
 from tests.worker.asking import Asking
 
 

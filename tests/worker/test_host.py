@@ -14,9 +14,9 @@ from textwrap import dedent
 
 import pytest
 
+from fxls.host.settings import State, WorkerSettings
 from fxls.listing import Reason
 from fxls.wire import Failed, Traced
-from fxls.worker_settings import State, WorkerSettings
 from tests.worker.asking import TIME_LIMIT, Asking
 from tests.worker.test_faults import NET
 
@@ -334,8 +334,8 @@ def test_a_trace_leaves_no_process(worker: Asking) -> None:
 HOST = """\
 import asyncio, sys
 from fxls.entry import Entry, Kind
-from fxls.host import Host
-from fxls.worker_settings import WorkerSettings
+from fxls.host.host import Host
+from fxls.host.settings import WorkerSettings
 
 async def main():
     host = Host(WorkerSettings(), on_printed=lambda _, text: print(text, end="", flush=True))

@@ -20,11 +20,12 @@ from typing import Any
 
 import msgspec
 
-from fxls.adopted_process import AdoptedProcess
-from fxls.early_worker import worker_command
 from fxls.entry import ORDER, Entry, Producer
+from fxls.host.adopted_process import AdoptedProcess
+from fxls.host.early_worker import worker_command
+from fxls.host.not_started import not_started
+from fxls.host.settings import State, Status, WorkerSettings
 from fxls.listing import Failure, Reason
-from fxls.not_started import not_started
 from fxls.wire import (
     PREAMBLE,
     Answer,
@@ -42,7 +43,6 @@ from fxls.wire import (
     answer_of,
     framed,
 )
-from fxls.worker_settings import State, Status, WorkerSettings
 
 __all__ = ["Host"]
 

@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 
-from fxls.early_worker import JOBS
+from fxls.host.early_worker import JOBS
 
 __all__ = ["State", "Status", "WorkerSettings"]
 
