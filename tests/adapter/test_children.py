@@ -156,7 +156,7 @@ MODEL = """\
 
     class Net(torch.nn.Module):
         def forward(self, x):
-            return torch.relu(x) + 1
+            return 1 + torch.relu(x)
 
 
     def work():

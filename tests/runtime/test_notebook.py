@@ -24,7 +24,7 @@ CELLS = (
     """\
 class Net(torch.nn.Module):
     def forward(self, x):
-        return torch.relu(x) + helper.twice(x)
+        return helper.twice(x) + torch.relu(x)
 """,
     "import helper; module = fxls.engine.symbolic_trace(Net())",
     "path = fxls.show(module)",

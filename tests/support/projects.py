@@ -15,11 +15,11 @@ __all__ = ["EDITOR", "SOURCE", "TEXT", "net_listing", "spot", "where"]
 Json = Any
 
 SOURCE = """\
-import torch
+import torch, torch.nn as nn
 
 
 # fxls: Net()(torch.randn(2))
-class Net(torch.nn.Module):
+class Net(nn.Module):
     def forward(self, x):
         return torch.relu(x) + '𝄞'.count(x)
 """

@@ -47,12 +47,12 @@ def test_a_file_that_raises_when_it_is_imported(worker: Asking) -> None:
 
 
 def test_a_message_that_is_no_utf_8_is_said_with_escapes(worker: Asking) -> None:
-    text = 'raise OSError("\\ud83d")\n'
+    text = 'Bad = OSError\nraise Bad("\\ud83d")\n'
     assert worker.said(text, "Net()") == dedent("""\
         [import]
-        net.py:1:1: error: OSError: \\ud83d
-         1 | raise OSError("\\ud83d")
-           | ^^^^^^^^^^^^^^^^^^^^^^^
+        net.py:2:1: error: OSError: \\ud83d
+         2 | raise Bad("\\ud83d")
+           | ^^^^^^^^^^^^^^^^^^^
         note: the entry is Net()
         """)
 
