@@ -276,7 +276,7 @@ are not its own.
 def test_a_worker_that_stands_still_is_killed(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fxls.host._GRACE", 0.5)
+    monkeypatch.setattr("fxls.host.host._GRACE", 0.5)
     worker = start(WorkerSettings())
     text = """\
         import os, pathlib, signal
