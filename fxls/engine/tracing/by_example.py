@@ -16,7 +16,7 @@ from collections.abc import (
 )
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 
@@ -30,6 +30,7 @@ from fxls.engine.origins.from_frames import source_frame
 from fxls.engine.torch_private import FakeTensorMode, assert_true, pytree
 from fxls.engine.tracing import current
 from fxls.engine.tracing.concrete_args import ConcreteArgs
+from fxls.engine.tracing.lowering import CLASS_OF_TORCH
 from fxls.engine.tracing.proxy import Args, Attribute, Kwargs, Proxy
 from fxls.engine.tracing.tracer import Tracer
 
@@ -65,16 +66,8 @@ class ExampleTracer(Tracer):
         A parameter without one has its default, and a branch on it is refused when it
         has none.
         """
-        functions = (*autowrap_functions, *_factories())
-        super().__init__((*autowrap_modules, torch), functions)
-        # All of torch is not recorded: a call of anything else reports to a proxy.
-        kept = {*map(id, functions)}
-        for module in autowrap_modules:
-            kept.update(id(f) for f in vars(module).values() if callable(f))
-        self._autowrap_functions = [
-            f for f in self._autowrap_functions if id(f) in kept
-        ]
-        self._autowrap_function_ids &= kept
+        super().__init__(autowrap_modules, (*autowrap_functions, *_factories()))
+        self._autowrap_search.append(torch)  # programs call them there
         self._examples = example_inputs
         self._values: dict[Node, Any] = {}
         self._answered: set[tuple[Node, str]] = set()
@@ -167,7 +160,7 @@ class ExampleTracer(Tracer):
     def text(self, obj: Proxy, spec: str) -> str:
         """What `format` gives: of a plain value that value, and else the proxy's name."""
         value = self._value(obj)
-        if type(value) not in _PLAIN:
+        if not _is_plain(value):
             return format(repr(obj), spec)
         self._assert_equal(obj, value)
         return format(value, spec)
@@ -175,21 +168,42 @@ class ExampleTracer(Tracer):
     def attribute(self, obj: Proxy, name: str) -> Any:
         """What ``obj.name`` gives: text as it is, as no function of torch takes a proxy."""
         found = _ExampleAttribute(obj, name)
-        if not isinstance(obj, Attribute):
+        whole = self._value(obj)
+        if whole is _UNKNOWN or (value := getattr(whole, name, found)) is found:
             return found
-        value = getattr(self._value(obj), name, None)
-        if type(value) is not str:
-            return found
-        self._assert_equal(found, value)
-        return value
+        if value is None:
+            return self.part(found)
+        if type(value) is str:
+            self._assert_equal(found, value)
+            return value
+        return found
 
     def hashed(self, obj: Proxy) -> int | None:
         """The hash of a value that sets and dicts compare; None for any other."""
         value = self._value(obj)
-        if type(value) not in _PLAIN:
+        if value is _UNKNOWN:
+            raise errors.ValueNeededError(
+                "A set or a dict needs a value, and this one is not known",
+                frames=self._asked(),
+            )
+        if not _is_plain(value):
             return None
         self._assert_equal(obj, value)
         return hash(value)
+
+    def known_class(self, obj: Proxy) -> type | None:
+        """The class that `isinstance` asks for; None for what torch.fx answers."""
+        value: object = self._value(obj)
+        return value.__class__ if _is_plain(value) else None
+
+    def part(self, obj: Proxy) -> Proxy | None:
+        """A part of a value: None where it is that, for which Python asks by ``is``."""
+        if self._value(obj) is not None:
+            return obj
+        if self._is_new(obj, "none"):
+            is_none = self.create_proxy("call_function", operator.is_, (obj, None), {})
+            self._assert(is_none, None)
+        return None
 
     def _assert_equal(self, obj: Proxy, value: object) -> None:
         if self._is_new(obj, "value"):
@@ -299,6 +313,17 @@ class _Answering:
     def __getattr__(self, k: str) -> Any:
         return self.tracer.attribute(cast("Proxy", self), k)
 
+    def __getitem__(self, k: Any) -> Any:
+        parent: Any = super()
+        return self.tracer.part(parent.__getitem__(k))
+
+    if not TYPE_CHECKING:  # where `__class__` has a setter
+
+        @property
+        def __class__(self) -> type:
+            """That of a number or a size, as ``isinstance(n, int)`` decides a branch."""
+            return self.tracer.known_class(self) or CLASS_OF_TORCH
+
 
 class _ExampleProxy(_Answering, Proxy):
     """A value whose size and kind an example tells."""
@@ -325,6 +350,13 @@ _RAISED = (
 )
 
 _PLAIN = (int, bool, float, str, torch.dtype, torch.device, torch.layout)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is equal to any other one that is written alike."""
+    if isinstance(value, tuple):
+        return all(map(_is_plain, cast("tuple[object, ...]", value)))
+    return type(value) in _PLAIN
 
 
 def _is_known(value: object) -> bool:

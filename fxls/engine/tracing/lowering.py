@@ -28,9 +28,18 @@ if TYPE_CHECKING:
     from fxls.engine.ir.node import Node
     from fxls.engine.tracing.proxy import Proxy, TracerBase
 
-__all__ = ["ATOMS", "Traced", "lower", "node_of", "proxies_in", "refuse_kept"]
+__all__ = [
+    "ATOMS",
+    "CLASS_OF_TORCH",
+    "Traced",
+    "lower",
+    "node_of",
+    "proxies_in",
+    "refuse_kept",
+]
 
-_class_of_torch: type = cast("Any", torch).fx.Proxy
+CLASS_OF_TORCH: type = cast("Any", torch).fx.Proxy
+"""What a traced value says that it is."""
 
 ATOMS = frozenset(
     {
@@ -67,7 +76,7 @@ class Traced:
             Programs ask that to find out whether they are traced. Python looks at the
             class itself first, so the same is true of this one.
             """
-            return _class_of_torch
+            return CLASS_OF_TORCH
 
 
 def lower(tracer: TracerBase, a: object) -> Argument:

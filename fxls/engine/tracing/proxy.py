@@ -352,7 +352,8 @@ class Proxy(Traced):
         elements: list[Any] = []
         for i in range(count):
             element: Any = self[i]  # pyright: ignore[reportUnknownVariableType, reportIndexIssue]  # defined below
-            origin.narrow_to_part(cast("Proxy", element).node, i)
+            if element is not None:  # a tracer may know that it is
+                origin.narrow_to_part(cast("Proxy", element).node, i)
             elements.append(element)
         return iter(elements)
 

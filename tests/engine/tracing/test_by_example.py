@@ -112,11 +112,27 @@ def asks_for_the_device(x: Any) -> Any:
         return x @ x.t()
 
 
+def asks_a_set_of_shapes(x: Any) -> Any:
+    return x * 3 if x.shape in {(2, 4), (3, 3)} else x
+
+
+def asks_for_the_kind_of_a_size(x: Any) -> Any:
+    size = x.shape[-1]
+    size = (size, size) if isinstance(size, int) else size
+    return x.reshape(-1) * size[0] if isinstance(x.shape, tuple) else x
+
+
+def asks_for_none(x: Any) -> Any:
+    found = (x + 1, x.grad, None)
+    return found[0] if x.grad is None and found[1] is None else x
+
+
 PROGRAMS = [
     *(branches, branches_on_neither, slices_a_table, makes_a_tensor, counts, loops),
     *(loops_over_rows, halves, spreads, asks_for_length, scales),
     *(fills_with_the_least, asks_for_the_type, asks_a_set, asks_a_dict, asserts),
     *(changes_in_place, splits, formats, asks_for_the_device),
+    *(asks_a_set_of_shapes, asks_for_the_kind_of_a_size, asks_for_none),
 ]
 
 
@@ -255,6 +271,34 @@ def test_what_is_in_a_tensor_decides_nothing() -> None:
 
     with pytest.raises(errors.ControlFlowError, match=r"test_by_example\.py:\d+:\d+"):
         trace_by_example(item, (torch.ones(3),))
+
+
+class Attending(nn.Module):
+    """Asks whether a part of what a module gave is there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(4, 2)
+
+    def forward(self, x: Any) -> Any:
+        out, weights = self.attention(x, x, x, need_weights=False)
+        both = self.attention(x, x, x, need_weights=False)
+        return out + both[0] if weights is None and both[1] is None else x
+
+
+def test_a_part_of_a_result_that_is_none_is_none() -> None:
+    model = Attending().eval()
+    graph_module = trace_by_example(model, (torch.randn(3, 4),))
+    x = torch.randn(5, 4)
+    assert torch.equal(graph_module(x), model(x))
+
+
+def test_a_set_is_not_asked_for_what_a_tensor_holds() -> None:
+    def program(x: Any) -> Any:
+        return x if x.sum().item() in {1.0, 2.0} else -x
+
+    with pytest.raises(errors.ValueNeededError, match=r"test_by_example\.py:\d+:\d+"):
+        trace_by_example(program, (torch.ones(2),))
 
 
 def test_a_dict_has_the_keys_of_the_example() -> None:
