@@ -243,8 +243,8 @@ class Model(torch.nn.Module):
 @pytest.mark.parametrize(
     ("expression", "producer"),
     [
-        ("Model(Config())(input_ids=ids)", "torch.compile"),
-        ("Model.from_config(Config())(ids, return_dict=False)", "torch.export"),
+        ("Model(Config())(input_ids=ids)", "engine"),
+        ("Model.from_config(Config())(ids, return_dict=False)", "engine"),
     ],
 )
 def test_an_imported_model_with_a_config_and_an_output_class_has_shapes(
