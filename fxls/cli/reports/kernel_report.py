@@ -60,6 +60,10 @@ def kernels_text(events: Iterable[Event], read: _Read, sources: Sources) -> list
         found = sorted(by_line.items(), key=lambda one: -one[1])
         for where, seconds in found[:_MOST]:
             lines.append(f"  {_percent(seconds, whole)} {where}")
+        if (more := len(found) - _MOST) > 0:
+            rest = sum(seconds for _, seconds in found[_MOST:])
+            places = counted(more, "more place")
+            lines.append(f"  {_percent(rest, whole)} {places}")
     return lines
 
 
@@ -88,12 +92,25 @@ def kernels_as_json(events: Iterable[Event], read: _Read) -> dict[str, Any]:
 
 
 def _spent(events: Iterable[Event]) -> dict[tuple[Identity, str], Spent]:
-    """The time of each listing that was measured."""
-    return {
-        (one.revision.identity, one.revision.text): one
-        for one in events
-        if isinstance(one, Spent) and one.calls
-    }
+    """The time of each listing that was measured: a program may load its code again."""
+    found: dict[tuple[Identity, str], Spent] = {}
+    for one in events:
+        if isinstance(one, Spent) and one.calls:
+            of = (one.revision.identity, one.revision.text)
+            found[of] = _together(found[of], one) if of in found else one
+    return found
+
+
+def _together(one: Spent, other: Spent) -> Spent:
+    lines = dict(one.lines)
+    for line, seconds in other.lines:
+        lines[line] = lines.get(line, 0.0) + seconds
+    return Spent(
+        one.revision,
+        one.calls + other.calls,
+        one.seconds + other.seconds,
+        tuple(lines.items()),
+    )
 
 
 def _measured(spent: Spent | None, line: int) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""The kernels of a run as people read them: how long each took, of all that was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fxls.cli.report import Sources
+from fxls.cli.reports.kernel_report import kernels_as_json, kernels_text
+from fxls.listing import Facts, Frame, Identity, Listing, Source
+from fxls.record import Event, Made, RevisionName, Spent
+
+CODE = RevisionName(Identity("net", "Net", stage="graph 0, kernels"), "Net_1.py")
+
+
+def listing(calls: int) -> Listing:
+    """Code with one kernel in each line, each from a line of its own of the source."""
+    return Listing(
+        CODE.identity,
+        "text\n",
+        0,
+        (),
+        tuple(
+            Facts(f"k:{at}", "call_kernel", "k", at, origin=at, made_from=(f"n{at}",))
+            for at in range(calls)
+        ),
+        sources=(Source("/project/net.py", "digest"),),
+        frames=tuple(Frame(0, "forward", at, 0, at, 1) for at in range(calls)),
+    )
+
+
+def text(events: list[Event], calls: int = 2) -> list[str]:
+    return kernels_text(events, lambda _: listing(calls), Sources(Path("/project")))
+
+
+def test_code_that_was_loaded_twice_has_the_time_of_both() -> None:
+    events: list[Event] = [
+        Made(CODE),
+        Spent(CODE, 10, 0.070, ((0, 0.050), (1, 0.020))),
+        Spent(CODE, 10, 0.030, ((1, 0.020), (5, 0.010))),
+    ]
+
+    assert text(events) == [
+        "",
+        "Net graph 0, kernels  Net_1.py",
+        "  5.000 ms each in 20 calls",
+        "   50% k:0, line 1: n0, from net.py:1",
+        "   40% k:1, line 2: n1, from net.py:2",
+        "   10% all that is no kernel",
+        "",
+        "time in kernels, by the lines of the program",
+        "   56% net.py:1",
+        "   44% net.py:2",
+    ]
+    found = kernels_as_json(events, lambda _: listing(2))["kernels"]
+    measured = [(one["calls"], one["seconds"], one["of_seconds"]) for one in found]
+    assert measured == [(20, 0.05, 0.1), (20, 0.04, 0.1)]
+
+
+def test_lines_that_are_too_many_are_counted_and_have_their_time_together() -> None:
+    spent = Spent(CODE, 1, 0.026, tuple((line, 0.001) for line in range(26)))
+
+    said = text([Made(CODE), spent], calls=26)
+
+    assert said[3 + 24] == "  and 2 more calls"
+    assert said[-2:] == ["    4% net.py:24", "    8% 2 more places"]
+
+
+def test_code_that_was_not_measured_has_its_kernels_and_no_time() -> None:
+    assert text([Made(CODE)]) == [
+        "",
+        "Net graph 0, kernels  Net_1.py",
+        "  k:0, line 1: n0, from net.py:1",
+        "  k:1, line 2: n1, from net.py:2",
+    ]
