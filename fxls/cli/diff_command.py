@@ -22,6 +22,7 @@ from fxls.cli.command import (
     sources_here,
 )
 from fxls.cli.run_argument import add_run
+from fxls.counted import counted
 
 if TYPE_CHECKING:
     from fxls.cli.diff_sides import Graph, Side
@@ -160,7 +161,7 @@ def _show(
     if is_one:
         text = diff_report.nodes_text(found[0], sources_here())
     elif all(one.is_same for one in found):
-        text = f"no difference in {len(found)} graphs"
+        text = f"no difference in {counted(len(found), 'graph')}"
     else:
         text = diff_report.graphs_text(found, sources_here())
         same = sum(one.is_same for one in found)

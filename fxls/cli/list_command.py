@@ -24,6 +24,7 @@ from fxls.cli.command import (
     warn,
 )
 from fxls.cli.run_argument import add_run, found_run
+from fxls.counted import counted
 
 if TYPE_CHECKING:
     from fxls.cli.reports.list_table import Newest
@@ -106,7 +107,8 @@ def list_(options: argparse.Namespace) -> int:
         print("\n".join(_bold(one) if colored else one for one in lines))
     elif found:
         say(
-            f"fxls: none of {len(found)} listings says {' and '.join(map(repr, options.words))}\n"
+            f"fxls: none of {counted(len(found), 'listing')} says"
+            f" {' and '.join(map(repr, options.words))}\n"
             "help: `fxls list` without words shows them all."
         )
     elif troubles.code is ExitCode.OK:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from fxls import regular_file
+from fxls.counted import counted
 from fxls.entry import Entry
 from fxls.ide.listing.value_text import dtype_of, shape_of
 from fxls.listing import Failure, Listing, Place, Reason
@@ -115,7 +116,8 @@ def shown(failure: Failure, entry: Entry | None, sources: Sources) -> str:
         lines.append(f"{_where(place, sources)}note: called here, in {place.function}")
         lines += snippet(place, sources)
     if len(places) > _NOTES + 1:
-        lines.append(f"note: {len(places) - _NOTES - 1} more callers are not shown")
+        more = counted(len(places) - _NOTES - 1, "more caller is", "more callers are")
+        lines.append(f"note: {more} not shown")
     if entry is not None and entry.span is None and _is_about_entry(failure):
         lines.append(f"note: the entry is {entry.expression}")
     lines += [f"note: {other.message}" for other in failure.others]
@@ -172,9 +174,9 @@ def age(seconds: float) -> str:
 
 def summary(listing: Listing) -> str:
     """What a listing is of, in one line."""
-    words = [f"{len(listing.nodes)} nodes"]
+    words = [counted(len(listing.nodes), "node")]
     if listing.parameters is not None:
-        words.append(f"{listing.parameters:,} parameters")
+        words.append(counted(listing.parameters, "parameter"))
     identity = listing.identity
     return f"{identity.module}.{identity.qualname}: {', '.join(words)}"
 

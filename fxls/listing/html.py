@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import PurePath
 
+from fxls.counted import counted
 from fxls.listing import Items, Listing, Role, Tensor, Value
 from fxls.short_dtype import short_dtype
 
@@ -35,12 +36,13 @@ def html_of(listing: Listing, name_of: Callable[[str], str] = file_name) -> str:
     identity = listing.identity
     made = [identity.qualname, identity.producer, identity.stage]
     count = len(listing.nodes)
+    nodes = counted(count, "node")
     return "\n".join(
         [
             "<div>",
-            f"<div><b>{escape(', '.join(filter(None, made)))}</b>: {count:,} nodes</div>",
+            f"<div><b>{escape(', '.join(filter(None, made)))}</b>: {nodes}</div>",
             f"<pre>{_code(listing)}</pre>",
-            f"<details><summary>{count:,} nodes as a table</summary>",
+            f"<details><summary>{nodes} as a table</summary>",
             f'<table style="{_TABLE}">',
             _row("th", ("name", "op", "target", "value", "source")),
             *(_row("td", cells) for cells in _cells(listing, name_of)),

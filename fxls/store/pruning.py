@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fxls.counted import counted
 from fxls.listing import Identity
 from fxls.machine import is_alive
 from fxls.store import files
@@ -58,7 +59,7 @@ class Pruned:
         """In words; `would` be, after a rehearsal."""
         freed, left = self.freed / 1e6, self.left / 1e6
         deleted = "would be deleted" if would else "deleted"
-        runs = f" and {len(self.runs)} runs" if self.runs else ""
+        runs = f" and {counted(len(self.runs), 'run')}" if self.runs else ""
         return (
             f"{len(self.deleted)}{runs} {deleted}, {freed:.1f} MB; {left:.1f} MB stay"
         )

@@ -50,7 +50,7 @@ def test_old_runs_go_with_their_summaries_and_those_that_live_stay(
     assert set(run_ids(tmp_path)) == {new, living}
     assert not summary_path(tmp_path, old).exists()
     assert summary_path(tmp_path, new).exists()
-    assert pruned.said() == "0 and 1 runs deleted, 0.0 MB; 0.0 MB stay"
+    assert pruned.said() == "0 and 1 run deleted, 0.0 MB; 0.0 MB stay"
 
 
 def test_all_go_when_all_are_to_go_and_none_in_a_rehearsal(tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ def show_became(
             "has other lines."
         )
     if found.unread:
-        say(f"fxls: warning: {found.unread} graphs are not in the store any more")
+        graphs = counted(found.unread, "graph is", "graphs are")
+        say(f"fxls: warning: {graphs} not in the store any more")
     return ExitCode.OK
 
 

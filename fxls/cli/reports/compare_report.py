@@ -8,6 +8,7 @@ import msgspec
 
 from fxls.cli.report import Sources, place_as_json, snippet
 from fxls.comparison import Comparison, Evidence, Fault, Kind, Unseen, Where
+from fxls.counted import counted
 from fxls.listing import Place
 from fxls.serving.ownership import is_own
 
@@ -135,28 +136,24 @@ def _unseen(one: Unseen) -> str:
 def _verdict(found: Comparison) -> str:
     judged = ", ".join(
         (
-            _counted(found.graphs, "graph", "graphs"),
-            _counted(found.passes, "change by passes", "changes by passes"),
-            _counted(found.decompositions, "decomposition", "decompositions"),
-            _counted(found.kernels, "value", "values") + " of compiled code",
-            _counted(found.more_compilations, "compilation more", "compilations more"),
+            counted(found.graphs, "graph"),
+            counted(found.passes, "change by passes", "changes by passes"),
+            counted(found.decompositions, "decomposition"),
+            counted(found.kernels, "value") + " of compiled code",
+            counted(found.more_compilations, "compilation more", "compilations more"),
         )
     )
     if found.is_found:
-        said = _counted(len(found.faults), "fault", "faults")
+        said = counted(len(found.faults), "fault")
     elif found.is_clear:
         said = "nobody is at fault"
     elif not found.graphs:
         said = "nobody can say: no compiled graph was called"
     elif found.unjudged and not found.faults:
         said = (
-            f"nobody can say: nothing of {_counted(found.unjudged, 'graph', 'graphs')} "
-            "could be judged"
+            f"nobody can say: nothing of {counted(found.unjudged, 'graph')} could be"
+            " judged"
         )
     else:
         said = "nobody can say who is at fault"
     return f"{said} ({judged})"
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"

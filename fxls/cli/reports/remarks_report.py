@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from fxls import __version__
 from fxls.cli.report import Sources, place_as_json, position, snippet
+from fxls.counted import counted
 from fxls.record import QuotedPlace, Subject
 from fxls.record.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
 from fxls.text import Span
@@ -123,7 +124,8 @@ def remark_text(one: RemarkNow, sources: Sources) -> Iterator[str]:
     for frame in others[:_MOST_FRAMES]:
         yield f"{_where(frame, sources)}note: {role_of(frame, remark)}"
     if len(others) > _MOST_FRAMES:
-        yield f"note: {len(others) - _MOST_FRAMES} more frames are not shown"
+        left = len(others) - _MOST_FRAMES
+        yield f"note: {counted(left, 'more frame is', 'more frames are')} not shown"
     yield from (f"note: {said}" for said in costs_of(remark))
     yield from (f"help: {hint}" for hint in remark.hints)
     if remark.page:
