@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -71,7 +73,9 @@ def test_it_ends_with_0_when_nobody_is_at_fault(fxls: Command) -> None:
     assert ended.code == 0
 
 
-def test_json_has_the_place_and_the_evidence(fxls: Command) -> None:
+def test_json_has_the_place_and_the_evidence_under_documented_keys(
+    fxls: Command,
+) -> None:
     fxls.file(PROGRAM)
 
     ended = fxls.run("compare", "--json", "-W", "ignore", "net.py", "wrong")
@@ -90,8 +94,20 @@ def test_json_has_the_place_and_the_evidence(fxls: Command) -> None:
         "end_line": 18,
         "end_column": 35,
     }
+    assert node["places"] == [node["place"]]
     assert fault["evidence"]["error"] > 100 * fault["evidence"]["allowed"]
     assert found["not_compared"] == []
+    assert found["judged"] == {
+        "graphs": 1,
+        "passes": 1,
+        "decompositions": 0,
+        "kernels": 0,
+    }
+    assert (found["more_compilations"], found["raised"]) == (0, None)
+    page = (Path(__file__).parents[2] / "docs" / "numbers.md").read_text("utf-8")
+    _, _, section = page.partition("\n## For programs\n")
+    printed = set(re.findall(r'"(\w+)": ', ended.out))
+    assert printed <= set(re.findall(r"`(\w+)`", section))
 
 
 @pytest.mark.parametrize(
