@@ -151,6 +151,14 @@ def _name_of_entries(argument: str, path: Path) -> str:
     return f"entries {_below(str(found.path), path)}{expression}"
 
 
+def _near(argument: str | None) -> str:
+    """The file whose entries are meant; the current folder where none is named."""
+    from fxls.launching.entry_argument import entry_argument
+
+    found = "" if argument is None else entry_argument(argument)
+    return "." if isinstance(found, str) else str(found.path)
+
+
 def _unclear(
     python: PythonArguments, run: str | None, entries: str | None
 ) -> str | None:
@@ -244,8 +252,8 @@ def _ran(
     from fxls.store_root import locate
 
     is_file = python.program[0] not in ("-m", "-c")
-    near = options.entries.partition(".py:")[0] if options.entries else "."
-    root = options.store or Path(locate(python.program[0] if is_file else near))
+    near = python.program[0] if is_file else _near(options.entries)
+    root = options.store or Path(locate(near))
     started = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     launch = f"{started}-check-{os.getpid()}-{secrets.token_hex(4)}"
     environment = {**os.environ, "FXLS_LAUNCH": launch}

@@ -409,3 +409,20 @@ def test_the_entries_of_a_file_are_compiled_called_and_compared(fxls: Command) -
     ended = fxls.run("check", "--entries", "net.py")
     assert (ended.code, ended.out) == (1, "")
     assert "fxls: error: net.py: no entry has example inputs\n" in ended.err
+
+
+@pytest.mark.slow
+def test_one_entry_is_a_program_of_its_own_in_the_store_of_its_file(
+    fxls: Command,
+) -> None:
+    fxls.file(ENTRIES)
+    fxls.file("", "net/pyproject.toml")
+    entry = "net.py:fast(torch.ones(2, 2))"
+
+    ended = fxls.run("check", "--update", "--entries", entry)
+
+    assert (ended.code, ended.out) == (0, "")
+    baseline = json.loads((fxls.folder / "fxls-baseline.json").read_bytes())
+    assert [*baseline["programs"]] == [f"entries {entry}"]
+    assert (fxls.folder / ".fxls").is_dir()
+    assert not (fxls.folder / "net" / ".fxls").exists()
