@@ -172,6 +172,28 @@ def test_a_browser_opens_what_a_fragment_names_and_runs_nothing_else(
     assert "<title>fxls</title>" in searched
 
 
+def test_a_reason_that_came_up_twice_is_one_remark_with_its_hint_once(
+    fxls: Command,
+) -> None:
+    quoted = QuotedPlace(Place("/project/net.py", "f", Span.of(3, 4, 3, 14)), "    g()")
+    twice = [
+        event
+        for name in ("0/0", "0/1")
+        for event in (
+            Compilation(name, "f", Outcome.BREAK, place=quoted),
+            Remark(Subject.BREAK, "no", name, "GB1", (quoted,), ("Do without.",)),
+        )
+    ]
+    written(fxls.folder / ".fxls", FIRST, *twice)
+
+    ended = fxls.run("report", "-1", "-o", "report.html", "--no-source")
+    text = (fxls.folder / "report.html").read_text("utf-8")
+
+    assert ended.out.startswith("report.html: 2 compilations, 1 remark, 0 listings,")
+    assert text.count("Do without.") == 1
+    assert text.count("<b>break GB1</b> no</p><pre>/project/net.py:4:5</pre>") == 2
+
+
 def test_the_name_of_a_user_is_left_out_of_other_paths_too(fxls: Command) -> None:
     root = fxls.folder / ".fxls"
     said = "see /scratch/ada/x.py, C:\\data\\ada\\x.py and /scratch/adaptive/x.py"

@@ -85,7 +85,7 @@ class Page:
         diffs = "".join(self._all_diffs(read))
         inside = Inside(
             len(self._compilations),
-            len(self._remarks),
+            len(self._by_line),
             self._listings,
             self._diffs,
             self._left_out,
@@ -154,15 +154,15 @@ class Page:
 
     def _quoted(self, quoted: QuotedPlace) -> str:
         line = quoted.line.strip() if self._wanted.source else ""
-        return f"<pre>{self._words(f'{self._where(quoted)}: {line}')}</pre>"
+        said = self._where(quoted) + (f": {line}" if line else "")
+        return f"<pre>{self._words(said)}</pre>"
 
     def _remark(self, one: Remark) -> Iterator[str]:
+        """What was remarked of one compilation; what helps stands above, once."""
         say = self._words
         yield f"<p><b>{say(one.subject.value)} {say(one.id)}</b> {say(one.reason)}</p>"
         for place in one.places[:1]:
             yield self._quoted(place)
-        for hint in one.hints:
-            yield f"<p>{say(hint)}</p>"
 
     @staticmethod
     def _where(quoted: QuotedPlace) -> str:
