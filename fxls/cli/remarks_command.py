@@ -78,7 +78,8 @@ def remarks(options: argparse.Namespace) -> int:
             runs = of_store.newest_launch()
         else:
             runs = (found_run(of_store, options.run),)
-        if not runs:
+        # A program that reads JSON finds an object, also where nothing ran.
+        if not runs and not (options.json or options.sarif):
             if troubles.code is ExitCode.OK:
                 say(f"fxls: no runs in {root}\nhelp: {HOW}")
             return troubles.code

@@ -276,6 +276,16 @@ def test_what_a_record_says_does_nothing_to_a_terminal_or_a_workflow(
     )
 
 
+def test_where_nothing_ran_programs_read_an_object_with_no_remarks(
+    fxls: Command,
+) -> None:
+    empty = '{"schema": 1, "runs": [], "remarks": []}\n'
+    assert fxls.run("remarks", "--json") == Ended(0, empty, "")
+    ended = fxls.run("remarks", "--sarif")
+    (run,) = json.loads(ended.out)["runs"]
+    assert (run["results"], ended.code, ended.err) == ([], 0, "")
+
+
 def test_the_runs_of_one_program_are_one_and_none_is_said(fxls: Command) -> None:
     assert fxls.run("remarks").err.startswith("fxls: no runs in FOLDER/.fxls\nhelp: ")
     root = fxls.folder / ".fxls"
