@@ -1,6 +1,7 @@
 """What a comparison of a compiled program with itself found: where its numbers go wrong.
 
-It crosses from the process of the program to the command line, as one JSON object.
+It crosses from the process of the program to the command line, as MessagePack: JSON has
+no infinity, and a value that should be finite and is not is infinitely far away.
 """
 
 from __future__ import annotations
@@ -133,10 +134,10 @@ SCHEMA = 1
 
 
 def encode(comparison: Comparison) -> bytes:
-    """The comparison as JSON."""
-    return msgspec.json.encode(comparison)
+    """The comparison as bytes."""
+    return msgspec.msgpack.encode(comparison)
 
 
 def decode(text: bytes) -> Comparison:
     """What `encode` wrote; raises ValueError for all else."""
-    return msgspec.json.decode(text, type=Comparison)
+    return msgspec.msgpack.decode(text, type=Comparison)

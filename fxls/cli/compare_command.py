@@ -113,7 +113,7 @@ def _followed(options: argparse.Namespace, python: PythonArguments) -> Compariso
         **os.environ,
     }
     with tempfile.TemporaryDirectory(prefix="fxls-compare-") as folder:
-        into = Path(folder) / "found.json"
+        into = Path(folder) / "found"
         command = [sys.executable, *python.flags, "-c", _START, "compare"]
         command += ["--into", str(into), "--memory", str(options.memory)]
         if options.store is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from torch.nn import functional
 def wrong(gm, inputs):
     for node in gm.graph.nodes:
         if node.target is functional.relu:
-            node.target = torch.tanh
+            node.target = torch.log if "nan" in sys.argv else torch.tanh
     gm.recompile()
     return gm.forward
 
@@ -108,6 +109,23 @@ def test_json_has_the_place_and_the_evidence_under_documented_keys(
     _, _, section = page.partition("\n## For programs\n")
     printed = set(re.findall(r'"(\w+)": ', ended.out))
     assert printed <= set(re.findall(r"`(\w+)`", section))
+
+
+def test_a_value_that_should_be_finite_and_is_not_is_a_fault(fxls: Command) -> None:
+    fxls.file(PROGRAM.replace("torch.randn(4, 4), ", "-torch.eye(4), "))
+
+    ended = fxls.run("compare", "net.py", "wrong", "nan")
+    as_json = fxls.run("compare", "--json", "net.py", "wrong", "nan")
+
+    lines = ended.out.splitlines()
+    assert lines[:2] == [
+        "error: the backend wrong, in graph 0, 0/0: relu is wrong",
+        "  relu, torch.log, from net.py:18:12",
+    ]
+    assert lines[4].startswith("  float32, 4x4: off by inf from float64, where ")
+    (fault,) = json.loads(as_json.out, parse_constant=pytest.fail)["faults"]
+    assert fault["evidence"]["error"] == sys.float_info.max
+    assert (ended.code, as_json.code) == (1, 1)
 
 
 @pytest.mark.parametrize(
