@@ -8,6 +8,7 @@ function for each thread; where a debugger has it, nothing is measured.
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 import threading
 import time
@@ -28,80 +29,61 @@ class KernelTimes:
     """Of the listings whose code is to be measured."""
 
     def __init__(self) -> None:
-        self._all: list[_Measured] = []
+        self._all: dict[RevisionName, _Measured] = {}
         self._lock = threading.Lock()
 
     def measured(
         self, call: Callable[..., Any], code: CodeType, revision: RevisionName
     ) -> Callable[..., Any]:
-        """The same function, whose calls are measured."""
-        one = _Measured(code, revision)
+        """The same function, whose calls are measured; a listing may have several."""
         with self._lock:
-            self._all.append(one)
+            one = self._all.setdefault(revision, _Measured(revision))
+        numbers = itertools.count()
 
         def measuring(*args: Any) -> Any:
-            if sys.gettrace() is not None:
+            if _is_traced():
                 return call(*args)
-            return one.run(call, args)
+            lines: dict[int, int] = defaultdict(int)
+            is_first = next(numbers) == 0  # which loads what the others find
+            trace = _trace(code, lines)
+            sys.settrace(trace)
+            try:
+                return call(*args)
+            finally:
+                # A debugger that came meanwhile goes on, and the rest was not seen.
+                if sys.gettrace() is trace:
+                    sys.settrace(None)
+                    if not is_first:
+                        one.add(lines)
 
         return functools.update_wrapper(measuring, call)
 
     def told(self) -> list[Spent]:
         """What was measured since this was asked last."""
         with self._lock:
-            return [spent for one in self._all if (spent := one.told()) is not None]
+            measured = [*self._all.values()]
+        return [spent for one in measured if (spent := one.told()) is not None]
 
 
 class _Measured:
-    """The time of one function by its lines."""
+    """The time of one listing by its lines."""
 
-    def __init__(self, code: CodeType, revision: RevisionName) -> None:
-        self._code = code
+    def __init__(self, revision: RevisionName) -> None:
         self._revision = revision
-        self._is_warm = False
         self._calls = self._nanoseconds = 0
         self._lines: dict[int, int] = defaultdict(int)
         self._lock = threading.Lock()
 
-    def run(self, call: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Call it, and note the time of each line."""
-        lines: dict[int, int] = defaultdict(int)
-        last, since = 0, 0
-
-        def entered(frame: FrameType, _event: str, _argument: object) -> Any:
-            nonlocal since
-            if frame.f_code is not self._code or since:
-                return None  # what a line calls is in the time of the line
-            since = time.perf_counter_ns()
-            return reached
-
-        def reached(frame: FrameType, event: str, _argument: object) -> Any:
-            nonlocal last, since
-            now = time.perf_counter_ns()
-            if last:
-                lines[last] += now - since
-            last = frame.f_lineno if event == "line" else 0
-            since = time.perf_counter_ns()
-            return reached
-
-        sys.settrace(entered)
-        try:
-            return call(*args)
-        finally:
-            sys.settrace(None)
-            self._add(lines)
-
-    def _add(self, lines: dict[int, int]) -> None:
+    def add(self, lines: dict[int, int]) -> None:
+        """Add the time of one call."""
         with self._lock:
-            if not self._is_warm:
-                self._is_warm = True  # the first call loads what the others find
-                return
             self._calls += 1
             self._nanoseconds += sum(lines.values())
             for line, took in lines.items():
                 self._lines[line] += took
 
     def told(self) -> Spent | None:
+        """All of it, once."""
         with self._lock:
             if not self._calls:
                 return None
@@ -115,3 +97,35 @@ class _Measured:
             self._calls = self._nanoseconds = 0
             self._lines.clear()
             return told
+
+
+def _trace(code: CodeType, lines: dict[int, int]) -> Callable[..., Any]:
+    """A trace function that adds to each line what it takes in the next call of code."""
+    last, since = 0, 0
+
+    def entered(frame: FrameType, _event: str, _argument: object) -> Any:
+        nonlocal since
+        if frame.f_code is not code or since:
+            return None  # what a line calls is in the time of the line
+        since = time.perf_counter_ns()
+        return reached
+
+    def reached(frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal last, since
+        now = time.perf_counter_ns()
+        if last:
+            lines[last] += now - since
+        last = frame.f_lineno if event == "line" else 0
+        since = time.perf_counter_ns()
+        return reached
+
+    return entered
+
+
+def _is_traced() -> bool:
+    """Whether somebody traces this thread, or a debugger stops it without tracing."""
+    monitoring: Any = getattr(sys, "monitoring", None)
+    return sys.gettrace() is not None or (
+        monitoring is not None
+        and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
+    )

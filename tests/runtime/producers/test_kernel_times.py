@@ -98,6 +98,55 @@ def test_a_debugger_keeps_its_trace_function() -> None:
     assert times.told() == []
 
 
+def test_a_debugger_that_comes_during_a_call_stays() -> None:
+    def debugger(frame: FrameType, _event: str, _argument: object) -> None:
+        del frame
+
+    def stops(deep: int) -> int:
+        sys.settrace(debugger)
+        return deep
+
+    times = KernelTimes()
+    run = measured(stops, times)
+    before = sys.gettrace()
+    sys.settrace(None)
+    try:
+        assert run(0) == 0
+        assert sys.gettrace() is debugger
+        sys.settrace(None)
+        assert run(1) == 1
+        assert sys.gettrace() is debugger
+    finally:
+        sys.settrace(before)
+    assert times.told() == [], "nobody saw all of a call"
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="Python 3.12 has it first")
+def test_nothing_is_measured_under_a_debugger_that_needs_no_trace_function() -> None:
+    monitoring: Any = vars(sys)["monitoring"]
+    times = KernelTimes()
+    run = measured(code, times)
+    monitoring.use_tool_id(monitoring.DEBUGGER_ID, "debugger")
+    try:
+        assert (run(0), run(0)) == (code(0), code(0))
+    finally:
+        monitoring.free_tool_id(monitoring.DEBUGGER_ID)
+    assert times.told() == []
+
+
+def test_functions_of_one_listing_are_counted_together_each_without_its_first_call() -> (
+    None
+):
+    times = KernelTimes()
+    for calls in (3, 2):
+        run = measured(code, times)
+        assert [run(0) for _ in range(calls)] == [code(0)] * calls
+
+    (spent,) = times.told()
+
+    assert (spent.revision, spent.calls) == (NAME, 3)
+
+
 def test_calls_of_several_threads_are_counted_together() -> None:
     times = KernelTimes()
     run = measured(code, times)
