@@ -28,6 +28,7 @@ __all__ = [
     "is_dynamo_compiling",
     "is_made",
     "is_recording",
+    "is_view",
     "lookup_backend",
     "nodes_of_autograd",
     "number_of",
@@ -144,6 +145,13 @@ def number_of(node: Any) -> int:
 def schema_of(called: object) -> object | None:
     """The signature of an operator of `torch.ops`; None of anything else."""
     return getattr(called, "_schema", None)
+
+
+def is_view(called: object) -> bool:
+    """Whether an operator gives what it was given in another form, and computes nothing."""
+    schema: Any = schema_of(called)
+    aliases = [one.alias_info for one in schema.arguments] if schema else []
+    return any(one is not None and not one.is_write for one in aliases)
 
 
 def version_of(tensor: Any) -> int:

@@ -110,7 +110,7 @@ class Claims:
         elif found.verdict == Verdict.OPEN:
             self.open.setdefault(name, "float64 and its own precision do not tell")
 
-    def _leaf(self, name: str, mode: str, at: int) -> torch.Tensor | None:
+    def _leaf(self, name: str, mode: Mode, at: int) -> torch.Tensor | None:
         try:
             found = leaves(self.segments.value(name, mode))
         except NotRun as why:

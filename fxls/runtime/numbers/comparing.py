@@ -19,12 +19,11 @@ from fxls.runtime.numbers.kept import Change, Copies, KeptCompilation, Lowered
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
 from fxls.runtime.numbers.precision import LENIENT, Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, Segments, replayed
-from fxls.runtime.passes.graph_state import GraphState, is_same
+from fxls.runtime.passes.graph_state import GraphState, Row, is_same
 from fxls.runtime.passes.partition import PARTITION
+from fxls.runtime.torch_private import is_view
 
 __all__ = ["compared"]
-
-_VIEWS = ("view", "reshape", "permute", "expand", "squeeze", "unsqueeze", "alias", "t.")
 
 
 def compared(
@@ -218,7 +217,7 @@ class _OfCompilation:
         first: Suspicion,
         how: str | None,
     ) -> None:
-        computing = [one.name for one in first.region if not _is_view(one)]
+        computing = [one.name for one in first.region if _computes(one)]
         evidence = first.evidence
         if len(computing) > 1 and how and not self._total.more_compilations:
             self._total.more_compilations += 1
@@ -358,8 +357,7 @@ def _stage_of(kept: KeptCompilation, lowered: Lowered) -> str:
     return f"{kept.stage}, {half}, post-grad"
 
 
-def _is_view(row: Any) -> bool:
-    target = str(row.target)
-    return "getitem" in target or target.startswith(
-        tuple(f"aten.{name}" for name in _VIEWS)
-    )
+def _computes(row: Row) -> bool:
+    """Whether a node is more than a view, or a part, of what it is given."""
+    is_part = getattr(row.target, "__name__", "") == "getitem"
+    return not is_part and not is_view(row.target)

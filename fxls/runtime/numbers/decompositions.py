@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -13,9 +13,9 @@ from fxls.comparison import Evidence
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled, leaves
 from fxls.runtime.numbers.kept import Decomposed, copy_of
 from fxls.runtime.numbers.precision import Verdict, judged, nudged
-from fxls.runtime.numbers.replaying import Replay, Segments, alone
-from fxls.runtime.passes.graph_state import nodes_in
-from fxls.runtime.torch_private import schema_of
+from fxls.runtime.numbers.replaying import Mode, Replay, Segments, alone
+from fxls.runtime.passes.graph_state import is_node, nodes_in
+from fxls.runtime.torch_private import fx, schema_of
 
 __all__ = ["WrongDecomposition", "judge_decompositions"]
 
@@ -70,7 +70,7 @@ def _judged(
     if len(flat) != len(results):
         return None
     for at, node in enumerate(results):
-        name = graph.name_of(node) if hasattr(node, "all_input_nodes") else ""
+        name = graph.name_of(node) if is_node(node) else ""
         actual = values.get(name)
         if not isinstance(actual, torch.Tensor) or not isinstance(
             flat[at], torch.Tensor
@@ -96,21 +96,19 @@ def _run(
     form: Callable[[torch.Tensor], torch.Tensor],
 ) -> Any:
     def given(argument: Any) -> Any:
-        if hasattr(argument, "all_input_nodes"):
+        if is_node(argument):
             found = value(argument)
             return form(copy_of(found)) if isinstance(found, torch.Tensor) else found
         if isinstance(argument, torch.dtype) and form is doubled:
             return torch.float64 if argument.is_floating_point else argument
-        if isinstance(argument, tuple | list):
-            made = [given(item) for item in cast("list[Any]", argument)]
-            return made if isinstance(argument, list) else tuple(made)
-        if isinstance(argument, Mapping):
-            named = cast("Mapping[Any, Any]", argument)
-            return {key: given(item) for key, item in named.items()}
         return argument
 
+    def run() -> Any:
+        args = fx.node.map_aggregate(one.args, given)
+        return one.operator(*args, **fx.node.map_aggregate(one.kwargs, given))
+
     with alone():
-        found = attempt(lambda: one.operator(*given(one.args), **given(one.kwargs)))
+        found = attempt(run)
     return None if isinstance(found, Raised) else found
 
 
@@ -127,7 +125,7 @@ def _reaches(graph: ReplayedGraph, run: Replay, name: str, right: Any) -> bool:
         if output == name:
             return True
         try:
-            changed = Segments(graph, {**start, name: right}).value(output, "own")
+            changed = Segments(graph, {**start, name: right}).value(output, Mode.OWN)
         except NotRun:
             continue
         if isinstance(changed, torch.Tensor) and not any_torch.equal(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, cast
 
 import torch
 
 from fxls.runtime.listings.quiet_reading import attribute_at
-from fxls.runtime.passes.graph_state import GraphState, Row, nodes_in
+from fxls.runtime.passes.graph_state import GraphState, Row, is_node, nodes_in
 from fxls.runtime.torch_private import fx
 
 __all__ = ["NodeName", "NotRun", "ReplayedGraph", "doubled", "leaves", "randomness"]
@@ -31,7 +31,10 @@ class ReplayedGraph:
         self._names = {row.node: row.name for row in state.rows}
         self.inputs = tuple(state.inputs)
         last = [row for row in state.rows if row.opcode == "output"]
-        self.outputs: tuple[Any, ...] = tuple(self._flat(last[0].args)) if last else ()
+        returned = leaves(last[0].args) if last else []
+        self.outputs = tuple(
+            NodeName(self.name_of(one)) if is_node(one) else one for one in returned
+        )
         """What it returns, flat: names of nodes where it is a `NodeName`."""
 
     @cached_property
@@ -74,7 +77,8 @@ class ReplayedGraph:
         args = fx.node.map_arg(row.args, value)
         kwargs = fx.node.map_arg(row.kwargs, value)
         if in_double:
-            args, kwargs = _in_double(args), _in_double(kwargs)
+            args = fx.node.map_aggregate(args, _in_double)
+            kwargs = fx.node.map_aggregate(kwargs, _in_double)
         if row.opcode == "get_attr":
             return self._attribute(row)
         if row.opcode == "call_module":
@@ -95,18 +99,6 @@ class ReplayedGraph:
         if found is None:
             raise NotRun(f"the graph holds no {row.target} any more")
         return found
-
-    def _flat(self, argument: Any) -> Iterator[Any]:
-        if isinstance(argument, tuple | list):
-            for one in cast("list[Any]", argument):
-                yield from self._flat(one)
-        elif isinstance(argument, Mapping):
-            for one in cast("Mapping[Any, Any]", argument).values():
-                yield from self._flat(one)
-        elif hasattr(argument, "all_input_nodes"):
-            yield NodeName(self.name_of(argument))
-        else:
-            yield argument
 
 
 class NodeName(str):
@@ -150,20 +142,11 @@ _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def _in_double(value: Any) -> Any:
-    """Arguments as they are where every number has 64 bits."""
+    """An argument as it is where every number has 64 bits."""
     if isinstance(value, torch.Tensor):
         return doubled(value)
-    if value in _FLOATS if isinstance(value, torch.dtype) else False:
-        return torch.float64
-    if isinstance(value, tuple | list):
-        made = [_in_double(one) for one in cast("list[Any]", value)]
-        return made if isinstance(value, list) else tuple(made)
-    if isinstance(value, Mapping):
-        return {
-            key: _in_double(one)
-            for key, one in cast("Mapping[Any, Any]", value).items()
-        }
-    return value
+    is_float = isinstance(value, torch.dtype) and value in _FLOATS
+    return torch.float64 if is_float else value
 
 
 def doubled(value: torch.Tensor) -> torch.Tensor:

@@ -6,11 +6,12 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator
-from typing import Any, cast
+from typing import Any
 
 from fxls.record import Pass
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
+from fxls.runtime.numbers.graphs import leaves
 from fxls.runtime.numbers.kept import (
     Change,
     Copies,
@@ -18,10 +19,10 @@ from fxls.runtime.numbers.kept import (
     KeptCall,
     KeptCompilation,
     Lowered,
-    flat,
 )
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers import compiled_calls
+from fxls.runtime.producers.backends import is_torchs, name_of_backend
 from fxls.runtime.producers.capture import capture_of, is_hushed
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.torch_private import compile_id, fx, is_autocast
@@ -40,7 +41,6 @@ class Keeping:
         self.compilations: dict[str, KeptCompilation] = {}
         self.copies = Copies(most_bytes)
         self._here = threading.local()
-        self._depth = 0
 
     def hooks(self) -> tuple[Hook, ...]:
         """Where compiled functions are handed over."""
@@ -83,9 +83,11 @@ class Keeping:
             return (yield)
         name = str(gm.meta.get("dynamo_compile_id"))
         state = GraphState(gm)
-        compiler, is_torchs = _backend(output.compiler_fn)
+        backend = output.compiler_fn
         call = KeptCall(state.inputs)
-        kept = KeptCompilation(name, "", compiler, is_torchs, state, call)
+        kept = KeptCompilation(
+            name, "", name_of_backend(backend), is_torchs(backend), state, call
+        )
         self.compilations[name] = kept
         compiled = yield
         with logging_faults(_FAILED):
@@ -162,22 +164,10 @@ class Keeping:
         given: Any = None
         with logging_faults(compiled_calls.DECOMPOSED):
             given = _nodes(args, node), _nodes(kwargs, node)
-        self._depth += 1
-        try:
-            result = yield
-        finally:
-            self._depth -= 1
+        result = yield
         if result is not NotImplemented and given is not None:
-            function: Any = proxy_mode.decomposition_table.get(op)
             kept.decomposed.append(
-                Decomposed(
-                    op,
-                    given[0],
-                    given[1],
-                    _nodes(result, node),
-                    self._depth,
-                    getattr(function, "__name__", str(op)),
-                )
+                Decomposed(op, given[0], given[1], _nodes(result, node))
             )
         return result
 
@@ -209,21 +199,12 @@ class Keeping:
             result = theirs(*args)
             if keeps_outputs and not call.why_not:
                 with logging_faults(_FAILED):
-                    outputs = self.copies.take(flat(result))
+                    outputs = self.copies.take(leaves(result))
                     if not isinstance(outputs, str):
                         call.outputs = tuple(outputs)
             return result
 
         return functools.update_wrapper(seen, theirs, updated=())
-
-
-def _backend(compiler: Any) -> tuple[str, bool]:
-    """The name of a backend, and whether it comes with torch."""
-    while (inner := getattr(compiler, "compiler_fn", None)) is not None:
-        compiler = inner
-    module = getattr(compiler, "__module__", "") or ""
-    name = getattr(compiler, "__name__", type(compiler).__name__)
-    return name, module.partition(".")[0] in ("torch", "functools", "fxls")
 
 
 def _is_of(compiled: Any, gm: Any) -> bool:
@@ -235,14 +216,9 @@ def _is_of(compiled: Any, gm: Any) -> bool:
 
 def _nodes(values: Any, node: Callable[[Any], Any]) -> Any:
     """Values with the nodes of traced tensors and sizes in their place."""
-    if isinstance(values, fx.Node | str | int | float | bool | type(None)):
-        return values
-    if isinstance(values, tuple | list):
-        items = cast("list[Any]", values)
-        made = [_nodes(one, node) for one in items]
-        return made if isinstance(values, list) else tuple(made)
-    if isinstance(values, dict):
-        named = cast("dict[Any, Any]", values)
-        return {key: _nodes(one, node) for key, one in named.items()}
-    found = node(values) if hasattr(values, "shape") else None
-    return values if found is None else found
+
+    def traced(value: Any) -> Any:
+        found = node(value) if hasattr(value, "shape") else None
+        return value if found is None else found
+
+    return fx.node.map_aggregate(values, traced)

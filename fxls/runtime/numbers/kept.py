@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from fxls.record import Pass
-from fxls.runtime.numbers.graphs import leaves
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.torch_private import version_of
@@ -60,10 +59,6 @@ class Decomposed:
     kwargs: Any
     result: Any
     """The nodes of its values."""
-    depth: int
-    """How many other operators are being decomposed around it."""
-    name: str
-    """Of the function that decomposes it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -103,8 +98,6 @@ class KeptCompilation:
     calls: list[KeptCall] = field(default_factory=list[KeptCall])
     """Of the graphs behind AOTAutograd."""
     lowered: list[Lowered] = field(default_factory=list[Lowered])
-    unseen: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """What was noticed while it ran that cannot be compared, and why."""
 
 
 class Copies:
@@ -174,8 +167,3 @@ def _uncommon(value: torch.Tensor) -> str:
     if value.layout is not torch.strided or value.is_quantized:
         return "an input is sparse or quantized"
     return ""
-
-
-def flat(values: Any) -> tuple[Any, ...]:
-    """What a compiled function returned, flat."""
-    return tuple(leaves(values))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -13,7 +14,7 @@ from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves, randomness
 from fxls.runtime.numbers.precision import nudged
 from fxls.runtime.passes.graph_state import Row
-from fxls.runtime.torch_private import version_of
+from fxls.runtime.torch_private import fx, version_of
 
 __all__ = ["RANDOM", "Mode", "Replay", "Segments", "alone", "is_random", "replayed"]
 
@@ -22,7 +23,7 @@ any_torch: Any = torch
 RANDOM = "random numbers are drawn in between"
 
 
-class Mode:
+class Mode(enum.Enum):
     """In which numbers something is computed."""
 
     OWN = "own"
@@ -113,11 +114,11 @@ class Segments:
         order = self.graph.order
         return sorted(found.values(), key=lambda row: order[row.name])
 
-    def value(self, name: str, mode: str) -> Any:
+    def value(self, name: str, mode: Mode) -> Any:
         """The value of a node, from what is known; raises `NotRun` where there is none."""
         return self.values([name], mode)[name]
 
-    def values(self, names: Iterable[str], mode: str) -> dict[str, Any]:
+    def values(self, names: Iterable[str], mode: Mode) -> dict[str, Any]:
         """The values of nodes and of all between them and what is known."""
         names = list(names)
         made: dict[str, Any] = {}
@@ -133,7 +134,7 @@ class Segments:
             for row in rows:
                 run = attempt(
                     lambda row=row: self.graph.run(
-                        row, value, in_double=mode == Mode.EXACT
+                        row, value, in_double=mode is Mode.EXACT
                     )
                 )
                 if isinstance(run, Raised):
@@ -155,13 +156,14 @@ def is_random(row: Row) -> bool:
     )
 
 
-def _in(value: Any, mode: str, seed: int) -> Any:
-    if mode != Mode.MOVED:
+def _in(value: Any, mode: Mode, seed: int) -> Any:
+    if mode is not Mode.MOVED:
         return value
-    if isinstance(value, tuple | list):
-        items = cast("list[Any]", value)
-        return type(items)(_in(one, mode, seed) for one in items)
-    return nudged(value, seed) if isinstance(value, torch.Tensor) else value
+
+    def moved(one: Any) -> Any:
+        return nudged(one, seed) if isinstance(one, torch.Tensor) else one
+
+    return fx.node.map_aggregate(value, moved)
 
 
 def _said(error: Exception) -> str:

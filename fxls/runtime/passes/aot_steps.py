@@ -29,6 +29,7 @@ from fxls.runtime.producers.compiler_steps import (
     DIVIDED,
     JOINT_PASS,
     TRACED,
+    is_given_gradients,
     with_joint_pass,
 )
 from fxls.runtime.producers.steps import Step
@@ -252,11 +253,7 @@ class AotSteps:
 
 
 def _is_joint(module: Any) -> bool:
-    """Whether a graph is given the gradients of what another one computes."""
-    return module is not None and any(
-        node.op == "placeholder" and node.name.startswith("tangents")
-        for node in module.graph.nodes
-    )
+    return module is not None and is_given_gradients(module)
 
 
 _trace: ContextVar[_Trace | None] = ContextVar("fxls_aot_trace", default=None)

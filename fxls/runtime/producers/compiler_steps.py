@@ -15,6 +15,8 @@ __all__ = [
     "JOINT_PASS",
     "TRACED",
     "cut_of_caller",
+    "direction_of",
+    "is_given_gradients",
     "of_aot_autograd",
     "of_inductor",
     "with_joint_pass",
@@ -81,6 +83,19 @@ def of_inductor(*, sorted_: _Watch, matched: _Watch) -> tuple[Hook, ...]:
             _MATCHED,
             {f"{kind}.apply": around(matched, _MATCHED) for kind in kinds},
         ),
+    )
+
+
+def direction_of(module: Any) -> str:
+    """Which half of a divided graph a module is: the backward is given gradients."""
+    return "backward" if is_given_gradients(module) else "forward"
+
+
+def is_given_gradients(module: Any) -> bool:
+    """Whether a graph is given the gradients of what another one computes."""
+    return any(
+        node.op == "placeholder" and node.name.startswith("tangents")
+        for node in module.graph.nodes
     )
 
 

@@ -27,6 +27,7 @@ from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.listings.head import Leading, Words
 from fxls.runtime.producers import torch_errors
+from fxls.runtime.producers.backends import is_torchs
 from fxls.runtime.producers.capture import (
     Capture,
     capturing,
@@ -37,6 +38,7 @@ from fxls.runtime.producers.capture import (
 )
 from fxls.runtime.producers.compile_cache import CompileCache
 from fxls.runtime.producers.compiled_roots import CompiledRoots
+from fxls.runtime.producers.compiler_steps import direction_of
 from fxls.runtime.producers.error_notes import with_note
 from fxls.runtime.producers.node_by_node import (
     BROKEN_INTO,
@@ -169,7 +171,7 @@ class Dynamo:
         if is_hushed():  # torch.export uses Dynamo on its way
             return (yield)
         theirs: Capture | None = None
-        hush = _is_torchs(output.compiler_fn)
+        hush = is_torchs(output.compiler_fn)
         with logging_faults("a graph of torch.compile is no listing"):
             capture = self.captured(gm, output)
             if not hush:
@@ -254,7 +256,7 @@ class Dynamo:
 
     def _nop(self, gm: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:
         # Written after it, as the code that runs is that of the rules that it sets.
-        publish = self._derived(gm, (_direction(gm),))
+        publish = self._derived(gm, (direction_of(gm),))
         with hushed(when=False):
             result = yield
         with logging_faults(_LOWERED):
@@ -278,7 +280,7 @@ class Dynamo:
             _inside.reset(token)
         if outermost:
             changed = gm if result is None else result
-            which = (_direction(changed), stage) if result is None else (stage,)
+            which = (direction_of(changed), stage) if result is None else (stage,)
             self._not_run(self._derived(changed, which)())
         return result
 
@@ -287,12 +289,12 @@ class Dynamo:
         parent = self._captured.get(compile_id())
         if parent is None:
             return None
-        within = (_direction(gm), stage) if stage == _CHANGED_IN_PLACE else (stage,)
+        within = (direction_of(gm), stage) if stage == _CHANGED_IN_PLACE else (stage,)
         return Step(compile_id(), _stage_of(parent, within))
 
     def _inner(self, gm: Any, *_: Any, **__: Any) -> Generator[None, Any, Any]:
         with logging_faults(_INNER):
-            self._not_run(self._derived(gm, (_direction(gm),))())
+            self._not_run(self._derived(gm, (direction_of(gm),))())
         with hushed():
             return (yield)
 
@@ -392,22 +394,9 @@ def _made_ready(compiled: Any) -> Any:
     return compiled
 
 
-def _is_torchs(compiler: Any) -> bool:
-    """Whether a backend comes with torch, and what it makes is its own business."""
-    while (inner := getattr(compiler, "compiler_fn", None)) is not None:
-        compiler = inner
-    module = getattr(compiler, "__module__", "")
-    return module.partition(".")[0] in ("torch", "functools", "fxls")
-
-
 def _nothing() -> None:
     """Publish nothing."""
     return None  # noqa: RET501  # which is a path else
-
-
-def _direction(gm: Any) -> str:
-    names = (node.name for node in gm.graph.nodes if node.op == "placeholder")
-    return "backward" if any(n.startswith("tangents") for n in names) else "forward"
 
 
 class _Break(NamedTuple):

@@ -43,11 +43,12 @@ from fxls.runtime.listings.rank import rank
 from fxls.runtime.listings.value_facts import value_of
 from fxls.runtime.listings.wrapper_text import WrapperText, read
 from fxls.runtime.producers.capture import Capture
+from fxls.runtime.producers.compiler_steps import direction_of
 from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.kernel_times import KernelTimes
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.producers.torch_errors import explain_errors_in
-from fxls.runtime.torch_private import schema_of
+from fxls.runtime.torch_private import is_view
 from fxls.store import Store, StoreError
 
 __all__ = ["InductorCode"]
@@ -154,8 +155,7 @@ class InductorCode:
     def _load(self, lowering: Any, /, wrapper_code: Any) -> Generator[None, Any, Any]:
         module = yield
         with logging_faults(_CODE):
-            direction = "backward" if _is_backward(lowering.module) else "forward"
-            step = self._step((direction, KERNELS))
+            step = self._step((direction_of(lowering.module), KERNELS))
             wrapper = None if step is None else read(wrapper_code.value)
             if step is not None and wrapper is not None:
                 calls = self._computed.pop(lowering, [])
@@ -364,9 +364,7 @@ def _kind_of(node: Any) -> str:
         return "constant"
     if getattr(node.target, "__name__", "") == "getitem":
         return "part"
-    schema: Any = schema_of(node.target)
-    aliases = [one.alias_info for one in schema.arguments] if schema else []
-    if any(one is not None and not one.is_write for one in aliases):
+    if is_view(node.target):
         return "view"
     if isinstance(value_of(node.meta), Plain):
         return "size"
@@ -395,11 +393,6 @@ def _under(code: CodeType, path: str, above: int) -> CodeType:
             for one in code.co_consts
         ),
     )
-
-
-def _is_backward(module: Any) -> bool:
-    names = (node.name for node in module.graph.nodes if node.op == "placeholder")
-    return any(name.startswith("tangents") for name in names)
 
 
 _WRITERS = (
