@@ -177,5 +177,5 @@ def _judge(into: Path, raised: str | None) -> None:
             from fxls.runtime.numbers.comparing import compared
 
             kept = installation.numbers
-            found = compared(kept.compilations.values(), kept.copies, raised)
+            found = compared(kept.compilations, kept.copies, raised)
     into.write_bytes(encode(found))

@@ -162,6 +162,8 @@ def built(
         store.tell(_noting(recorder.note, run))
     compilations = Compilations(recorder.note)
     recorder.called = compilations.called
+    if keeping_numbers is not None:
+        keeping_numbers.called = compilations.called
     watching = CheckSwitch(_instances(store, later))
     engine = FxlsEngine(store, codes, cache, keeping, breakpoints, watching)
     tracing = TorchTracer()

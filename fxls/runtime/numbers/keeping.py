@@ -38,7 +38,11 @@ class Keeping:
     """What is kept, from `hooks` and from being told of passes."""
 
     def __init__(self, most_bytes: int) -> None:
-        self.compilations: dict[str, KeptCompilation] = {}
+        self.compilations: list[KeptCompilation] = []
+        self.called: Callable[[str], str] = str
+        """What the record calls a compilation, by torch's name, which may repeat."""
+        self._latest: dict[str, KeptCompilation] = {}
+        """By torch's name."""
         self.copies = Copies(most_bytes)
         self._here = threading.local()
 
@@ -57,7 +61,7 @@ class Keeping:
 
     def began(self, step: Step, state: GraphState, /) -> None:
         """A step began with a graph."""
-        kept = self.compilations.get(step.compilation)
+        kept = self._latest.get(step.compilation)
         if kept is None:
             return
         stage = step.capture.stage
@@ -70,7 +74,7 @@ class Keeping:
         self, step: Step, told: Pass, before: GraphState, after: GraphState, /
     ) -> None:
         """A pass changed a graph."""
-        kept = self.compilations.get(step.compilation)
+        kept = self._latest.get(step.compilation)
         if kept is not None:
             kept.changes.append(Change(step, told, before, after))
 
@@ -86,9 +90,18 @@ class Keeping:
         backend = output.compiler_fn
         call = KeptCall(state.inputs)
         kept = KeptCompilation(
-            name, "", name_of_backend(backend), is_torchs(backend), state, call
+            self.called(name),
+            "",
+            name_of_backend(backend),
+            is_torchs(backend),
+            state,
+            call,
         )
-        self.compilations[name] = kept
+        before = self._latest.get(name)
+        if before in self.compilations and not before.call.happened:
+            self.compilations.remove(before)  # an attempt, in whose place is this one
+        self._latest[name] = kept
+        self.compilations.append(kept)
         compiled = yield
         with logging_faults(_FAILED):
             stage = getattr(capture_of(gm), "stage", "") or "graph"
@@ -99,7 +112,7 @@ class Keeping:
         return compiled
 
     def _compiled(self, gm: Any, *_: Any, **named: Any) -> Generator[None, Any, Any]:
-        kept = self.compilations.get(compile_id())
+        kept = self._latest.get(compile_id())
         if kept is None or getattr(self._here, "lowered", None) is not None:
             return (yield)
         call = KeptCall(GraphState(gm).inputs)
@@ -123,7 +136,7 @@ class Keeping:
     def _interpreted(
         self, fx_g: Any, /, *_: Any, **__: Any
     ) -> Generator[None, Any, Any]:
-        kept = self.compilations.get(compile_id())
+        kept = self._latest.get(compile_id())
         call = KeptCall(GraphState(fx_g).inputs)
         result = yield
         if kept is None or not callable(result):
@@ -157,7 +170,7 @@ class Keeping:
     def _decomposed(
         self, proxy_mode: Any, op: Any, args: Any, kwargs: Any, /
     ) -> Generator[None, Any, Any]:
-        kept = self.compilations.get(compile_id())
+        kept = self._latest.get(compile_id())
         if kept is None or kept.traced is not None or len(kept.decomposed) >= _MOST:
             return (yield)
         node = compiled_calls.made_nodes(proxy_mode.tracer)

@@ -80,7 +80,7 @@ class Lowered:
 
 @dataclass(slots=True, eq=False)
 class KeptCompilation:
-    """All that is kept of a compilation, under torch's name of it."""
+    """All that is kept of a compilation, under the record's name of it."""
 
     name: str
     stage: str

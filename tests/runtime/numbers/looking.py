@@ -140,7 +140,7 @@ class Numbers:
         assert installation is not None
         assert installation.numbers is not None
         kept = installation.numbers
-        return compared(kept.compilations.values(), kept.copies)
+        return compared(kept.compilations, kept.copies)
 
     def of(self, model: Callable[..., Any], *inputs: Any, **how: Any) -> Comparison:
         """What is found in one model."""

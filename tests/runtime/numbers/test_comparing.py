@@ -227,6 +227,20 @@ def test_of_two_wrong_passes_the_first_is_named_first(numbers: Numbers) -> None:
     ]
 
 
+def test_what_was_compiled_before_a_reset_is_compared_as_well(
+    numbers: Numbers,
+) -> None:
+    numbers.run(Perceptron(), torch.randn(4, 8), backend=exchanging)
+    any_torch.compiler.reset()  # torch gives the same names again
+
+    found = numbers.of(Normed(), torch.randn(4, 8), backend=exchanging)
+
+    assert [(one.compilation, blamed(one).code) for one in found.faults] == [
+        ("0/0", "functional.relu(out)"),
+        ("0/0 (2)", "functional.relu(x)"),
+    ]
+
+
 def counting(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
     count.add_(1.0)
     x.mul_(2.0)
