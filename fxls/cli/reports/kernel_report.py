@@ -135,14 +135,19 @@ def _percent(seconds: float, whole: float) -> str:
 def _code(
     events: Iterable[Event], read: _Read
 ) -> Iterator[tuple[RevisionName, Listing]]:
-    """The listings of code that the run made, each once, as it made them last."""
-    made = {
-        (one.revision.identity, one.revision.text): one.revision
-        for one in events
-        if isinstance(one, Made)
-        and one.revision.identity.stage.rpartition(", ")[2] == KERNELS
-    }
-    for name in made.values():
+    """The listings of code that the run made, each once, as it made them last; and those
+    that it measured, which a run before it may have made.
+    """
+    found: dict[tuple[Identity, str], RevisionName] = {}
+    for one in events:
+        if isinstance(one, Spent):
+            name = one.revision
+            found.setdefault((name.identity, name.text), name)
+        elif isinstance(one, Made):
+            name = one.revision
+            if name.identity.stage.rpartition(", ")[2] == KERNELS:
+                found[name.identity, name.text] = name
+    for name in found.values():
         listing = read(name)
         if listing is not None:
             yield name, listing
