@@ -38,9 +38,6 @@ def serve(request: Trace | Try, answers: int, log: int) -> NoReturn:
     # Not at the top: the supervisor imports this module, and there may be no torch.
     import torch  # noqa: PLC0415
 
-    from fxls.worker.repair import RepairAttempt  # noqa: PLC0415
-    from fxls.worker.trace import Attempt  # noqa: PLC0415
-
     owner = os.getpid()
     had_large = LARGE in sys.modules
     # Kept, because user code may put anything in their place.
@@ -76,14 +73,18 @@ def serve(request: Trace | Try, answers: int, log: int) -> NoReturn:
     def note(text: str) -> None:
         send(log, text.encode())
 
-    attempt = (
-        RepairAttempt(request, memory, note)
-        if isinstance(request, Try)
-        else Attempt(
+    # Not at the top, as torch; and a trace does not wait for what few requests need.
+    if isinstance(request, Try):
+        from fxls.worker.repair import RepairAttempt  # noqa: PLC0415
+
+        attempt = RepairAttempt(request, memory, note)
+    else:
+        from fxls.worker.trace import Attempt  # noqa: PLC0415
+
+        attempt = Attempt(
             *(request, memory, note),
             lambda trying: send(answers, PREAMBLE + framed(trying)),
         )
-    )
     watch_for_death(answers, request.time_limit + AFTER)
     limit_time(request.time_limit, at_end)
     outcome = caught(attempt.outcome)

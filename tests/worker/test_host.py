@@ -425,6 +425,18 @@ interpreter that has it; `fxls doctor` says what works there.
 
 
 @pytest.mark.slow
+def test_an_interpreter_without_numpy(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['numpy'] = None\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    worker = start(WorkerSettings())
+    assert worker.said(NET, "Net()(torch.randn(1, 3))") == "ok"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--spawn",)])
 def test_an_interpreter_with_an_old_torch(
     start: Start,
