@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from types import FunctionType, MemberDescriptorType
 from typing import Any
 
-import numpy as np
 import torch
+
+from fxls.worker.catching import caught
 
 __all__ = ["is_same"]
 
@@ -18,24 +21,31 @@ def is_same(one: Any, other: Any, depth: int = 0) -> bool:
 
     What is not a number is equal to itself; of an object its attributes are compared.
     """
-    if type(one) is not type(other) or depth > _DEEPEST:
+    if not _is_same_name(type(one), type(other)) or depth > _DEEPEST:
         return False
     inner = depth + 1
+    # Not imported: torch does without it, and then there is no value of it.
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None and isinstance(one, numpy.ndarray):
+        return _is_same_array(numpy, one, other)
     match one, other:
         case torch.Tensor(), torch.Tensor():
-            return _is_same_tensor(one, other)
-        case np.ndarray(), np.ndarray():
-            return _is_same_array(one, other)
+            return _is_same_tensor(one, other, inner)
         case str() | bytes(), _:
             return one == other
-        case float() | complex(), float() | complex():
-            return one == other or (one != one and other != other)
         case Mapping(), Mapping():
             return _is_same_mapping(one, other, inner)
         case Sequence(), Sequence():
             return _is_same_row(one, other, inner)
         case _:
             return _is_same_object(one, other, inner)
+
+
+def _is_same_name(one: Any, other: Any) -> bool:
+    """Whether two classes, or functions, are one; each run imports the file anew."""
+    return one is other or (
+        (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+    )
 
 
 def _is_same_mapping(one: Any, other: Any, depth: int) -> bool:
@@ -50,8 +60,7 @@ def _is_same_row(one: Any, other: Any, depth: int) -> bool:
     )
 
 
-def _is_same_array(one: Any, other: Any) -> bool:
-    numpy: Any = np
+def _is_same_array(numpy: Any, one: Any, other: Any) -> bool:
     has_nan = one.dtype.kind in "fc"
     same = numpy.array_equal(one, other, equal_nan=has_nan)
     return one.dtype == other.dtype and bool(same)
@@ -60,22 +69,46 @@ def _is_same_array(one: Any, other: Any) -> bool:
 def _is_same_object(one: object, other: object, depth: int) -> bool:
     if one is other:
         return True
-    if type(one).__eq__ is object.__eq__:
-        held: Any = getattr(one, "__dict__", None)
-        return bool(held) and is_same(held, vars(other), depth)
-    return bool(one == other)
+    if isinstance(one, type | FunctionType):
+        return _is_same_name(one, other)
+    if type(one).__eq__ is not object.__eq__:
+        # That of a dataclass with tensors raises, or they have no truth.
+        equal = caught(lambda: bool(one == other or (one != one and other != other)))
+        if equal is True:
+            return True
+    held = _attributes(one)
+    return bool(held) and is_same(held, _attributes(other), depth)
 
 
-def _is_same_tensor(one: torch.Tensor, other: torch.Tensor) -> bool:
+def _attributes(of: object) -> dict[str, object]:
+    """What an object holds, also where its class has slots."""
+    slots = {
+        name
+        for kind in type(of).__mro__
+        if "__slots__" in vars(kind)
+        for name, value in vars(kind).items()
+        if isinstance(value, MemberDescriptorType) and hasattr(of, name)
+    }
+    held = {name: getattr(of, name) for name in sorted(slots)}
+    return {**held, **getattr(of, "__dict__", {})}
+
+
+def _is_same_tensor(one: torch.Tensor, other: torch.Tensor, depth: int) -> bool:
     same = (
         one.dtype == other.dtype
-        and one.shape == other.shape
         and one.device == other.device
         and one.layout == other.layout
         and one.requires_grad == other.requires_grad
+        and one.is_nested == other.is_nested
     )
     if not same:
         return False
+    if one.is_nested:
+        return _is_same_row(one.unbind(), other.unbind(), depth)
+    if one.shape != other.shape:
+        return False
+    if one.is_meta:
+        return True
     one, other = one.detach(), other.detach()
     if one.layout != torch.strided:
         one, other = one.to_dense(), other.to_dense()
