@@ -185,9 +185,17 @@ class Connection(LanguageServer):
 
     def started_by(self, request: str | int | None, task: asyncio.Task[Any]) -> None:
         """Note what has to stop when a request is cancelled."""
-        if request is not None:
-            self._requests.setdefault(request, set()).add(task)
-            task.add_done_callback(lambda _: self._requests.pop(request, None))
+        if request is None:
+            return
+        tasks = self._requests.setdefault(request, set())
+        tasks.add(task)
+
+        def done(task: asyncio.Task[Any]) -> None:
+            tasks.discard(task)
+            if not tasks:
+                self._requests.pop(request, None)
+
+        task.add_done_callback(done)
 
     def watch(self) -> None:
         """Look at the stores from time to time, while somebody wants to know."""

@@ -272,6 +272,40 @@ def test_a_request_that_is_cancelled_stops_its_traces(
     assert "uri" in item
 
 
+SLOW = """
+
+# fxls: Slow()(torch.randn(2))
+class Slow(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        import time
+        while True: time.sleep(0.01)
+
+    def forward(self, x):
+        return x + 1
+"""
+
+
+def test_a_request_that_is_cancelled_stops_the_traces_that_go_on(
+    client: LspClient, project: Path
+) -> None:
+    net = project / "net.py"
+    net.write_text(NET + SLOW)
+    command = {"command": "fxls.trace", "arguments": [net.as_uri()]}
+    request = client.send("workspace/executeCommand", command)
+    for _ in range(2):
+        client.reply("window/workDoneProgress/create")
+    while client.notification("$/progress")["value"]["kind"] != "end":
+        pass
+
+    client.notify("$/cancelRequest", {"id": request})
+
+    busy = [client.notification("experimental/serverStatus") for _ in range(2)]
+    assert client.answer(request)["error"]["code"] == -32800
+    client.unread()
+    assert [status["quiescent"] for status in busy] == [False, True]
+
+
 def test_the_newest_trace_of_an_entry_takes_the_place_of_the_one_before(
     client: LspClient, project: Path
 ) -> None:
