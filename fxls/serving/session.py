@@ -41,6 +41,7 @@ from fxls.record.remarks import SourceRemark
 from fxls.record.sizes import InputSize
 from fxls.regular_file import LISTING_BYTES, SETTINGS_BYTES, SOURCE_BYTES, why
 from fxls.said_once import SaidOnce
+from fxls.serving.file_digests import Digests
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
 from fxls.serving.programs import AnsweredPrograms
@@ -79,7 +80,7 @@ class Session:
         self.programs = AnsweredPrograms()
         """What a person said of files that do work when they are imported."""
         self._remarks = RunRemarks(self.library.say_unread, self.library.heres)
-        self.tried = TriedRepairs()
+        self.tried = TriedRepairs(Digests().of)
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = TracedTexts()
@@ -275,7 +276,7 @@ class Session:
         """Run an entry of the user's code with another text of a file."""
         return await self.traces.try_change(
             *(entry, path, text),
-            python=self.settings.python,
+            python=self.settings.python_of(entry.path),
             folder=self._folder_of(entry.path),
             time_limit=self.settings.time_limit,
         )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fxls.entry import Entry
+from fxls.listing import source_digest
 from fxls.wire import Tried
 
 __all__ = ["Trial", "TriedRepairs"]
@@ -46,15 +47,34 @@ class Trial:
 
 
 class TriedRepairs:
-    """By the file and the text that a repair makes of it: an edit makes them unknown."""
+    """By the file and the text that a repair makes of it.
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], Trial] = OrderedDict()
+    An edit makes them unknown, and so does a change of a file that was imported.
+    """
+
+    def __init__(self, digest_of: Callable[[str], str]) -> None:
+        """`digest_of` says what a file holds."""
+        self._digest_of = digest_of
+        self._known: dict[tuple[str, str], tuple[Trial, Mapping[str, str]]] = {}
 
     def of(self, path: str, text: str) -> Trial | None:
-        return self._known.get((path, text))
+        known = self._known.get(_key(path, text))
+        if known is None:
+            return None
+        trial, sources = known
+        is_as_then = sources == {one: self._digest_of(one) for one in sources}
+        return trial if is_as_then else None
 
     def note(self, path: str, text: str, trial: Trial) -> None:
-        self._known[path, text] = trial
+        sources = {one: self._digest_of(one) for one in trial.outcome.sources}
+        self._known[_key(path, text)] = trial, sources
         while len(self._known) > _MOST:
-            self._known.popitem(last=False)
+            del self._known[next(iter(self._known))]
+
+    def clear(self) -> None:
+        """Forget all: another Python may say something else."""
+        self._known.clear()
+
+
+def _key(path: str, text: str) -> tuple[str, str]:
+    return path, source_digest(text.encode("utf-8", "surrogatepass"))

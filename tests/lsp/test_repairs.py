@@ -12,8 +12,9 @@ from fxls.listing import Place, source_digest
 from fxls.record import QuotedPlace, Remark, Subject
 from fxls.store import locate
 from fxls.text import Span
+from tests.lsp.test_folders import begun, environment
 from tests.support.lsp_client import LspClient, started
-from tests.support.projects import spot
+from tests.support.projects import EDITOR, spot
 from tests.support.records import FIRST, written
 
 Json = Any
@@ -35,14 +36,16 @@ GONE = "tried: the problem is gone, and all is as in eager"
 OTHER = "tried: other prints than in eager"
 
 
-def model(folder: Path) -> Path:
+def model(folder: Path, below: str = "") -> Path:
+    """A file with a graph break, that a run has recorded."""
     (folder / "pyproject.toml").touch()
     path = folder / "my step.py"
-    path.write_text(MODEL, "utf-8")
+    text = MODEL + below
+    path.write_text(text, "utf-8")
     quoted = QuotedPlace(
         Place(str(path), "step", Span.of(6, 4, 6, 17)),
         MODEL.split("\n")[6],
-        source_digest(MODEL.encode()),
+        source_digest(text.encode()),
     )
     broken = Remark(Subject.BREAK, "print", "0/0", "GB0059", (quoted,))
     written(locate(path), FIRST, broken)
@@ -97,6 +100,91 @@ def test_repairs_of_a_break_are_untried_until_somebody_lets_them_be_tried(
         assert repairs[0]["edit"]["changes"] == {
             path.as_uri(): [{"range": spot(1, 0, 0), "newText": f"\n{line}\n"}]
         }
+
+
+@pytest.mark.slow
+def test_a_repair_is_tried_by_the_python_of_its_folder(tmp_path: Path) -> None:
+    python = environment(tmp_path / "own")
+    project = tmp_path / "project"
+    project.mkdir()
+    path = model(project, "\nimport sys\nassert sys.prefix.endswith('own')\n")
+    settings = {project.as_uri(): {"python": str(python)}}
+    with started() as client:
+        begun(client, {"trusted": True, "folders": settings}, project)
+        client.open(path)
+
+        tried = client.command("fxls.tryRepairs", path.as_uri(), 6, 6)
+
+        assert [one["said"] for one in tried] == [GONE, OTHER]
+
+
+@pytest.mark.slow
+def test_what_came_of_a_repair_holds_until_an_imported_file_is_another(
+    tmp_path: Path,
+) -> None:
+    imported = tmp_path / "scale.py"
+    imported.write_text("FACTOR = 2\n")
+    path = model(tmp_path, "\nfrom scale import FACTOR\n")
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": True})
+        client.open(path)
+        client.diagnostics(path)
+        client.command("fxls.tryRepairs", path.as_uri(), 6, 6)
+        known = [one["title"] for one in offered(client, path, 6, 6)]
+
+        imported.write_text("FACTOR = 2.5\n")
+
+        assert known == [
+            f"{WAITS} ({GONE})",
+            f"{PYTHON} (untried)",
+            f"{LEFT_OUT} ({OTHER})",
+        ]
+        assert [one["title"] for one in offered(client, path, 6, 6)] == [
+            f"{WAITS} (untried)",
+            f"{LEFT_OUT} (untried)",
+            f"{PYTHON} (untried)",
+            "Try these repairs with step(torch.arange(4.0))",
+        ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_button", [True, False])
+def test_who_tries_repairs_sees_progress_and_can_stop_it(
+    tmp_path: Path, *, by_button: bool
+) -> None:
+    path = model(tmp_path, "\nimport time\nwhile True: time.sleep(0.01)\n")
+    command = {"command": "fxls.tryRepairs", "arguments": [path.as_uri(), 6, 6]}
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": True}, EDITOR)
+        client.open(path)
+        # It is opened, and traced.
+        assert not client.notification("experimental/serverStatus")["quiescent"]
+        token = client.reply("window/workDoneProgress/create")["token"]
+        client.notification("$/progress")
+        client.notify("window/workDoneProgress/cancel", {"token": token})
+        client.notification("$/progress")
+        assert client.notification("experimental/serverStatus")["quiescent"]
+
+        asked = client.send("workspace/executeCommand", command)
+        token = client.reply("window/workDoneProgress/create")["token"]
+        begin = client.notification("$/progress")
+        if by_button:
+            client.notify("window/workDoneProgress/cancel", {"token": token})
+        else:
+            client.notify("$/cancelRequest", {"id": asked})
+        answer = client.answer(asked)
+        end = client.notification("$/progress")
+        busy = [client.notification("experimental/serverStatus") for _ in range(2)]
+        client.unread()
+        client.end()
+
+    assert begin["value"]["title"] == "Trying a repair"
+    assert end["value"]["kind"] == "end"
+    assert [status["quiescent"] for status in busy] == [False, True]
+    if by_button:
+        assert answer["result"] == []
+    else:
+        assert answer["error"]["code"] == -32800
 
 
 def test_nothing_is_tried_in_a_folder_that_is_not_trusted(tmp_path: Path) -> None:

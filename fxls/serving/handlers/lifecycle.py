@@ -76,6 +76,7 @@ async def on_did_change_configuration(
         return
     now = ls.session.settings
     if (now.python, now.folders) != (before.python, before.folders):
+        ls.session.tried.clear()
         await ls.session.traces.close()
     _set_folders(ls)  # their stores may be others
     ls.refresh()

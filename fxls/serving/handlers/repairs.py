@@ -65,16 +65,29 @@ async def on_try_repairs(
         for one in _offers(ls, path, Span(point, point))
         if one.fix.can_be_tried and one.trial is None
     ]
+    task = asyncio.ensure_future(_trials(ls, path, lines.text, offers))
+    # It runs the user's code, for as long as a person waits for it.
+    ls.started_by(ls.protocol.msg_id, task)
+    return await task
+
+
+async def _trials(
+    ls: Connection, path: str, text: str, offers: list[_Offer]
+) -> list[custom.TriedItem]:
+    """Try repairs with the first entry that comes to the problem."""
     entries = _entries(ls, path, offers)
-    text = lines.text
     for entry in entries:
         before = await _tried(ls, entry, path, text)
-        if before is None or not before.problems:
+        if before is None:
+            return []
+        if isinstance(before, Failed) or not before.problems:
             continue
         said: list[custom.TriedItem] = []
         for one in offers:
             outcome = await _tried(ls, entry, path, one.after)
-            if outcome is not None:
+            if outcome is None:
+                break
+            if isinstance(outcome, Tried):
                 trial = Trial(entry, before.problems, outcome)
                 ls.session.tried.note(path, one.after, trial)
                 said.append(custom.TriedItem(one.fix.title, trial.holds, trial.said))
@@ -89,13 +102,14 @@ async def on_try_repairs(
     return []
 
 
-async def _tried(ls: Connection, entry: Entry, path: str, text: str) -> Tried | None:
-    """What comes of an entry with another text of a file; None where nobody can know."""
+async def _tried(
+    ls: Connection, entry: Entry, path: str, text: str
+) -> Tried | Failed | None:
+    """What comes of an entry with another text of a file; None when somebody stops it."""
     task = asyncio.ensure_future(ls.session.try_change(entry, path, text))
     outcome = await with_progress(ls, "Trying a repair", entry, task)
     if isinstance(outcome, Failed):
         ls.log(lsp.MessageType.Warning, f"{entry.name}: {outcome.failure.message}")
-        return None
     return outcome
 
 
