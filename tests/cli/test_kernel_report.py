@@ -72,3 +72,29 @@ def test_code_that_was_not_measured_has_its_kernels_and_no_time() -> None:
         "  k:0, line 1: n0, from net.py:1",
         "  k:1, line 2: n1, from net.py:2",
     ]
+
+
+def test_code_that_a_run_before_made_is_there_when_it_was_measured() -> None:
+    events: list[Event] = [Spent(CODE, 4, 0.02, ((0, 0.015),))]
+
+    assert text(events, calls=1) == [
+        "",
+        "Net graph 0, kernels  Net_1.py",
+        "  5.000 ms each in 4 calls",
+        "   75% k:0, line 1: n0, from net.py:1",
+        "   25% all that is no kernel",
+        "",
+        "time in kernels, by the lines of the program",
+        "  100% net.py:1",
+    ]
+    (found,) = kernels_as_json(events, lambda _: listing(1))["kernels"]
+    assert (found["calls"], found["seconds"], found["of_seconds"]) == (4, 0.015, 0.02)
+
+
+def test_code_that_was_made_is_there_once_with_the_facts_it_has_last() -> None:
+    last = RevisionName(CODE.identity, CODE.text, "2")
+    events: list[Event] = [Made(CODE), Made(last), Spent(CODE, 1, 0.5, ())]
+
+    found = kernels_as_json(events, {last: listing(1)}.get)["kernels"]
+
+    assert [one["calls"] for one in found] == [1]
