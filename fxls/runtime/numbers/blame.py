@@ -13,7 +13,6 @@ from fxls.runtime.numbers.claims import Suspicion
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.replaying import Segments
 from fxls.runtime.passes.graph_state import is_same
-from fxls.runtime.producers.stack_traces import origin_of
 
 __all__ = ["changed_nodes", "where"]
 
@@ -58,9 +57,9 @@ def where(graph: ReplayedGraph, name: str, asked: Sequence[ReplayedGraph]) -> Wh
     row = graph.by_name.get(name)
     target = "" if row is None else pretty_target(row.target)
     for one in (graph, *asked):
-        trace = one.stack_trace(name)
-        if trace:
-            return Where(name, target, tuple(_places(origin_of(trace))))
+        origin = one.origin(name)
+        if origin is not None:
+            return Where(name, target, tuple(_places(origin)))
     return Where(name, target)
 
 

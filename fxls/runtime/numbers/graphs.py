@@ -9,8 +9,10 @@ from typing import Any, cast
 
 import torch
 
+from fxls.engine.origins.resolve import RawOrigin
 from fxls.runtime.listings.quiet_reading import attribute_at
 from fxls.runtime.passes.graph_state import GraphState, Row, is_node, nodes_in
+from fxls.runtime.producers.stack_traces import origin_of
 from fxls.runtime.torch_private import fx
 
 __all__ = ["NodeName", "NotRun", "ReplayedGraph", "doubled", "leaves", "randomness"]
@@ -56,11 +58,10 @@ class ReplayedGraph:
         """The name that a node had."""
         return self._names.get(node, "")
 
-    def stack_trace(self, name: str) -> str | None:
-        """What torch notes of where a node came from."""
+    def origin(self, name: str) -> RawOrigin | None:
+        """Where a node came from, as far as torch notes it."""
         row = self.by_name.get(name)
-        trace = None if row is None else row.node.meta.get("stack_trace")
-        return trace if isinstance(trace, str) else None
+        return None if row is None else origin_of(row.node.meta)
 
     def bytes_of_values(self) -> int:
         """What all values of the graph need, as far as torch knows their sizes."""

@@ -74,8 +74,7 @@ class Snapshot:
             stack = row[7].get("nn_module_stack")
             if isinstance(stack, Mapping) and (found := root_in(stack)):
                 return found
-            trace = row[7].get("stack_trace")
-            origin = origin or (origin_of(trace) if trace else None)
+            origin = origin or origin_of(row[7])
             # The forward that takes an input may be inherited.
             if origin is not None and row[2] != "placeholder":
                 return _outermost(origin)
@@ -111,8 +110,7 @@ class Snapshot:
             call = (op, target, freeze(args), freeze_kwargs(kwargs))
             new: Any = graph._append(*call, name, kind)
             new.meta = meta
-            trace = meta.get("stack_trace")
-            new._frames = origin or (origin_of(trace) if trace else None)
+            new._frames = origin or origin_of(meta)
             new._scope = scopes.of(meta.get("nn_module_stack"))
             made[node] = new
         for node, args, kwargs in late:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
-from fxls import regular_file
 from fxls.engine.origins.from_frames import is_source_file
-from fxls.engine.origins.parsing import parse
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Place
+from fxls.runtime.producers.started_expressions import called, end_of, tree
 from fxls.text import Span
 
 __all__ = ["origin_of", "resumed"]
@@ -35,27 +35,39 @@ _RESUMED = re.compile(r"torch_dynamo_resume_in_(\w*?)_at_\d+")
 """What torch.compile calls the rest of a function behind a graph break."""
 
 
-@lru_cache(maxsize=4096)
-def origin_of(trace: str) -> RawOrigin | None:
-    """The origin as the engine keeps it, without the frames of torch; None for none.
+def origin_of(meta: Mapping[str, Any]) -> RawOrigin | None:
+    """The origin of a node of torch as the engine keeps it, without the frames of torch;
+    None where its `meta` has no trace of a source.
+    """
+    trace = meta.get("stack_trace")
+    return _origin(trace, called(meta)) if isinstance(trace, str) else None
 
-    `trace` is outermost first, as Python prints it.
+
+@lru_cache(maxsize=4096)
+def _origin(trace: str, name: str) -> RawOrigin | None:
+    """What a trace says, which is outermost first, as Python prints it.
+
+    `name` was called by its innermost line, and each other line called the function of
+    the next one.
     """
     lines = trace.split("\n")
-    chain: RawOrigin | None = None
+    frames: list[tuple[re.Match[str], int]] = []
     for at, text in enumerate(lines):
         found = _FRAME.match(text)
-        if found is not None and found["path"].replace("\\", "/").endswith(_TRACERS):
-            chain = None  # what lies outside called the tracer, and not the model
-        if found is None or not is_source_file(found["path"]):
+        if found is None:
             continue
-        if found["path"].startswith(_OF_TORCH):
+        frames.append((found, at))
+        if found["path"].replace("\\", "/").endswith(_TRACERS):
+            frames.clear()  # what lies outside called the tracer, and not the model
+    chain: RawOrigin | None = None
+    names = [*(resumed(found["function"]) for found, _ in frames), name]
+    for (found, at), function, inner in zip(frames, names, names[1:], strict=False):
+        path, line = found["path"], int(found["line"])
+        if not is_source_file(path) or path.startswith(_OF_TORCH):
             continue
-        shown = lines[at + 1] if at + 1 < len(lines) else ""
-        carets = lines[at + 2] if at + 2 < len(lines) else ""
-        function = resumed(found["function"])
-        place = _place(found["path"], int(found["line"]), function, shown, carets)
-        chain = (place, None, chain)
+        shown, carets, *_ = [*lines[at + 1 : at + 3], "", ""]
+        span = _span(path, line, shown, carets, inner)
+        chain = (Place(path, _qualified(path, line, function), span), None, chain)
     return chain
 
 
@@ -64,7 +76,8 @@ def resumed(function: str) -> str:
     return _RESUMED.sub(r"\1", function)
 
 
-def _place(path: str, line: int, function: str, shown: str, carets: str) -> Place:
+def _span(path: str, line: int, shown: str, carets: str, name: str) -> Span:
+    """The expression in a line where something was called; else all of the line."""
     text = linecache.getline(path, line).rstrip()
     indent = len(text) - len(text.lstrip())
     start, end = indent, len(text)
@@ -74,9 +87,8 @@ def _place(path: str, line: int, function: str, shown: str, carets: str) -> Plac
         end = indent + len(carets.rstrip()) - first
         if end >= len(text):
             # torch often knows where an expression starts, and not where it ends.
-            end = _ends(path).get((line, len(text[:start].encode())), end)
-    span = Span.of(line - 1, start, line - 1, end)
-    return Place(path, _qualified(path, line, function), span)
+            end = end_of(path, line, start, name) or end
+    return Span.of(line - 1, start, line - 1, end)
 
 
 def _qualified(path: str, line: int, function: str) -> str:
@@ -86,31 +98,6 @@ def _qualified(path: str, line: int, function: str) -> str:
     names = [name for first, last, name in _functions(path) if first <= line <= last]
     inner = [name for name in names if name.rpartition(".")[2] == function]
     return inner[-1] if inner else function
-
-
-@lru_cache(maxsize=16)
-def _tree(path: str) -> ast.Module:
-    """The syntax of a file; an empty one when it cannot be read."""
-    try:
-        return parse(regular_file.read(path, regular_file.SOURCE_BYTES))
-    except (OSError, SyntaxError, ValueError):
-        return ast.Module([], [])
-
-
-@lru_cache(maxsize=64)
-def _ends(path: str) -> dict[tuple[int, int], int]:
-    """By line and byte where an expression starts, the column where the longest ends.
-
-    Those that end on another line are left out.
-    """
-    found: dict[tuple[int, int], int] = {}
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.expr) and node.lineno == node.end_lineno:
-            key = (node.lineno, node.col_offset)
-            line = linecache.getline(path, node.lineno).encode()
-            end = len(line[: node.end_col_offset].decode(errors="ignore"))
-            found[key] = max(end, found.get(key, 0))
-    return found
 
 
 @lru_cache(maxsize=64)
@@ -129,5 +116,5 @@ def _functions(path: str) -> Sequence[tuple[int, int, str]]:
                 inner = f"{name}.<locals>."
             walk(child, inner)
 
-    walk(_tree(path), "")
+    walk(tree(path), "")
     return found

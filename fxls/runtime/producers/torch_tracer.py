@@ -129,8 +129,7 @@ class TorchTracer:
                 self._origins[node] = merged
 
     def _origin_of_any(self, node: Any) -> RawOrigin | None:
-        trace = node.meta.get("stack_trace")
-        return self.origin(node) or (origin_of(trace) if trace else None)
+        return self.origin(node) or origin_of(node.meta)
 
     def following(self, tracer: Any, followed: NodeMaker) -> Callable[[], object]:
         """Ask `followed` for the origins of what a tracer makes in this thread.

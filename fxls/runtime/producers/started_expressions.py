@@ -1,0 +1,151 @@
+"""The expression that a node is of, where a trace says the start of it and not the end.
+
+torch.compile notes where an expression starts alone, and several may start there:
+``torch.relu(x)`` and ``torch.relu(x) @ y``. What was called tells them apart.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+from fxls import regular_file
+from fxls.engine.origins.parsing import parse
+
+__all__ = ["MODULE", "called", "end_of", "tree"]
+
+MODULE = "forward"
+"""What is called where a module is."""
+
+_OPERATORS: Mapping[type[ast.AST], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.MatMult: "matmul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.Invert: "invert",
+    ast.USub: "neg",
+    ast.UAdd: "pos",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+"""By the names that the functions of `operator` have."""
+
+_OF_NO_CALL = frozenset({*_OPERATORS.values(), "getitem", "setitem", "getattr"})
+
+
+class _Expression(NamedTuple):
+    end: int
+    """The column behind it."""
+    words: tuple[str, ...]
+    """What a node may have called here."""
+    is_call: bool
+    calls_a_call: bool
+    """As in ``Block()(x)``."""
+
+
+def called(meta: Mapping[str, Any]) -> str:
+    """The name of what torch.compile saw called for a node; empty where nobody noted it.
+
+    A node of a backward has that of the forward.
+    """
+    stack: Any = meta.get("source_fn_stack") or meta.get("fwd_source_fn_stack")
+    if not stack or not isinstance(stack, list | tuple):
+        return ""
+    last: object = cast("Sequence[object]", stack)[-1]
+    if not isinstance(last, tuple) or len(cast("tuple[object, ...]", last)) != 2:
+        return ""
+    target: object = cast("tuple[object, ...]", last)[1]
+    if isinstance(target, type):
+        return MODULE
+    name = target if isinstance(target, str) else getattr(target, "__name__", "")
+    return name if isinstance(name, str) else ""
+
+
+def end_of(path: str, line: int, start: int, name: str) -> int | None:
+    """The column behind the expression that starts in a line, counted from one, and
+    column, where `name` was called.
+
+    The longest where that does not tell which one; None where none starts there, or all
+    end in another line.
+    """
+    found = _starting(path).get((line, start), ())
+    fitting = _fitting(found, name) or found
+    return max((one.end for one in fitting), default=None)
+
+
+def _fitting(found: Sequence[_Expression], name: str) -> Sequence[_Expression]:
+    if fitting := [one for one in found if name in one.words]:
+        return fitting
+    calls = sorted(one for one in found if one.is_call)
+    if name == MODULE:  # what is done with the result of a module stands behind it
+        return [*(one for one in calls if one.calls_a_call), *calls][:1]
+    # A function may have been imported by another name.
+    return calls if len(calls) == 1 and name not in _OF_NO_CALL else ()
+
+
+@lru_cache(maxsize=16)
+def tree(path: str) -> ast.Module:
+    """The syntax of a file; an empty one when it cannot be read."""
+    try:
+        return parse(regular_file.read(path, regular_file.SOURCE_BYTES))
+    except (OSError, SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+@lru_cache(maxsize=64)
+def _starting(path: str) -> Mapping[tuple[int, int], Sequence[_Expression]]:
+    """The expressions of a file by the line and the column where they start.
+
+    Those that end on another line are left out.
+    """
+    found: dict[tuple[int, int], list[_Expression]] = {}
+    for node in ast.walk(tree(path)):
+        if not isinstance(node, ast.expr | ast.AugAssign):
+            continue
+        if node.lineno != node.end_lineno:
+            continue
+        text = linecache.getline(path, node.lineno).encode()
+        start, end = (
+            len(text[:offset].decode(errors="ignore"))
+            for offset in (node.col_offset, node.end_col_offset)
+        )
+        is_call = isinstance(node, ast.Call)
+        calls_a_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Call)
+        one = _Expression(end, _words(node), is_call, calls_a_call)
+        found.setdefault((node.lineno, start), []).append(one)
+    return found
+
+
+def _words(node: ast.AST) -> tuple[str, ...]:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return (name,)
+        case ast.BinOp(op=op) | ast.UnaryOp(op=op) | ast.Compare(ops=[op]):
+            return (_OPERATORS.get(type(op), ""),)
+        case ast.AugAssign(op=op):
+            name = _OPERATORS.get(type(op), "")
+            return (name, "i" + name.rstrip("_"))
+        case ast.Subscript(ctx=ast.Load()):
+            return ("getitem",)
+        case ast.Subscript():
+            return ("setitem",)
+        case ast.Attribute():
+            return ("getattr",)
+        case _:
+            return ()
