@@ -40,7 +40,10 @@ _SEEN = "fxls_value"
 
 def _value(value: Any) -> Value:
     if isinstance(value, torch.Tensor):
-        return _tensor(value, value.device.type, value.requires_grad)
+        # Facts are written by a thread of their own. While a kernel of its mode runs in
+        # another one, a fake tensor says that it is on the device `meta`.
+        device: torch.device = getattr(value, "fake_device", None) or value.device
+        return _tensor(value, device.type, value.requires_grad)
     if hasattr(value, "_fields") and "dtype" in value._fields:  # FX's TensorMetadata
         return _tensor(value, "", value.requires_grad)
     kind = type(value).__name__
