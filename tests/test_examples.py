@@ -57,7 +57,7 @@ def test_the_demo_shows_what_it_says() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr

@@ -1,11 +1,11 @@
-"""Runs the three acts; the exit code says whether each went as it says."""
+"""Runs the four acts; the exit code says whether each went as it says."""
 
 from __future__ import annotations
 
 import sys
 import time
 
-from tools.demo import debug, editor, screen, trace
+from tools.demo import compiler, debug, editor, screen, trace
 from tools.demo.expect import NotSoError
 from tools.demo.places import GPT, RESNET
 
@@ -32,6 +32,12 @@ def main() -> int:
             "debugpy runs examples/run_gpt.py with the settings an editor would send.",
         )
         debug.show(gpt)
+        screen.act(
+            4,
+            "A compiler shows its work",
+            "torch.compile runs examples/compile_gpt.py with a pass of its own.",
+        )
+        compiler.show()
     except NotSoError as failure:
         print(f"\nthe demo stopped, this should be so: {failure}", file=sys.stderr)
         return 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = ["EXAMPLES", "GPT", "PROGRAM", "RESNET", "ROOT", "STORE", "short"]
+__all__ = ["COMPILED", "EXAMPLES", "GPT", "PROGRAM", "RESNET", "ROOT", "STORE", "short"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STORE = ROOT / ".fxls"
@@ -13,6 +13,7 @@ EXAMPLES = ROOT / "examples"
 RESNET = EXAMPLES / "resnet.py"
 GPT = EXAMPLES / "gpt.py"
 PROGRAM = EXAMPLES / "run_gpt.py"
+COMPILED = EXAMPLES / "compile_gpt.py"
 
 
 def short(path: Path | str) -> str:
