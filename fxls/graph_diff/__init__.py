@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fxls.counted import counted
 from fxls.graph_diff.graph_matching import moved_among, same_nodes
 from fxls.graph_diff.node_keys import inputs_of
 from fxls.listing import Facts, Items, Listing, Pieces, Place, Plain, Tensor, Value
@@ -171,11 +172,12 @@ def summary(diff: GraphDiff) -> str:
         ("~", len(diff.altered)),
     )
     words = " ".join(f"{sign}{count}" for sign, count in counts if count)
-    found = [f"{words} nodes"] if words else []
+    noun = "node" if sum(count for _, count in counts) == 1 else "nodes"
+    found = [f"{words} {noun}"] if words else []
     if diff.moved:
         found.append(f"{len(diff.moved)} moved")
     if diff.shapes:
-        found.append(f"{diff.shapes} shape{'s' if diff.shapes > 1 else ''}")
+        found.append(counted(diff.shapes, "shape"))
     if diff.parameters_differ:
         found.append(f"parameters {diff.old.parameters:,} -> {diff.new.parameters:,}")
     return ", ".join(found) or "no difference"

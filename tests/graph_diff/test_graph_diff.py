@@ -253,7 +253,7 @@ def test_a_swap_of_arguments_is_one_altered_node() -> None:
     (altered,) = diff.altered
     assert found_in(diff) == Found(set(), set(), {"sub"}, 0)
     assert altered.differences == (Difference(What.ARGUMENTS, "sin, cos", "cos, sin"),)
-    assert summary(diff) == "~1 nodes"
+    assert summary(diff) == "~1 node"
 
 
 def test_a_node_that_moved_stands_before_another_one() -> None:
@@ -307,7 +307,7 @@ def test_shapes_count_and_names_of_sizes_do_not() -> None:
         (Difference(What.SHAPE, "(s1, 8)", "(s7, 8)"),)
     ]
     assert (other.shapes, one.shapes) == (0, 1)
-    assert summary(one) == "~1 nodes, 1 shape"
+    assert summary(one) == "~1 node, 1 shape"
 
 
 def test_what_nobody_knows_is_no_difference() -> None:
