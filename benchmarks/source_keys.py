@@ -1,4 +1,4 @@
-"""What is asked of a long source after a key, beside parsing that source once.
+"""What is asked and sent after a key in a long source, beside parsing that once.
 
 Both sides take turns in one process. Whatever reads the whole text again, and not the
 piece with the key, makes the ratio fall below two.
@@ -11,11 +11,18 @@ import itertools
 import statistics
 import time
 
+import msgspec
+
 from benchmarks.server_answers import LONG_SOURCE
+from fxls.ide.code_lenses import source_lenses
 from fxls.ide.completion import doubts
 from fxls.ide.entries.entries import entries
 from fxls.ide.source.runs import definitions_of
-from fxls.ide.syntax.module_classes import modules
+from fxls.ide.source.source_file import SourceFile
+from fxls.lsp.abilities import Abilities
+from fxls.lsp.client import Client
+from fxls.lsp.code_lenses import lens_items
+from fxls.text import line_table
 
 __all__ = ["LEAST", "ratio"]
 
@@ -39,8 +46,13 @@ def ratio(pairs: int) -> float:
 
 
 def _ask(text: str) -> None:
-    """What lenses, hints and the look at the comments need of it."""
-    entries(text, "/long.py")
-    modules(text)
+    """The lenses as they are sent, and what hints and a look at the comments need."""
+    path = "/long.py"
+    source = SourceFile(path, line_table(text), ())
+    lenses = source_lenses(source, entries(text, path))
+    msgspec.json.encode(lens_items(_CLIENT, lenses, source.lines, lambda _: None))
     definitions_of(text)
-    doubts(text, "/long.py")
+    doubts(text, path)
+
+
+_CLIENT = Client(Abilities(shows_documents=True, applies_edits=True))

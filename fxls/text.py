@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import accumulate, count
 from operator import add
 
 import msgspec
 
-__all__ = ["LineTable", "Point", "Span"]
+__all__ = ["LineTable", "Point", "Span", "line_table"]
 
 
 class Point(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -100,3 +101,12 @@ class LineTable:
     def slice(self, span: Span) -> str:
         """The characters of a span."""
         return self.text[self.offset(span.start) : self.offset(span.end)]
+
+
+@lru_cache(maxsize=4)
+def line_table(text: str) -> LineTable:
+    """The lines of a text that others ask about as well.
+
+    Remembered, because each key that is pressed asks a few times.
+    """
+    return LineTable(text)

@@ -131,7 +131,11 @@ class Client:
         return Span(start, max(start, end))
 
     def position(self, point: Point, lines: LineTable | None) -> lsp.Position:
+        return lsp.Position(*self.units(point, lines))
+
+    def units(self, point: Point, lines: LineTable | None) -> tuple[int, int]:
+        """Line and character of a point; without the text, its column as it is."""
         line = max(point.line, 0)
         if lines is None:
-            return lsp.Position(line, max(point.column, 0))
-        return lsp.Position(line, self.encoding.units(lines.line(line), point.column))
+            return line, max(point.column, 0)
+        return line, self.encoding.units(lines.line(line), point.column)

@@ -8,22 +8,12 @@ from __future__ import annotations
 
 from fxls.ide.document_symbols import Symbol
 from fxls.lsp.client import Client
-from fxls.lsp.encoding import counter
 from fxls.lsp.item import Item
+from fxls.lsp.range_item import RangeItem, ranges_in
 from fxls.lsp.structure import KINDS, OTHER
-from fxls.text import LineTable, Point, Span
+from fxls.text import LineTable
 
 __all__ = ["SymbolItem", "symbol_item"]
-
-
-class _Position(Item, frozen=True):
-    line: int
-    character: int
-
-
-class _Range(Item, frozen=True):
-    start: _Position
-    end: _Position
 
 
 class SymbolItem(Item, frozen=True):
@@ -31,21 +21,15 @@ class SymbolItem(Item, frozen=True):
 
     name: str
     kind: int
-    range: _Range
-    selection_range: _Range
+    range: RangeItem
+    selection_range: RangeItem
     detail: str = ""
     children: tuple[SymbolItem, ...] = ()
 
 
 def symbol_item(client: Client, symbol: Symbol, lines: LineTable) -> SymbolItem:
     """A symbol with those below it, in the units of a client."""
-    units = counter(client.encoding, lines)
-
-    def position(point: Point) -> _Position:
-        return _Position(point.line, units(point.line, point.column))
-
-    def span(of: Span) -> _Range:
-        return _Range(position(of.start), position(of.end))
+    span = ranges_in(client, lines)
 
     def item(one: Symbol) -> SymbolItem:
         kind = KINDS.get(one.kind, OTHER).value

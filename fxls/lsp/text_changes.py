@@ -8,7 +8,7 @@ from lsprotocol import types as lsp
 
 from fxls.lsp.encoding import Encoding
 from fxls.lsp.from_lsp import point
-from fxls.text import LineTable
+from fxls.text import line_table
 
 __all__ = ["changed"]
 
@@ -25,7 +25,7 @@ def changed(
     """
     for change in changes:
         if isinstance(change, lsp.TextDocumentContentChangePartial):
-            lines = LineTable(text)
+            lines = line_table(text)
             start = lines.offset(point(change.range.start, lines, encoding))
             end = lines.offset(point(change.range.end, lines, encoding))
             text = text[:start] + change.text + text[max(start, end) :]

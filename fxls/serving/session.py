@@ -51,7 +51,7 @@ from fxls.serving.traced_texts import TracedTexts, decoded
 from fxls.serving.tracing import Traces
 from fxls.serving.tried_repairs import TriedRepairs
 from fxls.store import NotAListing, StoreError, class_name_of, locate, real_path
-from fxls.text import LineTable, Span
+from fxls.text import LineTable, Span, line_table
 from fxls.wire import Failed, Traced, Tried
 
 __all__ = ["Session"]
@@ -84,7 +84,6 @@ class Session:
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = TracedTexts()
-        self._lines: tuple[str, LineTable] | None = None
         # An editor asks anew with each key that is pressed.
         self._rules = lru_cache(maxsize=8)(listing_diagnostics)
         self.rows = lru_cache(maxsize=1)(rows)
@@ -102,12 +101,7 @@ class Session:
     def lines_of(self, path: str) -> LineTable | None:
         """The lines of a file as the user sees it; None when it cannot be read."""
         text = self.text_of(path)
-        if text is None:
-            return None
-        if self._lines is None or self._lines[0] != text:
-            # A file may have thousands of diagnostics, each of which asks.
-            self._lines = (text, LineTable(text))
-        return self._lines[1]
+        return None if text is None else line_table(text)
 
     def text_of(self, path: str) -> str | None:
         """The text that is open in the editor, else that on the disk."""
@@ -160,7 +154,7 @@ class Session:
             if (moved := self._texts.moves(source.digest, text)) is not None
         }
         order = self.settings.producers
-        return SourceFile(path, LineTable(text), found, spellings, moves, order)
+        return SourceFile(path, line_table(text), found, spellings, moves, order)
 
     def _written(self, path: str) -> str | None:
         """The text of a source; of one that was deleted from its folder it is empty."""

@@ -15,7 +15,7 @@ from fxls.ide.syntax.signatures import (
     parameters,
     takes_any,
 )
-from fxls.text import LineTable, Point, Span
+from fxls.text import LineTable, Point, Span, line_table
 
 __all__ = ["ModuleClass", "class_at", "modules", "parsed"]
 
@@ -49,7 +49,7 @@ def modules(text: str) -> tuple[ModuleClass, ...]:
     statements = class_statements(text) if "Module" in text else None
     if statements is None:
         return ()
-    lines = LineTable(text)
+    lines = line_table(text)
     starts = {id(node): start for start, node in statements}
     return tuple(
         replace(known, span=_name_span(lines, found.node, starts[id(found.node)]))

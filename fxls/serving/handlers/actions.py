@@ -15,6 +15,7 @@ from fxls.ide.entries import write_entry as written_entry
 from fxls.ide.inlay_hints import hints, size_hints, source_hints, tip
 from fxls.ide.text_document_content import Sheet
 from fxls.lsp import actions, from_lsp, structure
+from fxls.lsp.code_lenses import LensItem, lens_items
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.passes import node_actions
@@ -70,9 +71,7 @@ def on_resolve_hint(
     return hint
 
 
-def on_code_lens(
-    ls: Connection, params: lsp.CodeLensParams
-) -> list[lsp.CodeLens] | None:
+def on_code_lens(ls: Connection, params: lsp.CodeLensParams) -> list[LensItem] | None:
     document = document_of(ls, params.text_document.uri)
     path = path_of(params.text_document.uri)
     shown = ls.session.settings.lenses
@@ -90,8 +89,7 @@ def on_code_lens(
         lines = source.lines
     else:
         return None
-    lines_of = ls.session.lines_of
-    return [actions.lens(ls.client, lens, lines, lines_of) for lens in found]
+    return lens_items(ls.client, found, lines, ls.session.lines_of)
 
 
 def on_document_link(
