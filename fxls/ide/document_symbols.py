@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -28,7 +29,8 @@ class Symbol(msgspec.Struct, frozen=True, gc=False):
     whole: Span
     focus: Span
     """A part of `whole`."""
-    children: tuple[Symbol, ...] = ()
+    children: Iterable[Symbol] = ()
+    """To be gone through once: of a large listing they are never there all at a time."""
 
 
 def outline(document: Document) -> Symbol:
@@ -47,8 +49,8 @@ def outline(document: Document) -> Symbol:
     )
 
 
-def _children(document: Document, group: Group) -> tuple[Symbol, ...]:
-    return tuple(
+def _children(document: Document, group: Group) -> Iterator[Symbol]:
+    return (
         _node(document, member)
         if isinstance(member, int)
         else _module(document, member)

@@ -6,6 +6,12 @@ and editors ask for the outline of whatever they open.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
+import msgspec
+
+from fxls.encodable import encoded
 from fxls.ide.document_symbols import Symbol
 from fxls.lsp.client import Client
 from fxls.lsp.item import Item
@@ -16,15 +22,22 @@ from fxls.text import LineTable
 __all__ = ["SymbolItem", "symbol_item"]
 
 
+_TOGETHER = 500
+"""So many symbols are written at once: while one call writes a hundred thousand, or lets
+go of them, no other thread runs."""
+
+_NOTHING = msgspec.Raw()
+
+
 class SymbolItem(Item, frozen=True):
-    """A symbol with those below it."""
+    """A symbol with those below it, which are written already."""
 
     name: str
     kind: int
     range: RangeItem
     selection_range: RangeItem
     detail: str = ""
-    children: tuple[SymbolItem, ...] = ()
+    children: msgspec.Raw = _NOTHING
 
 
 def symbol_item(client: Client, symbol: Symbol, lines: LineTable) -> SymbolItem:
@@ -33,9 +46,20 @@ def symbol_item(client: Client, symbol: Symbol, lines: LineTable) -> SymbolItem:
 
     def item(one: Symbol) -> SymbolItem:
         kind = KINDS.get(one.kind, OTHER).value
-        below = tuple([item(child) for child in one.children])
+        below = written(one.children)
         return SymbolItem(
             one.name, kind, span(one.whole), span(one.focus), one.detail, below
         )
+
+    def written(symbols: Iterable[Symbol]) -> msgspec.Raw:
+        rest = map(item, symbols)
+        parts: list[bytes] = []
+        while some := [*islice(rest, _TOGETHER)]:
+            parts += (b",", encoded(some, msgspec.json.encode)[1:-1])
+        if not parts:
+            return _NOTHING
+        # One copy of what may have megabytes.
+        parts[0] = b"["
+        return msgspec.Raw(b"".join([*parts, b"]"]))
 
     return item(symbol)
