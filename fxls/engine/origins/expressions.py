@@ -74,6 +74,18 @@ class Expressions:
         """The expression, or statement, of an instruction."""
         return self._node_at(position)
 
+    def conditions_before(
+        self, first_line: int, function: str, body: Sequence[Position], line: int
+    ) -> list[ast.expr]:
+        """What a function's `if` statements and assertions ask, up to a line."""
+        found = self._function(first_line, function, body)
+        nodes = () if found is None else ast.walk(found)
+        return [
+            node.test
+            for node in nodes
+            if isinstance(node, ast.If | ast.Assert) and node.lineno <= line
+        ]
+
     def parameter(
         self, first_line: int, function: str, name: str, body: Sequence[Position]
     ) -> Position | None:

@@ -165,6 +165,14 @@ def syntax_at(code: CodeType, instruction: int) -> ast.AST | None:
     return expressions.syntax(_tables(code).positions[instruction // 2])
 
 
+def conditions_before(code: CodeType, instruction: int) -> list[ast.expr]:
+    """What the function of an instruction asked until then, in the order of its text."""
+    expressions = _expressions(code.co_filename, linecache.getlines(code.co_filename))
+    body = _tables(code).positions
+    line = body[instruction // 2].line
+    return expressions.conditions_before(code.co_firstlineno, code.co_name, body, line)
+
+
 def stack_trace(frames: RawOrigin | None) -> str | None:
     """The origin as Python prints a traceback, outermost first."""
     origin = resolve(frames)

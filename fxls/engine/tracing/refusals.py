@@ -22,7 +22,7 @@ import torch
 
 from fxls.engine import errors
 from fxls.engine.origins.from_frames import is_engine, is_source, of_traceback
-from fxls.engine.origins.resolve import syntax_at
+from fxls.engine.origins.resolve import conditions_before, syntax_at
 from fxls.engine.tracing.proxy import Proxy
 
 __all__ = ["explained"]
@@ -72,28 +72,64 @@ def _innermost(traceback: TracebackType) -> TracebackType:
 def _advice(error: Exception, at: TracebackType) -> str | None:
     """What helps; empty when there is nothing in particular, None for others' errors."""
     code = at.tb_frame.f_code
-    names_it = _NAMED.search(str(error)) is not None
-    if not is_source(code):
-        if names_it or (
-            not is_engine(code)
-            and any(map(_holds_traced, at.tb_frame.f_locals.values()))
-        ):
-            return ""
-        return None
-    if dis.opname[code.co_code[at.tb_lasti]] in ("RAISE_VARARGS", "RERAISE"):
-        return None
     operation = _Operation(at)
-    if names_it or operation.was_given_a_traced_value():
-        return operation.advice()
-    return None
+    if _NAMED.search(str(error)) is not None:
+        is_due = not (is_source(code) and operation.is_raise())
+    elif is_engine(code) or _is_of_a_call(error):
+        is_due = False
+    elif operation.is_raise():
+        is_due = not is_source(code) and operation.asked_for_a_traced_value()
+    elif is_source(code):
+        is_due = operation.was_given_a_traced_value()
+    else:
+        is_due = operation.holds_a_traced_value() and not operation.is_of_python()
+    if not is_due:
+        return None
+    return operation.advice() if is_source(code) else ""
+
+
+_OF_A_CALL = re.compile(r"\bunexpected keyword argument\b|\bmissing \d+ required\b")
+
+
+def _is_of_a_call(error: Exception) -> bool:
+    """Whether the arguments of a call are too few, or named wrongly: no value is why."""
+    return isinstance(error, TypeError) and _OF_A_CALL.search(str(error)) is not None
 
 
 class _Operation:
     """What a frame was doing when it raised: a call, a subscript, or something else."""
 
     def __init__(self, at: TracebackType) -> None:
-        self._frame = at.tb_frame
-        self._node = syntax_at(at.tb_frame.f_code, at.tb_lasti)
+        self._frame, self._at = at.tb_frame, at.tb_lasti
+
+    @functools.cached_property
+    def _node(self) -> ast.AST | None:
+        return syntax_at(self._frame.f_code, self._at)
+
+    def is_raise(self) -> bool:
+        """Whether a statement raised, and no call or operator."""
+        code = self._frame.f_code
+        return dis.opname[code.co_code[self._at]] in ("RAISE_VARARGS", "RERAISE")
+
+    def asked_for_a_traced_value(self) -> bool:
+        """Whether the function asked anything of one before, and so came here."""
+        return any(
+            isinstance(part, ast.Name) and _holds_traced(self._value(part))
+            for condition in conditions_before(self._frame.f_code, self._at)
+            for part in ast.walk(condition)
+        )
+
+    def holds_a_traced_value(self) -> bool:
+        """Whether a variable is one."""
+        return any(map(_holds_traced, self._frame.f_locals.values()))
+
+    def is_of_python(self) -> bool:
+        """Whether a function of Python was called: it did not even begin."""
+        node = self._node
+        if not isinstance(node, ast.Call):
+            return False
+        called = self._value(node.func)
+        return called is not _UNKNOWN and not _is_c(called)
 
     def was_given_a_traced_value(self) -> bool:
         """Whether something that is written in C was given one."""

@@ -15,6 +15,8 @@ from torch import nn
 from fxls.engine import errors
 from fxls.engine.tracing.tracer import Tracer
 
+RELU: Any = torch.relu
+LINEAR: Any = nn.functional.linear
 TABLE = torch.arange(12.0).reshape(3, 4)
 ROWS = [1, 2, 3]
 
@@ -73,6 +75,10 @@ def kept_in_a_list(x: Any) -> Any:
     return torch.rand(*sizes)
 
 
+def asked_for_its_class(x: Any) -> Any:
+    return torch.distributions.Normal(0.0, 1.0).log_prob(x)
+
+
 class OfABuffer(nn.Module):
     positions: torch.Tensor
 
@@ -103,6 +109,11 @@ class OfABuffer(nn.Module):
         (mapped, ValueError, "torch.vmap(torch.sin)(x)"),
         (formatted_by_percent, TypeError, '"%d" % x.sum()'),
         (kept_in_a_list, TypeError, "torch.rand(*sizes)"),
+        (
+            asked_for_its_class,
+            ValueError,
+            "torch.distributions.Normal(0.0, 1.0).log_prob(x)",
+        ),
         (OfABuffer(), TypeError, "self.positions[: x.size(0)]"),
     ],
 )
@@ -183,6 +194,39 @@ def a_bad_shape(x: Any) -> Any:
     return x + TABLE.view(5, 5)
 
 
+def an_unknown_keyword(x: Any) -> Any:
+    return RELU(x, inplace=True)
+
+
+def a_missing_weight(x: Any) -> Any:
+    return LINEAR(x)
+
+
+class Pair(nn.Module):
+    forward = staticmethod(two_parameters)
+
+
+class OfAPart(nn.Module):
+    """What calls a part of it in a way that the part does not allow."""
+
+    def __init__(self, part: nn.Module, count: int) -> None:
+        super().__init__()
+        self.part, self.count = part, count
+
+    def forward(self, x: Any) -> Any:
+        return self.part(*[x] * self.count)
+
+
+class NamesABufferAsAPart(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = nn.ReLU()
+
+    def forward(self, x: Any) -> Any:
+        self.register_buffer("part", x)
+        return x
+
+
 class WithoutIt(nn.Module):
     def forward(self, x: Any) -> Any:
         return x + self.missing
@@ -205,6 +249,12 @@ class WithoutIt(nn.Module):
         ),
         a_closed_file,
         a_bad_shape,
+        an_unknown_keyword,
+        a_missing_weight,
+        pytest.param(OfAPart(Pair(), 1), id="a part without an argument"),
+        pytest.param(OfAPart(nn.Sequential(nn.ReLU()), 2), id="a part with one more"),
+        pytest.param(nn.ModuleList([nn.ReLU()]), id="a list of modules"),
+        NamesABufferAsAPart(),
         WithoutIt(),
     ],
 )
