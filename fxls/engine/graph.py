@@ -571,6 +571,9 @@ class Behind:
         self.node = node
 
 
+Node._graph_class = Graph
+
+
 class InsertPoint:
     """Where new nodes of a graph go, from now on or until the end of a block."""
 

@@ -21,8 +21,8 @@ from fxls.engine.code.python_code import (
 )
 from fxls.engine.code.statement import Globals, PlainWriter, Writer
 from fxls.engine.ir.last_uses import freed_by, note_last_users
-from fxls.engine.ir.names import Namespace, identifier, is_illegal
-from fxls.engine.ir.node import Node, naming_in_force
+from fxls.engine.ir.names import Namespace, identifier, is_illegal, naming_in_force
+from fxls.engine.ir.node import Node
 from fxls.engine.ir.node_list import ordered
 from fxls.engine.ir.opcodes import check_op_and_target
 from fxls.listing import Mark, Role

@@ -5,8 +5,12 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fxls.engine.ir.node import Node
 
 __all__ = [
     "RESERVED",
@@ -14,6 +18,7 @@ __all__ = [
     "default_name",
     "identifier",
     "is_illegal",
+    "naming_in_force",
     "snake_case",
     "target_name",
 ]
@@ -191,3 +196,13 @@ def is_illegal(name: str, obj: Any | None) -> bool:
     if name in _BUILTINS:
         return obj is None or _BUILTINS[name] is not obj
     return name in _KEYWORDS or (name in RESERVED and obj is None)
+
+
+class _Naming(threading.local):
+    """How this thread names nodes where it writes them by their `repr`."""
+
+    reads: Callable[[Node], str] | None = None
+
+
+naming_in_force = _Naming()
+"""Set while a CodeGen writes an output, which it may do as it likes."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import CodeType, MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from fxls.engine.immutable_collections import immutable_dict
 from fxls.engine.ir import node_text, pickled_node, purity
@@ -21,8 +20,9 @@ from fxls.engine.ir.arguments import (
     map_references,
     references,
 )
+from fxls.engine.ir.names import naming_in_force
 from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, takes_target
-from fxls.engine.ir.order import move_before
+from fxls.engine.ir.order import link_before, move_before
 from fxls.engine.ir.snapshot import note_node
 from fxls.engine.ir.users import (
     add_user,
@@ -72,6 +72,7 @@ class Node(Reference):
       keeps users, the graph's index and the node's written line true.
     - `users` is a dict in the order in which the users came; do not change it.
     - Nodes compare by their place in the graph, in O(1).
+    - One that is made without a graph is the only node of a graph of its own.
     - Any other attribute may be set.
     """
 
@@ -100,6 +101,8 @@ class Node(Reference):
     )
 
     graph: Graph
+    _graph_class: ClassVar[type[Graph]]
+    """`Graph`, which says so itself: it stands on this module."""
     _op: str
     _target: Target
     _args: tuple[Argument, ...]
@@ -130,7 +133,7 @@ class Node(Reference):
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Graph | None,
         name: str,
         op: str,
         target: Target,
@@ -139,7 +142,7 @@ class Node(Reference):
         return_type: Any | None = None,
     ) -> None:
         check_op_and_target(op, target)
-        self.graph = graph
+        self.graph = self._graph_class() if graph is None else graph
         self._op = op
         self._target = target
         self._name = name
@@ -152,6 +155,9 @@ class Node(Reference):
         self._users = self._meta = self._origin = self._scope = None
         self._last_user = self._line = None
         set_arguments(self, args, kwargs)
+        if graph is None:
+            link_before(self, self.graph._root)
+            self.graph._len = 1
 
     op = property(attrgetter("_op"), lambda self, op: _retarget(self, op, self._target))
     """The opcode."""
@@ -429,15 +435,6 @@ class Node(Reference):
     def __ge__(self, other: Node) -> bool:
         return self is other or self._sort_key > other._sort_key
 
-
-class _Naming(threading.local):
-    """How this thread names nodes where it writes them by their `repr`."""
-
-    reads: Callable[[Node], str] | None = None
-
-
-naming_in_force = _Naming()
-"""Set while a CodeGen writes an output, which it may do as it likes."""
 
 NOTHING_NOTED: Mapping[str, Any] = MappingProxyType({})
 """What `noted_all` gives while there is no `meta`."""
