@@ -68,6 +68,7 @@ _LATE = {
     "_blank_graph": ("ir.serialization", "blank_graph"),
     "_blank_module": ("module.pickling", "blank_module"),
     "_packaged_module": ("module.pickling", "packaged_module"),
+    "_code_of_text": ("module.compile", "code_of_text"),
     "_fill_graph": ("ir.serialization", "fill_graph"),
     "_node_at": ("ir.pickled_node", "node_at"),
     "_value_named": ("ir.serialization", "value_named"),

@@ -47,6 +47,7 @@ OF_OURS = {
     "fxls.engine _ModuleStack",
     "fxls.engine _blank_graph",
     "fxls.engine _blank_module",
+    "fxls.engine _code_of_text",
     "fxls.engine _packaged_module",
     "fxls.engine _fill_graph",
     "fxls.engine _node_at",
@@ -83,6 +84,11 @@ def crossed() -> fx.GraphModule:
     return fx.from_torch_fx(module)
 
 
+def attributes() -> dict[str, Any]:
+    """What a program pickles that sends a module's graph in another way."""
+    return {**transformed().__dict__}
+
+
 class Listed(CodeGen):
     """Rules of code that change nothing."""
 
@@ -99,6 +105,7 @@ MADE: list[Callable[[], Any]] = [
     around,
     transformed,
     crossed,
+    attributes,
     stack,
     lambda: fx.PH,
     lambda: fx._symbolic_trace.PHWithMeta("key"),

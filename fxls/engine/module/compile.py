@@ -19,6 +19,7 @@ from fxls.engine.code.pytree_codegen import PyTreeCodeGen
 from fxls.engine.ir.copying import graph_of
 from fxls.engine.ir.node_list import ordered
 from fxls.engine.ir.snapshot import Snapshot, snapshot_of
+from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ class ForwardCode(PythonCode):
     def __deepcopy__(self, memo: dict[int, Any]) -> ForwardCode:
         """Itself: who copies the attributes of a module copies its code as a text."""
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As a text: who pickles the attributes of a module has the graph elsewhere."""
+        return code_of_text, (self.src, self._lineno_map, self._prologue_start)
 
     def settle(self) -> None:
         """Let `graph` be the graph as it was, before anything is made of it."""
@@ -146,6 +151,18 @@ class ForwardCode(PythonCode):
             and len(ordered(self.graph)) == len(ordered(graph))
         ):
             self.take(other)
+
+
+@lasting("fxls.engine", "_code_of_text")
+def code_of_text(
+    text: str, lines: dict[int, int | None], start: int | None
+) -> ForwardCode:
+    """Code that somebody has as a text, of no node."""
+    from fxls.engine.graph import Graph  # noqa: PLC0415 - few read such a pickle
+
+    code = ForwardCode(Graph())
+    code.take(PythonCode(text, {}, _lineno_map=lines, _prologue_start=start))
+    return code
 
 
 def is_lazy(graph: Graph) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import pickle
 from typing import Any
 
 import pytest
@@ -106,3 +107,27 @@ def test_attributes_that_a_user_preserves_are_those_of_a_copy(fx: Any) -> None:
     module.meta["_user_preserved_attributes"] = {"kept": 1}
 
     assert copy.deepcopy(module).kept == 1
+
+
+@BOTH
+def test_the_attributes_of_a_module_are_pickled_without_its_graph(fx: Any) -> None:
+    module = fx.symbolic_trace(Layer())
+    expected = module(X)
+    held = {name: one for name, one in module.__dict__.items() if name != "_graph"}
+
+    root = nn.Module()
+    root.__dict__.update(pickle.loads(pickle.dumps(held)))
+    again = fx.GraphModule(root, module.graph)
+
+    assert torch.equal(again(X), expected)
+    assert again.code == module.code
+
+
+def test_pickled_attributes_have_the_code_that_they_had() -> None:
+    module: Any = engine.symbolic_trace(Layer())
+
+    code = pickle.loads(pickle.dumps(module.__dict__["_forward_code"]))
+
+    assert code.src == module.code
+    assert code._lineno_map == module._lineno_map
+    assert code._prologue_start == module._prologue_start
