@@ -17,6 +17,7 @@ __all__ = [
     "Evidence",
     "Fault",
     "Kind",
+    "Reproducer",
     "Unseen",
     "Where",
     "decode",
@@ -91,6 +92,23 @@ class Unseen(msgspec.Struct, frozen=True):
     """Whether a value of it is wrong, though nobody can tell that it matters."""
 
 
+class Reproducer(msgspec.Struct, frozen=True):
+    """A script that may show the first fault, and that nobody has run."""
+
+    claim: str
+    """What it shows, as a sentence."""
+    text: str
+    """Without its first lines, which say the claim and how sure it is."""
+    nodes: int
+    """How many nodes it computes: of the longer one, where it has two graphs."""
+    compiles: bool
+    """Whether it compiles, or runs two graphs as they are."""
+    inputs: str
+    """Where its inputs are from, as a clause."""
+    torch: str
+    """The version of torch that made it."""
+
+
 class Comparison(msgspec.Struct, frozen=True):
     """What came of looking at all that a program compiled."""
 
@@ -112,6 +130,11 @@ class Comparison(msgspec.Struct, frozen=True):
     seconds: float
     raised: str | None = None
     """What the program ended with, where that was an error."""
+    reproducers: tuple[Reproducer, ...] = ()
+    """The scripts that may show the first fault, the shortest first, where they are asked
+    for."""
+    no_reproducer: str = ""
+    """Why there is none, as a clause."""
 
     @property
     def is_found(self) -> bool:

@@ -24,6 +24,7 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
+    from fxls.cli.reproducing import Reproduced
     from fxls.comparison import Comparison
     from fxls.launching.python_arguments import PythonArguments
 
@@ -37,6 +38,7 @@ examples:
   fxls compare train.py --epochs 1          who makes torch.compile's numbers wrong
   fxls compare -m package.train
   fxls compare --memory 2000 train.py       with at most 2000 MB for copies and values
+  fxls compare --reproduce wrong.py train.py     and write a script that shows it
   fxls compare --json train.py | jq '.faults[0]'
 
 The program runs once, compiled, and ends. Then each step of the compiler is run again on
@@ -66,8 +68,15 @@ def add(commands: Commands) -> None:
         " (default: 4000)",
     )
     add_store(parser)
+    parser.add_argument(
+        "--reproduce",
+        type=Path,
+        metavar="FILE",
+        help="write a script that needs torch alone and shows the first fault",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--scripts", action="store_true", help=argparse.SUPPRESS)
 
 
 def compare(options: argparse.Namespace) -> int:
@@ -75,17 +84,18 @@ def compare(options: argparse.Namespace) -> int:
     from fxls.cli.reports.compare_report import compare_as_json, compare_text
 
     python: PythonArguments = options.python
-    problem = _unclear(python)
+    problem = _unclear(python) or _taken(options.reproduce)
     if problem is not None:
         options.usage.error(problem)
     if options.into is not None:
         return _follow(options, python)
     found = _followed(options, python)
+    reproduced = _reproduced(options.reproduce, found, python)
     sources = sources_here()
     if options.json:
-        print(json.dumps(compare_as_json(found)))
+        print(json.dumps(compare_as_json(found, reproduced)))
     else:
-        print(harmless(compare_text(found, sources)))
+        print(harmless(compare_text(found, sources, reproduced)))
     if found.is_found:
         return ExitCode.TROUBLE
     return ExitCode.OK if found.is_clear else ExitCode.USAGE
@@ -102,6 +112,32 @@ def _unclear(python: PythonArguments) -> str | None:
     return None
 
 
+def _taken(path: Path | None) -> str | None:
+    """What is wrong with the file that a script is to be written to."""
+    if path is None:
+        return None
+    if path.exists() or path.is_symlink():
+        return f"{path} is there already: name a new file for the reproducer"
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent} to write the reproducer to"
+    return None
+
+
+def _reproduced(
+    path: Path | None, found: Comparison, python: PythonArguments
+) -> Reproduced | None:
+    """What came of the scripts for the first fault, if they are asked for."""
+    from fxls.cli.reproducing import reproduce
+
+    if path is None or not found.reproducers:
+        return None
+    try:
+        return reproduce(found.reproducers, path, python.flags, os.environ)
+    except OSError as error:
+        say(f"fxls: error: the reproducer is not written: {error}")
+        return None
+
+
 def _followed(options: argparse.Namespace, python: PythonArguments) -> Comparison:
     """Run the program; ends, and says so, where nothing is known of it."""
     from fxls import regular_file
@@ -116,6 +152,7 @@ def _followed(options: argparse.Namespace, python: PythonArguments) -> Compariso
         into = Path(folder) / "found"
         command = [sys.executable, *python.flags, "-c", _START, "compare"]
         command += ["--into", str(into), "--memory", str(options.memory)]
+        command += ["--scripts"] * (options.reproduce is not None)
         if options.store is not None:
             command += ["--store", str(options.store)]
         is_file = python.program[0] != "-m"
@@ -161,10 +198,10 @@ def _follow(options: argparse.Namespace, python: PythonArguments) -> int:
         raised = type(error).__name__
         raise
     finally:
-        _judge(options.into, raised)
+        _judge(options.into, raised, is_reproducing=options.scripts)
 
 
-def _judge(into: Path, raised: str | None) -> None:
+def _judge(into: Path, raised: str | None, *, is_reproducing: bool) -> None:
     """Compare what was kept, if the program made any graph."""
     from fxls.comparison import SCHEMA, Comparison, encode
 
@@ -177,5 +214,7 @@ def _judge(into: Path, raised: str | None) -> None:
             from fxls.runtime.numbers.comparing import compared
 
             kept = installation.numbers
-            found = compared(kept.compilations, kept.copies, raised)
+            found = compared(
+                kept.compilations, kept.copies, raised, is_reproducing=is_reproducing
+            )
     into.write_bytes(encode(found))

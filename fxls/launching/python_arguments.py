@@ -11,7 +11,15 @@ __all__ = ["PythonArguments", "split"]
 
 _OURS_WITH_VALUE = {
     *("--store", "--break-on", "--on-break", "--listen"),
-    *("--baseline", "--name", "--run", "--entries", "--memory", "--into"),
+    *(
+        "--baseline",
+        "--name",
+        "--run",
+        "--entries",
+        "--memory",
+        "--into",
+        "--reproduce",
+    ),
 }
 _PYTHONS_LONG = "--check-hash-based-pycs"
 """The only long option of Python's that takes part in a run; its value follows."""

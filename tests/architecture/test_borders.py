@@ -53,6 +53,7 @@ MAY_TOUCH_FILES = {
     "fxls/cli/check_command.py": "writes the baseline where a person asked for it",
     "fxls/cli/compare_command.py": "writes into a new folder of its own",
     "fxls/cli/report_command.py": "writes the page where a person asked for it",
+    "fxls/cli/reproducing.py": "writes the script where a person asked for it",
     "fxls/cli/subcommands.py": "/dev/null",
     "fxls/worker/channel.py": "/dev/null",
     "fxls/machine.py": "/proc",

@@ -98,6 +98,7 @@ def test_json_has_the_place_and_the_evidence_under_documented_keys(
     assert node["places"] == [node["place"]]
     assert fault["evidence"]["error"] > 100 * fault["evidence"]["allowed"]
     assert found["not_compared"] == []
+    assert (found["reproducer"], found["no_reproducer"]) == (None, None)
     assert found["judged"] == {
         "graphs": 1,
         "passes": 1,
@@ -109,6 +110,35 @@ def test_json_has_the_place_and_the_evidence_under_documented_keys(
     _, _, section = page.partition("\n## For programs\n")
     printed = set(re.findall(r'"(\w+)": ', ended.out))
     assert printed <= set(re.findall(r"`(\w+)`", section))
+
+
+def test_a_script_that_shows_the_fault_is_written_and_says_how_sure_it_is(
+    fxls: Command,
+) -> None:
+    fxls.file(PROGRAM)
+
+    ended = fxls.run("compare", "--reproduce", "shown.py", "--json", "net.py", "wrong")
+    again = fxls.run("compare", "--reproduce", "shown.py", "net.py", "wrong")
+
+    reproducer = json.loads(ended.out)["reproducer"]
+    text = (fxls.folder / "shown.py").read_text("utf-8")
+    said = reproducer.pop("said")
+    assert reproducer == {
+        "path": "FOLDER/shown.py",
+        "nodes": 1,
+        "compilations": 0,
+        "is_confirmed": True,
+        "inputs": "drawn from a seed",
+    }
+    assert re.fullmatch(r"wrong: off by .+, where .+ is explained by precision", said)
+    assert text.startswith(
+        '"""wrong replaces nodes by others that compute something else.\n'
+    )
+    assert f"said there: {said}" in " ".join(text.split())
+    assert str(Path.home()) not in text
+    assert "fxls" not in text.partition('"""\n')[2]
+    assert "shown.py is there already: name a new file for the reproducer" in again.err
+    assert again.code == 2
 
 
 def test_a_value_that_should_be_finite_and_is_not_is_a_fault(fxls: Command) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from fxls.cli.report import Sources, place_as_json, snippet
+from fxls.cli.reproducing import Reproduced
 from fxls.comparison import Comparison, Evidence, Fault, Kind, Unseen, Where
 from fxls.counted import counted
 from fxls.listing import Place
@@ -18,7 +19,9 @@ SCHEMA = 1
 """The version of what ``--json`` prints; a new key does not change it."""
 
 
-def compare_text(found: Comparison, sources: Sources) -> str:
+def compare_text(
+    found: Comparison, sources: Sources, reproduced: Reproduced | None = None
+) -> str:
     """The faults as compilers show them, what nobody looked at, and how much was judged."""
     lines: list[str] = []
     for at, fault in enumerate(found.faults):
@@ -30,11 +33,17 @@ def compare_text(found: Comparison, sources: Sources) -> str:
     lines += [f"not compared: {_unseen(one)}" for one in left_out]
     if found.raised is not None:
         lines.append(f"note: the program ended with {found.raised}")
+    if reproduced is not None:
+        lines.append(_reproducer(reproduced))
+    elif found.no_reproducer:
+        lines.append(f"no reproducer: {found.no_reproducer}")
     lines.append(_verdict(found))
     return "\n".join(lines)
 
 
-def compare_as_json(found: Comparison) -> dict[str, Any]:
+def compare_as_json(
+    found: Comparison, reproduced: Reproduced | None = None
+) -> dict[str, Any]:
     """The comparison for programs."""
     verdict = "fault" if found.is_found else "right" if found.is_clear else "open"
     return {
@@ -72,6 +81,16 @@ def compare_as_json(found: Comparison) -> dict[str, Any]:
         "more_compilations": found.more_compilations,
         "seconds": found.seconds,
         "raised": found.raised,
+        "reproducer": reproduced
+        and {
+            "path": str(reproduced.path.absolute()),
+            "nodes": reproduced.script.nodes,
+            "compilations": reproduced.compilations,
+            "is_confirmed": reproduced.is_confirmed,
+            "inputs": reproduced.script.inputs,
+            "said": reproduced.said,
+        },
+        "no_reproducer": found.no_reproducer or None,
     }
 
 
@@ -79,6 +98,15 @@ def place_of(where: Where) -> Place | None:
     """The innermost expression of the program's own; of a library, where there is none."""
     own = [place for place in where.places if is_own(place.path)]
     return next(iter(own or where.places), None)
+
+
+def _reproducer(one: Reproduced) -> str:
+    counts = (
+        counted(one.script.nodes, "node"),
+        counted(one.compilations, "compilation"),
+    )
+    how = "it was run by itself, and said" if one.is_confirmed else "not confirmed"
+    return f"reproducer: {one.path} ({', '.join(counts)}); {how}: {one.said}"
 
 
 def _finite(evidence: Evidence) -> Evidence:

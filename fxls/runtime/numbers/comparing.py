@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from fxls.attempt import attempting
-from fxls.comparison import SCHEMA, Comparison, Evidence, Fault, Kind, Unseen
+from fxls.comparison import (
+    SCHEMA,
+    Comparison,
+    Evidence,
+    Fault,
+    Kind,
+    Reproducer,
+    Unseen,
+)
 from fxls.runtime.faults import saying
 from fxls.runtime.numbers.blame import changed_nodes, where
 from fxls.runtime.numbers.claims import Suspicion, changed, confirmed
@@ -17,8 +25,16 @@ from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.kept import Change, Copies, KeptCompilation, Lowered
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
-from fxls.runtime.numbers.precision import LENIENT, Verdict, judged
+from fxls.runtime.numbers.precision import ALL_TOGETHER, LENIENT, Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, Segments, replayed
+from fxls.runtime.numbers.reproducing import (
+    BACKENDS,
+    Compiling,
+    of_change,
+    of_decomposition,
+    of_function,
+    of_kernel,
+)
 from fxls.runtime.passes.graph_state import GraphState, Row, is_same
 from fxls.runtime.passes.partition import PARTITION
 from fxls.runtime.torch_private import is_view
@@ -27,11 +43,18 @@ __all__ = ["compared"]
 
 
 def compared(
-    kept: Iterable[KeptCompilation], copies: Copies, raised: str | None = None
+    kept: Iterable[KeptCompilation],
+    copies: Copies,
+    raised: str | None = None,
+    *,
+    is_reproducing: bool = False,
 ) -> Comparison:
-    """What is wrong in these compilations; `raised` is what the program ended with."""
+    """What is wrong in these compilations; `raised` is what the program ended with.
+
+    With `is_reproducing` there are scripts for the first fault.
+    """
     began = time.perf_counter()
-    total = _Total()
+    total = _Total(is_reproducing)
     for one in kept:
         _OfCompilation(one, copies, total).compare()
     return Comparison(
@@ -46,17 +69,45 @@ def compared(
         total.unjudged,
         round(time.perf_counter() - began, 3),
         raised,
+        tuple(total.reproducers),
+        total.no_reproducer,
     )
+
+
+_Scripts = Callable[[], Sequence[Reproducer]]
 
 
 class _Total:
     """What all compilations come to."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_reproducing: bool) -> None:  # noqa: FBT001  # private
+        self._is_reproducing = is_reproducing
+        self.reproducers: Sequence[Reproducer] = ()
+        self.no_reproducer = ""
         self.faults: list[Fault] = []
         self.unseen: list[Unseen] = []
         self.graphs = self.passes = self.decompositions = self.kernels = 0
         self.more_compilations = self.unjudged = 0
+
+    def take(self, fault: Fault, scripts: _Scripts | None) -> None:
+        """Note a fault; of the first there are scripts, if they are asked for."""
+        is_first = not self.faults
+        self.faults.append(fault)
+        if not is_first or not self._is_reproducing:
+            return
+        if scripts is None:
+            self.no_reproducer = "there is no graph of what the backend runs"
+            return
+
+        def failed(error: Exception) -> None:
+            if not isinstance(error, NotRun):
+                saying("there is no reproducer")(error)
+            self.no_reproducer = str(error) or type(error).__name__
+
+        with attempting(failed):
+            self.reproducers = scripts()
+            if not self.reproducers:
+                self.no_reproducer = "no part of the graph is wrong when it is alone"
 
 
 class _OfCompilation:
@@ -164,7 +215,14 @@ class _OfCompilation:
         first, how = confirmed(old, inputs, found.outputs, wrong, drawn)
         nodes = changed_nodes(old, new, first, known)
         self._note_fault(
-            kind, name, first.evidence, [where(*one) for one in nodes], how
+            kind,
+            name,
+            first.evidence,
+            [where(*one) for one in nodes],
+            how,
+            lambda: of_change(
+                name[0], (old, new), known, first, self._compiling_of(kind, name[0])
+            ),
         )
 
     def _compare_decompositions(self) -> None:
@@ -189,6 +247,7 @@ class _OfCompilation:
                 one.evidence,
                 [place],
                 how if one.reaches else "",
+                lambda one=one: of_decomposition(one, graph, run, self._compiling()),
             )
 
     def _compare_kernels(self, lowered: Lowered) -> None:
@@ -207,27 +266,45 @@ class _OfCompilation:
         if not claims.wrong:
             return
         first, how = confirmed(graph, inputs, found.outputs, claims.wrong, claims.drawn)
-        self._blame_kernel(stage, graph, found, first, how)
+        self._blame_kernel(lowered, graph, found, first, how)
 
     def _blame_kernel(
         self,
-        stage: str,
+        lowered: Lowered,
         graph: ReplayedGraph,
         found: Judgement,
         first: Suspicion,
         how: str | None,
     ) -> None:
+        stage = _stage_of(self._kept, lowered)
         computing = [one.name for one in first.region if _computes(one)]
         evidence = first.evidence
         if len(computing) > 1 and how and not self._total.more_compilations:
             self._total.more_compilations += 1
-            one = narrowed(graph, found.claims.segments.known, first)
+            settings = lowered.settings
+            one = narrowed(graph, found.claims.segments.known, first, settings)
             if one is not None:
                 computing, evidence = [one.name], one.evidence
                 how += "; compiled once more with its value kept, this node is wrong"
         name = (found.kernels.get(first.name, "an output"), 1, stage)
         places = [where(graph, node, (graph,)) for node in computing or [first.name]]
-        self._note_fault(Kind.KERNEL, name, evidence, places, how)
+        node = computing[0] if len(computing) == 1 else None
+        compiling = Compiling(
+            "inductor",
+            lowered.settings,
+            3 - self._total.more_compilations,
+            evidence.reason == ALL_TOGETHER,
+        )
+        self._note_fault(
+            Kind.KERNEL,
+            name,
+            evidence,
+            places,
+            how,
+            lambda: of_kernel(
+                graph, found.claims.segments.known, first, node, compiling
+            ),
+        )
 
     def _compare_whole(self) -> None:
         """Judge what the function returned by the captured graph."""
@@ -261,6 +338,13 @@ class _OfCompilation:
                     *(kind, (kept.backend, 1, kept.stage), found.evidence),
                     [],
                     how,
+                    (
+                        lambda one=one: of_function(
+                            graph, kept.call.values, str(one), self._compiling()
+                        )
+                    )
+                    if kept.is_torchs
+                    else None,
                 )
                 return
 
@@ -273,6 +357,7 @@ class _OfCompilation:
         evidence: Evidence,
         places: Sequence[Any],
         how: str | None,
+        scripts: _Scripts | None = None,
     ) -> None:
         """Note a fault; an empty `how` says that it changes nothing that is returned, and
         None that nobody knows.
@@ -284,14 +369,27 @@ class _OfCompilation:
             why = "a value is wrong, and nobody can tell whether it matters"
             self._leave_out(stage, title, why, is_suspect=True)
             return
-        self._total.faults.append(
+        self._total.take(
             Fault(
                 *(kind, self._kept.name, stage, title, ordinal),
                 tuple(places),
                 evidence,
                 how,
-            )
+            ),
+            scripts,
         )
+
+    def _compiling(self) -> Compiling:
+        """How scripts compile that are to compile as the program does."""
+        kept = self._kept
+        settings = [one.settings for one in kept.lowered]
+        backend = kept.backend if kept.backend in BACKENDS else "inductor"
+        return Compiling(backend, settings[0] if settings else {})
+
+    def _compiling_of(self, kind: Kind, name: str) -> Compiling | None:
+        """The same for a pass; None where it is one of the program's own."""
+        is_own = kind is not Kind.PASS or "custom" in name
+        return None if is_own else self._compiling()
 
     def _note_open(
         self, name: tuple[str, int, str], unjudged: Mapping[str, str]

@@ -20,6 +20,7 @@ from fxls.runtime.numbers.kept import (
     KeptCompilation,
     Lowered,
 )
+from fxls.runtime.numbers.settings import settings_of
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers import compiled_calls
 from fxls.runtime.producers.backends import is_torchs, name_of_backend
@@ -119,6 +120,8 @@ class Keeping:
         lowered = Lowered(call, bool(named.get("is_backward")))
         if named.get("cpp_wrapper"):
             lowered.why_not = "cpp_wrapper has no buffers that Python sees"
+        with logging_faults(_FAILED):
+            lowered.settings = settings_of(compiled_calls.written_settings())
         self._here.lowered = lowered
         try:
             result = yield

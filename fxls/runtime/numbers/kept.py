@@ -76,6 +76,8 @@ class Lowered:
     """The file of the code that calls the kernels."""
     run: Callable[[list[Any]], Any] | None = None
     why_not: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Of inductor while it compiled, where they are not the usual ones."""
 
 
 @dataclass(slots=True, eq=False)

@@ -19,7 +19,7 @@ from fxls.runtime.numbers.kept import Lowered, copy_of
 from fxls.runtime.numbers.precision import LENIENT
 from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.runtime.passes.graph_state import Row
-from fxls.runtime.producers.compiled_calls import compile_alone
+from fxls.runtime.producers.compiled_calls import compile_with
 from fxls.runtime.torch_private import fx
 
 __all__ = ["Judgement", "judge_kernels", "narrowed"]
@@ -71,10 +71,13 @@ def judge_kernels(
 
 
 def narrowed(
-    graph: ReplayedGraph, known: Mapping[str, Any], wrong: Suspicion
+    graph: ReplayedGraph,
+    known: Mapping[str, Any],
+    wrong: Suspicion,
+    settings: Mapping[str, Any],
 ) -> Suspicion | None:
     """Which node of several in a kernel is wrong: they are compiled once more, each with
-    its value kept. None where that code is right.
+    its value kept, under the settings of the program. None where that code is right.
     """
     given = {name: known[name] for name in known if name != wrong.name}
     segments = Segments(graph, given)
@@ -86,7 +89,7 @@ def narrowed(
     shown = [row.name for row in rows if isinstance(own[row.name], torch.Tensor)]
     module = _module(graph, rows, names, shown)
     inputs = [_own(given[name]) for name in names]
-    compiled = attempt(lambda: compile_alone(module, inputs))
+    compiled = attempt(lambda: compile_with(settings, module, inputs))
     if isinstance(compiled, Raised) or compiled is None:
         return None
     with torch.no_grad():

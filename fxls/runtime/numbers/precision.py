@@ -16,10 +16,22 @@ import torch
 
 from fxls.comparison import Evidence
 
-__all__ = ["LENIENT", "STRICT", "Judged", "Verdict", "judged", "nudged"]
+__all__ = [
+    "ALL_TOGETHER",
+    "LENIENT",
+    "SHARE",
+    "STRICT",
+    "Judged",
+    "Verdict",
+    "explained",
+    "judged",
+    "nudged",
+]
 
 any_torch: Any = torch
 
+ALL_TOGETHER = "all elements together are further away than precision explains"
+"""Why a value is wrong whose worst element is not."""
 _WORST = 16.0
 """So much worse than the worst element of the known computation another may be: sums in
 another order, and other approximations of the same function, stay below."""
@@ -32,7 +44,7 @@ LENIENT = (64.0, 32.0)
 """The same for code that has functions as ``erf`` by approximations of its own."""
 _FEW = 64
 """With fewer elements the mean says no more than the worst."""
-_SHARE = 0.1
+SHARE = 0.1
 """Of whole numbers and truth values so many may differ, where a rounding before them
 decides."""
 
@@ -80,6 +92,30 @@ def judged(
     return _judged_float(actual, own, moved(), reference, roundings)
 
 
+def explained(
+    own: torch.Tensor,
+    moved: torch.Tensor | None,
+    exact: torch.Tensor | None,
+    roundings: tuple[float, float],
+    *,
+    is_mean: bool = False,
+) -> float | None:
+    """How far the worst element of another value may be from that of the graph before, in
+    its own dtype; of whole numbers and truth values, the share that may differ.
+
+    With `is_mean` it is the root of the mean square of all elements.
+    """
+    if not own.is_floating_point() and not own.is_complex():
+        return SHARE
+    if exact is None or exact.shape != own.shape:
+        return None
+    own, exact = _plain(own), _plain(exact)
+    bounds = _Bounds.of(own, moved, exact, roundings)
+    if is_mean:
+        return bounds.mean + bounds.usual_mean
+    return bounds.worst + bounds.usual
+
+
 def _judged_float(
     actual: torch.Tensor,
     own: torch.Tensor,
@@ -88,47 +124,70 @@ def _judged_float(
     roundings: tuple[float, float],
 ) -> Judged:
     dtype = own.dtype
-    rounding = any_torch.finfo(dtype).eps
-    limit = any_torch.finfo(dtype).max / 2
-    # Where the known computation has no finite value, none is expected.
-    counts = own.isfinite() & reference.isfinite() & (reference.abs() < limit)
-    wide = reference.double()
-    off = (actual.double() - wide).abs()[counts]
+    bounds = _Bounds.of(own, moved, reference, roundings)
+    off = (actual.double() - reference.double()).abs()[bounds.counts]
     if not off.numel():
         return Judged(Verdict.RIGHT)
-    usual = (own.double() - wide).abs()[counts]
-    spread = usual.new_zeros(usual.shape)
-    if moved is not None and moved.shape == own.shape:
-        spread = (_plain(moved).double() - own.double()).abs()[counts]
-        spread = any_torch.nan_to_num(spread, posinf=limit)
-    sizes = wide.abs()[counts]
     off = any_torch.nan_to_num(off, nan=float("inf"), posinf=float("inf"))
-    scale = float(sizes.max())
-    tiny = any_torch.finfo(dtype).tiny
-    error, known = float(off.max()), float(usual.max())
-    allowed = (
-        _WORST * (known + float(spread.max())) + roundings[0] * rounding * scale + tiny
-    )
+    error, known, allowed = float(off.max()), bounds.usual, bounds.worst
     reason = "the worst element is further away than precision explains"
     wrong = error > allowed
-    if not wrong and off.numel() >= _FEW:
-        mean, usual_mean, spread_mean = _rms(off), _rms(usual), _rms(spread)
-        known_mean = _MEAN * (usual_mean + spread_mean)
-        bound = known_mean + roundings[1] * rounding * _rms(sizes) + tiny
-        if mean > bound:
-            wrong, error, allowed, known = True, mean, bound, usual_mean
-            reason = "all elements together are further away than precision explains"
+    if not wrong and off.numel() >= _FEW and (mean := _rms(off)) > bounds.mean:
+        wrong, error, allowed, known = True, mean, bounds.mean, bounds.usual_mean
+        reason = ALL_TOGETHER
     evidence = Evidence(
-        _name(dtype), tuple(actual.shape), error, known, allowed, scale, reason
+        _name(dtype), tuple(actual.shape), error, known, allowed, bounds.scale, reason
     )
     return Judged(Verdict.WRONG if wrong else Verdict.RIGHT, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """How far a value may be from float64, of the elements that count."""
+
+    counts: torch.Tensor
+    """Where the known computation has no finite value, none is expected."""
+    scale: float
+    usual: float
+    usual_mean: float
+    worst: float
+    mean: float
+
+    @classmethod
+    def of(
+        cls,
+        own: torch.Tensor,
+        moved: torch.Tensor | None,
+        reference: torch.Tensor,
+        roundings: tuple[float, float],
+    ) -> _Bounds:
+        """What the known computation, in its own dtype and moved by roundings, allows."""
+        kind = any_torch.finfo(own.dtype)
+        limit = kind.max / 2
+        counts = own.isfinite() & reference.isfinite() & (reference.abs() < limit)
+        wide = reference.double()
+        usual = (own.double() - wide).abs()[counts]
+        if not usual.numel():
+            return cls(counts, 0.0, 0.0, 0.0, kind.tiny, kind.tiny)
+        spread = usual.new_zeros(usual.shape)
+        if moved is not None and moved.shape == own.shape:
+            spread = (_plain(moved).double() - own.double()).abs()[counts]
+            spread = any_torch.nan_to_num(spread, posinf=limit)
+        sizes = wide.abs()[counts]
+        scale, known = float(sizes.max()), float(usual.max())
+        worst = _WORST * (known + float(spread.max()))
+        worst += roundings[0] * kind.eps * scale + kind.tiny
+        known_mean = _rms(usual)
+        mean = _MEAN * (known_mean + _rms(spread))
+        mean += roundings[1] * kind.eps * _rms(sizes) + kind.tiny
+        return cls(counts, scale, known, known_mean, worst, mean)
 
 
 def _judged_whole(
     actual: torch.Tensor, own: torch.Tensor, reference: torch.Tensor
 ) -> Judged:
     differ = float((actual != own).double().mean())
-    if not any_torch.equal(own.double(), reference.double()) or differ <= _SHARE:
+    if not any_torch.equal(own.double(), reference.double()) or differ <= SHARE:
         return Judged(Verdict.OPEN)
     evidence = Evidence(
         _name(own.dtype),

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from fxls.installed_torch import always, private
 from fxls.runtime.hooks import Hook, around
 
-__all__ = ["buffers_of", "compile_alone", "made_nodes", "of_compiled_calls"]
+__all__ = [
+    "buffers_of",
+    "compile_with",
+    "made_nodes",
+    "of_compiled_calls",
+    "written_settings",
+]
 
 _Watch = Callable[..., Generator[None, Any, Any]]
 
 CALLS = "no numbers are compared, as nobody sees compiled functions called"
 AOT = "numbers behind AOTAutograd are compared under inductor alone"
 KERNELS = "numbers of kernels are not compared"
+SETTINGS = "reproducers lack the settings of inductor"
 DECOMPOSED = "numbers of decompositions are not compared"
 
 
@@ -92,12 +100,25 @@ def _buffers(lowering: Any) -> Iterator[tuple[str, tuple[str, str]]]:
                 yield name, (origin.name, one.get_name())
 
 
-def compile_alone(module: Any, inputs: list[Any]) -> Any:
+def _compile_alone(module: Any, inputs: list[Any]) -> Any:
     """What inductor makes of a graph, by itself."""
     inner: Any = private(
         "torch._inductor.compile_fx:compile_fx_inner", KERNELS, lambda: always(None)
     )
     return inner(module, inputs)
+
+
+def compile_with(settings: Mapping[str, Any], module: Any, inputs: list[Any]) -> Any:
+    """What inductor makes of a graph, by itself, under these settings of its own."""
+    patch: Any = private("torch._inductor.config:patch", KERNELS, _nothing)
+    with patch(dict(settings)) or contextlib.nullcontext():
+        return _compile_alone(module, inputs)
+
+
+def written_settings() -> str:
+    """The text that inductor's configuration writes of what is unusual in it."""
+    write: Any = private("torch._inductor.config:codegen_config", SETTINGS, _nothing)
+    return write() or ""
 
 
 def _nothing() -> Callable[..., Any]:

@@ -134,13 +134,13 @@ class Numbers:
         assert installation.numbers is not None
         installation.numbers.compilations.clear()
 
-    def found(self) -> Comparison:
+    def found(self, *, is_reproducing: bool = False) -> Comparison:
         """What is found in all that was run."""
         installation = installing.current()
         assert installation is not None
         assert installation.numbers is not None
         kept = installation.numbers
-        return compared(kept.compilations, kept.copies)
+        return compared(kept.compilations, kept.copies, is_reproducing=is_reproducing)
 
     def of(self, model: Callable[..., Any], *inputs: Any, **how: Any) -> Comparison:
         """What is found in one model."""

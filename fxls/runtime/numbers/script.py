@@ -1,0 +1,158 @@
+"""The text of a script that shows a wrong value, and needs torch alone."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fxls.runtime.numbers.graphs import NotRun
+from fxls.runtime.numbers.script_inputs import UNPACKED
+
+__all__ = ["Function", "function_of", "script"]
+
+_OPERATORS = frozenset({"aten", "prims", "prim", "mkldnn", "mkl", "quantized"})
+"""The namespaces of operators that torch itself has."""
+
+_FREES = re.compile(r";  (\w+ = )+None$", re.MULTILINE)
+
+
+class Function:
+    """The text of a graph as a function, and the lines that import what it uses."""
+
+    def __init__(self, text: str, imports: Sequence[str]) -> None:
+        self.text = text
+        self.imports = tuple(imports)
+
+
+def function_of(graph: Any, name: str) -> Function:
+    """A graph of `torch.fx` as a function; raises `NotRun` where torch alone has not what
+    it calls.
+    """
+    for node in graph.nodes:
+        _check(node)
+    code = graph.python_code("self")
+    text = _FREES.sub("", code.src)
+    text = text[text.index("def forward(") :].replace("\t", "    ").strip()
+    text = text.replace("def forward(self, ", f"def {name}(", 1)
+    text = text.replace("def forward(self)", f"def {name}()", 1)
+    imports = [_import(key, value) for key, value in code.globals.items()]
+    text = re.sub(r"\n\s*\n", "\n", text)
+    used = [
+        line
+        for line in imports
+        if line and re.search(rf"\b{re.escape(line.split()[-1])}\b", text)
+    ]
+    return Function(text, used)
+
+
+def _check(node: Any) -> None:
+    if node.op in ("placeholder", "output"):
+        return
+    if node.op not in ("call_function", "call_method"):
+        raise NotRun(f"{node.name} is a {node.op}, and a script has no module")
+    if node.op == "call_method":
+        return
+    namespace = getattr(node.target, "namespace", None)
+    if namespace is not None and namespace not in _OPERATORS:
+        raise NotRun(f"torch alone has no operator {node.target}")
+    module = str(getattr(node.target, "__module__", ""))
+    if module.partition(".")[0] not in ("torch", "_operator", "math", "builtins"):
+        raise NotRun(f"torch alone has no {module}.{node.target.__name__}")
+
+
+def _import(name: str, value: Any) -> str:
+    """The line that makes a name of generated code mean what it means there."""
+    if isinstance(value, types.ModuleType):
+        whole = value.__name__
+        return f"import {whole}" if whole == name else f"import {whole} as {name}"
+    if isinstance(value, float):
+        return f"from math import {name}"
+    if value is None or name in ("NoneType", "fx_pytree", "pytree"):
+        return ""
+    module = str(getattr(value, "__module__", ""))
+    own = str(getattr(value, "__qualname__", name))
+    if module.partition(".")[0] not in ("torch", "typing", "_operator", "builtins"):
+        raise NotRun(f"torch alone has no {module}.{own}")
+    if "." in own:
+        raise NotRun(f"nothing imports {module}.{own}")
+    return f"from {module} import {own}" + ("" if own == name else f" as {name}")
+
+
+_ERROR = '''\
+def error(actual, expected):
+    """How far a tensor is from another one, at the worst of its elements."""
+    if actual.shape != expected.shape:
+        return float("inf")
+    if expected.is_complex():
+        actual, expected = torch.view_as_real(actual), torch.view_as_real(expected)
+    if not expected.is_floating_point():
+        return (actual != expected).double().mean().item()  # the share that differs
+    off = (actual.double() - expected.double()).abs()[expected.isfinite()]
+    off = off.nan_to_num(nan=float("inf"), posinf=float("inf"))
+    return off.{measure}.item() if off.numel() else 0.0
+'''
+
+_END = """\
+off = error(actual, expected)
+if off > EXPLAINED:
+    print(f"wrong: off by {off:.3g}, where {EXPLAINED:.3g} is explained by precision")
+    sys.exit(1)
+print(f"right: off by {off:.3g}, and {EXPLAINED:.3g} is explained by precision")
+"""
+
+
+def script(
+    functions: Sequence[Function],
+    inputs: Mapping[str, str],
+    explained: float,
+    *,
+    backend: str = "",
+    settings: Mapping[str, Any] | None = None,
+    is_mean: bool = False,
+) -> str:
+    """A script that calls one function, compiled and not, or two.
+
+    It ends with 1 where they give what precision does not explain, and with 0 where it
+    does.
+    """
+    imports = {"import sys", "import torch"}
+    imports |= {line for one in functions for line in one.imports}
+    if any(" unpacked(" in f" {text}" for text in inputs.values()):
+        imports |= {"import base64", "import zlib"}
+    if backend:
+        imports.add("import torch._inductor.config")
+    parts = ["\n".join(sorted(imports, key=_of_torch))]
+    if backend:
+        # What a cache has, nobody compiles.
+        lines = {"force_disable_caches": True, **(settings or {})}
+        parts.append(
+            "\n".join(
+                f"torch._inductor.config.{name} = {value!r}"
+                for name, value in lines.items()
+            )
+        )
+    parts += [one.text for one in functions]
+    if "import zlib" in imports:
+        parts.append(UNPACKED)
+    given = "".join(f"        {text},\n" for text in inputs.values())
+    has_seed = "torch.rand" in given
+    seed = "    torch.manual_seed(0)\n" if has_seed else ""
+    parts.append(f"def inputs():\n{seed}    return [\n{given}    ]\n")
+    measure = "square().mean().sqrt()" if is_mean else "max()"
+    parts.append(_ERROR.replace("{measure}", measure))
+    names = re.findall(r"^def (\w+)", "\n".join(one.text for one in functions), re.M)
+    first, last = names[0], names[-1]
+    other = f'torch.compile({last}, backend="{backend}")' if backend else last
+    parts.append(
+        f"EXPLAINED = {explained:.3g}\n"
+        "with torch.no_grad():\n"
+        f"    expected = {first}(*inputs())\n"
+        f"    actual = {other}(*inputs())\n" + _END
+    )
+    return "\n\n".join(part.rstrip() + "\n" for part in parts)
+
+
+def _of_torch(line: str) -> tuple[bool, str]:
+    return "torch" in line, line

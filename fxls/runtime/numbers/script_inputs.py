@@ -1,0 +1,113 @@
+"""Writes a value as an expression of Python that needs torch alone."""
+
+from __future__ import annotations
+
+import base64
+import textwrap
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from fxls.runtime.numbers.graphs import NotRun
+
+__all__ = ["UNPACKED", "drawn", "evaluated", "recorded"]
+
+any_torch: Any = torch
+
+_LITERAL = 32
+"""A tensor with as many elements is written as numbers."""
+_MOST = 256 << 10
+"""So many bytes of one tensor are written, once they are compressed."""
+
+UNPACKED = '''\
+def unpacked(text, dtype):
+    """A recorded tensor: its bytes, compressed, as letters."""
+    data = zlib.decompress(base64.b85decode("".join(text.split())))
+    return torch.frombuffer(bytearray(data), dtype=dtype)
+'''
+"""What scripts with recorded tensors define; needs base64 and zlib."""
+
+
+def recorded(value: Any) -> str:
+    """An expression for exactly this value; raises `NotRun` where there is none."""
+    if not isinstance(value, torch.Tensor):
+        return _plain(value)
+    flat: Any = value.detach().cpu().contiguous().reshape(-1)
+    if value.numel() <= _LITERAL:
+        numbers = ", ".join(map(_number, flat.tolist()))
+        return _formed(f"torch.tensor([{numbers}], dtype={value.dtype})", value)
+    data = zlib.compress(bytes(flat.view(torch.uint8).tolist()), 9)
+    if len(data) > _MOST:
+        raise NotRun(f"an input needs {len(data) >> 10} KB when it is compressed")
+    text = textwrap.fill(base64.b85encode(data).decode(), 96)
+    return _formed(f'unpacked(r"""\n{text}\n""", {value.dtype})', value)
+
+
+def drawn(value: Any) -> str:
+    """An expression for a value of the same form, whose numbers are random and between
+    the least and the greatest of this one.
+    """
+    if not isinstance(value, torch.Tensor):
+        return _plain(value)
+    count, shape = value.numel(), tuple(value.shape)
+    if not count:
+        return _formed(f"torch.empty(0, dtype={value.dtype})", value)
+    if value.is_complex():
+        return _formed(f"torch.randn({count}, dtype={value.dtype})", value)
+    low, high = value.min().item(), value.max().item()
+    if value.dtype is torch.bool:
+        text = f"torch.rand({shape}) < 0.5"
+        return _laid_out(f"({text})", value)
+    if not value.is_floating_point():
+        text = f"torch.randint({low}, {high + 1}, {shape}, dtype={value.dtype})"
+        return _laid_out(text, value)
+    if not value.isfinite().all():
+        raise NotRun("an input is not finite")
+    low, high = float(f"{low:.3g}"), float(f"{high:.3g}")
+    text = f"(torch.rand({shape}) * {high - low:.3g} + {low})"
+    if value.dtype is not torch.float32:
+        text += f".to({value.dtype})"
+    return _laid_out(text, value)
+
+
+def evaluated(texts: Sequence[str]) -> list[Any]:
+    """What these expressions give in a script; draws from the generators of torch."""
+    scope: dict[str, Any] = {"base64": base64, "zlib": zlib, "torch": torch}
+    exec(UNPACKED, scope)  # it is the text above, as a script has it
+    any_torch.manual_seed(0)
+    return [eval(text, scope) for text in texts]  # they are made above
+
+
+def _plain(value: Any) -> str:
+    if value is None or isinstance(value, bool | int | str):
+        return repr(value)
+    if isinstance(value, float):
+        return _number(value)
+    raise NotRun(f"an input is a {type(value).__name__}")
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, complex):
+        return f"complex({_number(value.real)}, {_number(value.imag)})"
+    is_finite = not isinstance(value, float) or value - value == 0.0
+    return repr(value) if is_finite else f'float("{value}")'
+
+
+def _formed(flat: str, value: torch.Tensor) -> str:
+    """With the shape of a tensor, of one that has its elements in a row."""
+    shape = tuple(value.shape)
+    return _laid_out(flat if len(shape) == 1 else f"{flat}.reshape({shape})", value)
+
+
+def _laid_out(text: str, value: torch.Tensor) -> str:
+    """With the strides and the device of a tensor."""
+    strides = value.stride()
+    if 0 in strides and value.numel():
+        raise NotRun("an input is a tensor whose elements share their memory")
+    if not value.is_contiguous():
+        shape = tuple(value.shape)
+        empty = f"torch.empty_strided({shape}, {strides}, dtype={value.dtype})"
+        text = f"{empty}.copy_({text})"
+    return text if value.device.type == "cpu" else f'{text}.to("{value.device.type}")'
