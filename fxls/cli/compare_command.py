@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
-import subprocess
 import sys
-import tempfile
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,9 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "compare"]
 
-_MOST_BYTES = 64 << 20
-"""So much is read of what the process of the program found."""
-
 _EPILOG = """\
 examples:
   fxls compare train.py --epochs 1          who makes torch.compile's numbers wrong
@@ -47,9 +42,6 @@ the inputs of the first call of each graph, and is judged by the step before it.
 It ends with 0 when nobody is at fault, with 1 when somebody is, and with 2 when nobody
 can say. docs/numbers.md says how it is judged, and what is not looked at.
 """
-
-_START = "import sys; del sys.path[0]; from fxls.cli import main; sys.exit(main())"
-"""Starts fxls without what lies in the current folder, and with Python's own flags."""
 
 
 def add(commands: Commands) -> None:
@@ -81,15 +73,19 @@ def add(commands: Commands) -> None:
 
 def compare(options: argparse.Namespace) -> int:
     """`fxls compare`: run a program in a process of its own, and say what was found."""
+    from fxls.cli.followed_program import follow, followed, unclear
     from fxls.cli.reports.compare_report import compare_as_json, compare_text
+    from fxls.comparison import decode
 
     python: PythonArguments = options.python
-    problem = _unclear(python) or _taken(options.reproduce)
+    problem = unclear(python) or _taken(options.reproduce)
     if problem is not None:
         options.usage.error(problem)
     if options.into is not None:
-        return _follow(options, python)
-    found = _followed(options, python)
+        judge = functools.partial(_judged, is_reproducing=options.scripts)
+        return follow(options, python, judge)
+    more = ["--scripts"] * (options.reproduce is not None)
+    found = followed("compare", more, options, python, decode)
     reproduced = _reproduced(options.reproduce, found, python)
     sources = sources_here()
     if options.json:
@@ -99,17 +95,6 @@ def compare(options: argparse.Namespace) -> int:
     if found.is_found:
         return ExitCode.TROUBLE
     return ExitCode.OK if found.is_clear else ExitCode.USAGE
-
-
-def _unclear(python: PythonArguments) -> str | None:
-    """What is wrong with a command line; None when it names a program."""
-    if not python.is_whole:
-        return "name the file or the module to run"
-    if python.program[0] in ("-", "-c"):
-        return "write the program into a file: fault and fix have a line there"
-    if "i" in python.letters or "x" in python.letters:
-        return "leave out -i and -x: the program has to end in its own process"
-    return None
 
 
 def _taken(path: Path | None) -> str | None:
@@ -138,70 +123,7 @@ def _reproduced(
         return None
 
 
-def _followed(options: argparse.Namespace, python: PythonArguments) -> Comparison:
-    """Run the program; ends, and says so, where nothing is known of it."""
-    from fxls import regular_file
-    from fxls.comparison import decode
-
-    environment = {
-        # What a cache has, nobody compiles.
-        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
-        **os.environ,
-    }
-    with tempfile.TemporaryDirectory(prefix="fxls-compare-") as folder:
-        into = Path(folder) / "found"
-        command = [sys.executable, *python.flags, "-c", _START, "compare"]
-        command += ["--into", str(into), "--memory", str(options.memory)]
-        command += ["--scripts"] * (options.reproduce is not None)
-        if options.store is not None:
-            command += ["--store", str(options.store)]
-        is_file = python.program[0] != "-m"
-        command += [*["--"] * is_file, *python.program]
-        # What the program prints is not what this command says.
-        ended = subprocess.run(
-            command, env=environment, stdout=sys.stderr, check=False
-        ).returncode
-        try:
-            return decode(regular_file.read_no_link(into, _MOST_BYTES))
-        except (OSError, ValueError):
-            say(
-                f"fxls: error: the program ended with {ended}, and nothing is known of it"
-                "\nhelp: See that it runs with Python; `fxls doctor` says what is off."
-            )
-            raise SystemExit(ExitCode.USAGE) from None
-
-
-def _follow(options: argparse.Namespace, python: PythonArguments) -> int:
-    """Be the program, and write what was found when it ends."""
-    from fxls.launching.launch import become
-
-    more = {
-        "FXLS_RECORD": "1",
-        "FXLS_COMPARE": f"{os.getpid()}:{int(options.memory) << 20}",
-    }
-    # Torch warns of what was done above, and the program did not do it.
-    warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
-    raised: str | None = None
-    try:
-        return become(
-            python.program,
-            os.environ,
-            store=options.store and str(options.store),
-            is_quiet=True,
-            more=more,
-        )
-    except SystemExit as end:
-        if end.code:
-            raised = f"SystemExit: {end.code}"
-        raise
-    except BaseException as error:
-        raised = type(error).__name__
-        raise
-    finally:
-        _judge(options.into, raised, is_reproducing=options.scripts)
-
-
-def _judge(into: Path, raised: str | None, *, is_reproducing: bool) -> None:
+def _judged(raised: str | None, *, is_reproducing: bool) -> bytes:
     """Compare what was kept, if the program made any graph."""
     from fxls.comparison import SCHEMA, Comparison, encode
 
@@ -217,4 +139,4 @@ def _judge(into: Path, raised: str | None, *, is_reproducing: bool) -> None:
             found = compared(
                 kept.compilations, kept.copies, raised, is_reproducing=is_reproducing
             )
-    into.write_bytes(encode(found))
+    return encode(found)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fxls import __version__
 from fxls.cli import (
     attach_command,
+    bisect_command,
     check_command,
     compare_command,
     completion_command,
@@ -51,6 +52,7 @@ examples:
   fxls remarks                                        what was not compiled, and where
   fxls check train.py                                 whether more is broken than before
   fxls compare train.py                               where its numbers go wrong
+  fxls bisect --check checks.py:ok train.py           which step breaks your check
   fxls passes --first-gone add_37                     which pass removed a node
   fxls diff net.Net                                   what a new revision changed
   fxls import /tmp/trace                              what TORCH_TRACE logged elsewhere
@@ -67,7 +69,8 @@ comment and the file needs no expression on the command line:
 exit codes:
   0  all is well
   1  the code could not be imported, traced or run: the message says where;
-     of `fxls check`, something became worse; of `fxls compare`, somebody is at fault
+     of `fxls check`, something became worse; of `fxls compare`, somebody is at fault;
+     of `fxls bisect`, a step broke it
   2  the command line is wrong; of `fxls compare`, nobody can say
   3  the store or baseline cannot be read or written, or the worker cannot be started
 
@@ -79,8 +82,8 @@ environment:
 def run_subcommand(own: Sequence[str], python: PythonArguments) -> int:
     """Run the one that is named; returns what the process should end with.
 
-    `own` are the arguments of fxls, and `python` those that `fxls run`, `fxls check`
-    and `fxls compare` give to Python.
+    `own` are the arguments of fxls, and `python` those that `fxls run`, `fxls check`,
+    `fxls compare` and `fxls bisect` give to Python.
     """
     parser, commands = _parser()
     if not own:
@@ -139,6 +142,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     remarks_command.add(commands)
     check_command.add(commands)
     compare_command.add(commands)
+    bisect_command.add(commands)
     passes_command.add(commands)
     diff_command.add(commands)
     import_command.add(commands)

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 __all__ = ["PythonArguments", "split"]
 
 _OURS_WITH_VALUE = {
-    *("--store", "--break-on", "--on-break", "--listen"),
     *(
+        "--store",
+        "--break-on",
+        "--on-break",
+        "--listen",
         "--baseline",
         "--name",
         "--run",
-        "--entries",
-        "--memory",
-        "--into",
-        "--reproduce",
     ),
+    *("--entries", "--memory", "--into", "--reproduce", "--check"),
 }
 _PYTHONS_LONG = "--check-hash-based-pycs"
 """The only long option of Python's that takes part in a run; its value follows."""
@@ -57,13 +57,13 @@ class PythonArguments:
 
 
 def split(arguments: Sequence[str]) -> tuple[list[str], PythonArguments]:
-    """The arguments of fxls, and those that `fxls run`, `fxls check` and `fxls compare`
-    give to Python.
+    """The arguments of fxls, and those that `fxls run`, `fxls check`, `fxls compare`
+    and `fxls bisect` give to Python.
 
     Options with two dashes are those of fxls, and may stand among Python's.
     """
     own, rest = list(arguments[:1]), list(arguments[1:])
-    if own not in (["run"], ["check"], ["compare"]):
+    if own not in (["run"], ["check"], ["compare"], ["bisect"]):
         return list(arguments), PythonArguments()
     flags: list[str] = []
     letters: set[str] = set()

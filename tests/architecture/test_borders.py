@@ -26,6 +26,7 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/cli/compare_command.py",
     "fxls/cli/debug_command.py",
     "fxls/cli/doctor_command.py",
+    "fxls/cli/followed_program.py",
     "fxls/cli/prune_command.py",
     "fxls/cli/run_command.py",
     "fxls/cli/serve_command.py",
@@ -51,7 +52,7 @@ MAY_TOUCH_FILES = {
     # What no folder of the user's brought:
     "fxls/serving/transport/quick_start.py": "compiled code, beside that of Python",
     "fxls/cli/check_command.py": "writes the baseline where a person asked for it",
-    "fxls/cli/compare_command.py": "writes into a new folder of its own",
+    "fxls/cli/followed_program.py": "writes into a new folder of its own",
     "fxls/cli/report_command.py": "writes the page where a person asked for it",
     "fxls/cli/reproducing.py": "writes the script where a person asked for it",
     "fxls/cli/subcommands.py": "/dev/null",

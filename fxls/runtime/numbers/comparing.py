@@ -23,6 +23,7 @@ from fxls.runtime.numbers.blame import changed_nodes, where
 from fxls.runtime.numbers.claims import Suspicion, changed, confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
+from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.kept import Change, Copies, KeptCompilation, Lowered
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
 from fxls.runtime.numbers.precision import ALL_TOGETHER, LENIENT, Verdict, judged
@@ -202,7 +203,7 @@ class _OfCompilation:
         after: GraphState,
     ) -> None:
         old, new = ReplayedGraph(before), ReplayedGraph(after)
-        inputs = self._inputs_of(new)
+        inputs = inputs_of(self._kept, new)
         self._check_memory(new)
         found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
         self._total.passes += 1
@@ -232,7 +233,7 @@ class _OfCompilation:
             return
         graph = ReplayedGraph(kept.traced)
         self._check_memory(graph)
-        run = replayed(graph, self._inputs_of(graph))
+        run = replayed(graph, inputs_of(self._kept, graph))
         found, count = judge_decompositions(kept.decomposed, graph, run)
         self._total.decompositions += count
         for one in found:
@@ -422,24 +423,6 @@ class _OfCompilation:
             self._judged += 1
 
     # -- what is given -----------------------------------------------------------
-
-    def _inputs_of(self, graph: ReplayedGraph) -> Mapping[str, Any]:
-        """The inputs that a graph really got, by name; some may be missing."""
-        kept = self._kept
-        wanted = set(graph.inputs)
-        calls = [one for one in kept.calls if one.happened and not one.why_not]
-        if tuple(kept.call.names) == graph.inputs:
-            calls.insert(0, kept.call)
-        for call in calls:
-            if wanted <= call.values.keys():
-                return call.values
-        merged: dict[str, Any] = {}
-        for call in reversed(calls):
-            merged |= call.values
-        found = {name: merged[name] for name in graph.inputs if name in merged}
-        if not found and wanted:
-            raise NotRun("nobody saw its inputs")
-        return found
 
     def _check_memory(self, graph: ReplayedGraph) -> None:
         need = graph.bytes_of_values()

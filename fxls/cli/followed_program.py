@@ -1,0 +1,113 @@
+"""Runs a program in a process of its own, which keeps its graphs until it has ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from fxls import regular_file
+from fxls.cli.command import ExitCode, say
+from fxls.launching.launch import become
+
+if TYPE_CHECKING:
+    import argparse
+
+    from fxls.launching.python_arguments import PythonArguments
+
+__all__ = ["follow", "followed", "unclear"]
+
+_Found = TypeVar("_Found")
+
+_MOST_BYTES = 64 << 20
+"""So much is read of what the process of the program found."""
+
+_START = "import sys; del sys.path[0]; from fxls.cli import main; sys.exit(main())"
+"""Starts fxls without what lies in the current folder, and with Python's own flags."""
+
+
+def unclear(python: PythonArguments) -> str | None:
+    """What is wrong with a command line; None when it names a program."""
+    if not python.is_whole:
+        return "name the file or the module to run"
+    if python.program[0] in ("-", "-c"):
+        return "write the program into a file: fault and fix have a line there"
+    if "i" in python.letters or "x" in python.letters:
+        return "leave out -i and -x: the program has to end in its own process"
+    return None
+
+
+def followed(
+    subcommand: str,
+    more: Sequence[str],
+    options: argparse.Namespace,
+    python: PythonArguments,
+    decode: Callable[[bytes], _Found],
+) -> _Found:
+    """Run the program; ends, and says so, where nothing is known of it."""
+    environment = {
+        # What a cache has, nobody compiles.
+        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
+        **os.environ,
+    }
+    with tempfile.TemporaryDirectory(prefix=f"fxls-{subcommand}-") as folder:
+        into = Path(folder) / "found"
+        command = [sys.executable, *python.flags, "-c", _START, subcommand]
+        command += ["--into", str(into), "--memory", str(options.memory)]
+        command += more
+        if options.store is not None:
+            command += ["--store", str(options.store)]
+        is_file = python.program[0] != "-m"
+        command += [*["--"] * is_file, *python.program]
+        # What the program prints is not what this command says.
+        ended = subprocess.run(
+            command, env=environment, stdout=sys.stderr, check=False
+        ).returncode
+        try:
+            return decode(regular_file.read_no_link(into, _MOST_BYTES))
+        except (OSError, ValueError):
+            say(
+                f"fxls: error: the program ended with {ended}, and nothing is known of it"
+                "\nhelp: See that it runs with Python; `fxls doctor` says what is off."
+            )
+            raise SystemExit(ExitCode.USAGE) from None
+
+
+def follow(
+    options: argparse.Namespace,
+    python: PythonArguments,
+    judge: Callable[[str | None], bytes],
+) -> int:
+    """Be the program, and write what was found when it ends.
+
+    What is to be judged is kept in the runtime; `judge` gets what the program ended with.
+    """
+    more = {
+        "FXLS_RECORD": "1",
+        "FXLS_COMPARE": f"{os.getpid()}:{int(options.memory) << 20}",
+    }
+    # Torch warns of what was done above, and the program did not do it.
+    warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
+    raised: str | None = None
+    try:
+        return become(
+            python.program,
+            os.environ,
+            store=options.store and str(options.store),
+            is_quiet=True,
+            more=more,
+        )
+    except SystemExit as end:
+        if end.code:
+            raised = f"SystemExit: {end.code}"
+        raise
+    except BaseException as error:
+        raised = type(error).__name__
+        raise
+    finally:
+        options.into.write_bytes(judge(raised))

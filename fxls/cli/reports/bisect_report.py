@@ -1,0 +1,59 @@
+"""What `fxls bisect` says: the first step behind which a graph is bad, and what is open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fxls.bisection import Bisection, FirstBad, Untested
+from fxls.counted import counted
+
+__all__ = ["bisect_as_json", "bisect_text"]
+
+
+def bisect_text(found: Bisection) -> str:
+    """The first bad step of each compilation, what was not tested, and how much was."""
+    lines: list[str] = []
+    for one in found.found:
+        lines += [f"bad: {_who(one)}, in {one.stage}, {one.compilation}"]
+        lines += [f"  {line}" for line in one.reason.splitlines()]
+    lines += [f"not tested: {_untested(one)}" for one in found.untested]
+    if found.refused:
+        lines.append(f"error: {found.refused}")
+    if found.raised is not None:
+        lines.append(f"note: the program ended with {found.raised}")
+    counts = f"({counted(found.compilations, 'compilation')}, "
+    counts += f"{counted(found.tested, 'graph')} tested)"
+    if found.found:
+        said = f"{counted(len(found.found), 'step')} made a graph bad"
+    elif found.is_good:
+        said = "all graphs are good"
+    else:
+        said = "nobody can say"
+    return "\n".join([*lines, f"{said} {counts}"])
+
+
+def bisect_as_json(found: Bisection) -> dict[str, Any]:
+    """The bisection for programs."""
+    verdict = "bad" if found.found else "good" if found.is_good else "open"
+    return {
+        "schema": 1,
+        "verdict": verdict,
+        "found": [msgspec.to_builtins(one) for one in found.found],
+        "not_tested": [msgspec.to_builtins(one) for one in found.untested],
+        "compilations": found.compilations,
+        "tested": found.tested,
+        "refused": found.refused or None,
+        "raised": found.raised,
+    }
+
+
+def _who(one: FirstBad) -> str:
+    ordinal = f" ({one.ordinal})" if one.ordinal > 1 else ""
+    return f"{one.name}{ordinal}" if one.name else "the graph as it was captured"
+
+
+def _untested(one: Untested) -> str:
+    name = f"what {one.name} made" if one.name else "the graph as it was captured"
+    return f"{name}, in {one.stage}, {one.compilation}: {one.why}"
