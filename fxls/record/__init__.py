@@ -266,6 +266,8 @@ class Subject(_Word):
     SPECIALIZED = "specialized"
     GUARD = "guard"
     ERROR = "error"
+    FUSION = "fusion"
+    """Two kernels of inductor's that could have been one."""
     OTHER = "other"
     """A later fxls wrote it."""
 
@@ -290,6 +292,10 @@ class Remark(
     """What that was when the guard was made."""
     became: str = ""
     """What it was when the guard failed, where torch says it."""
+    others: tuple[QuotedPlace, ...] = ()
+    """Of something that two nodes did not come to: where the other one is from."""
+    nodes: Pairs = Pairs()
+    """The nodes of graphs that it is about."""
 
 
 class Guard(msgspec.Struct, frozen=True, omit_defaults=True):

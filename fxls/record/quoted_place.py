@@ -65,6 +65,13 @@ class Sources:
             span = _span(columns, lines) or span
         return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
 
+    def at(self, place: Place) -> QuotedPlace:
+        """A place with what stands there."""
+        digest, lines = self._read(place.path)
+        at = place.span.start.line
+        text = lines[at] if at < len(lines) else ""
+        return QuotedPlace(place, text[:_LONGEST], digest)
+
     def head_of(self, function: QuotedPlace) -> QuotedPlace:
         """The name of a function, instead of its first line."""
         path = function.place.path

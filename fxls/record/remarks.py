@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from fxls.record import (
     Cause,
@@ -24,12 +25,15 @@ from fxls.record.failed_guards import in_the_programs_words
 __all__ = [
     "RemarkKind",
     "SourceRemark",
+    "at_each_place",
     "costs_of",
     "merged",
     "remarks_of",
     "role_of",
     "title_of",
 ]
+
+_T = TypeVar("_T")
 
 _PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb{}.html"
 _MOST = 5_000
@@ -76,6 +80,8 @@ class SourceRemark:
     """For guards that failed, what they are about."""
     values: tuple[str, ...] = ()
     """What that was, in the order in which it was compiled for."""
+    nodes: tuple[tuple[str, str], ...] = ()
+    """The nodes of graphs that it is about."""
 
     @property
     def page(self) -> str | None:
@@ -98,17 +104,15 @@ def remarks_of(
         elif isinstance(entry.event, Remark):
             said.append(entry.event)
     found: dict[object, _Gathered] = {}
-    for one in said:
-        place = _shown(one, is_own)
-        key = one.subject, one.id, one.about or one.reason, place and place.place
+    # Of fusions there are many; they take the room of nothing else.
+    for one in sorted(said, key=lambda one: one.subject is Subject.FUSION):
+        place = _shown(one.places or one.others, is_own)
+        key = _key(one, place)
         gathered = found.get(key)
         if gathered is None:
             if len(found) >= _MOST:
                 continue
-            frames = (
-                *one.places[:1],
-                *(frame for frame in one.places[1:] if is_own(frame.place.path)),
-            )
+            frames = _frames(one, place, is_own)
             gathered = found[key] = _Gathered(one, place, frames)
         gathered.add(one)
     behind = _continuations(compilations.values())
@@ -119,8 +123,7 @@ def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
     """The remarks of several runs as one: those of a place and reason are one remark."""
     kept: dict[object, SourceRemark] = {}
     for one in found:
-        place = one.place and one.place.place
-        key = one.subject, one.id, one.about or one.reason, place
+        key = _key(one, one.place)
         before = kept.get(key)
         if before is None:
             kept[key] = one
@@ -131,8 +134,17 @@ def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
             without_graph=_both(before.without_graph, one.without_graph),
             rest=_both(before.rest, one.rest),
             values=_both(before.values, one.values),
+            nodes=_both(before.nodes, one.nodes)[:_MOST_NAMED],
         )
     return tuple(kept.values())
+
+
+def at_each_place(remark: SourceRemark) -> Iterator[SourceRemark]:
+    """A remark where it is shown; one about two nodes at each of them."""
+    yield remark
+    if remark.subject is Subject.FUSION and remark.place is not None:
+        for other in remark.frames:
+            yield replace(remark, place=other, frames=(remark.place,))
 
 
 def title_of(remark: SourceRemark) -> str:
@@ -147,6 +159,8 @@ def title_of(remark: SourceRemark) -> str:
             return f"Recompiled because a guard failed: {reason}"
         case Subject.SPECIALIZED if remark.about and remark.values:
             return f"Size made constant: {remark.about} is always {remark.values[0]}"
+        case Subject.FUSION:
+            return f"Not fused: {remark.about}: {remark.reason}"
         case Subject.LIMIT:
             return f"Not compiled any more: {remark.reason}"
         case Subject.SKIPPED:
@@ -158,6 +172,11 @@ def title_of(remark: SourceRemark) -> str:
 def costs_of(remark: SourceRemark) -> Iterator[str]:
     """What a remark came to, in lines."""
     names = remark.compilations
+    if remark.subject is Subject.FUSION:
+        if remark.reason in _MEANS:
+            yield f"this means: {_MEANS[remark.reason]}"
+        if remark.nodes:
+            yield f"nodes: {_listed(tuple(map(' and '.join, remark.nodes)))}"
     if names:
         yield f"in {_counted(len(names), 'compilation')}: {_listed(names)}"
     if remark.without_graph:
@@ -171,6 +190,8 @@ def role_of(frame: QuotedPlace, remark: SourceRemark) -> str:
     """What one of the frames of a remark is, beside the place of it."""
     if remark.subject is Subject.RECOMPILATION:
         return "it is read here"
+    if remark.subject is Subject.FUSION:
+        return f"the other one is here, in {frame.place.function}"
     if remark.frames[0] == frame:
         return f"it happened here, in {frame.place.function}"
     return f"called here, in {frame.place.function}"
@@ -185,12 +206,17 @@ class _Gathered:
     frames: tuple[QuotedPlace, ...]
     compilations: dict[str, None] = field(default_factory=dict[str, None])
     values: dict[str, None] = field(default_factory=dict[str, None])
+    nodes: dict[tuple[str, str], None] = field(
+        default_factory=dict[tuple[str, str], None]
+    )
 
     def add(self, one: Remark) -> None:
         if one.compilation is not None:
             self.compilations[one.compilation] = None
         for value in filter(None, (one.was, one.became)):
             self.values[value] = None
+        for pair in one.nodes.first:
+            self.nodes[pair] = None
 
     def remark(
         self,
@@ -209,6 +235,7 @@ class _Gathered:
             names,
             about=first.about,
             values=tuple(self.values)[:_MOST_VALUES],
+            nodes=tuple(self.nodes)[:_MOST_NAMED],
         )
         if first.subject is not Subject.BREAK:
             return made
@@ -236,12 +263,34 @@ def _continuations(
     return found
 
 
-def _shown(one: Remark, is_own: Callable[[str], bool]) -> QuotedPlace | None:
-    own = (place for place in one.places if is_own(place.place.path))
-    return next(own, one.places[0] if one.places else None)
+def _key(one: Remark | SourceRemark, place: QuotedPlace | None) -> object:
+    """Equal for what is one remark."""
+    said = one.about or one.reason
+    if one.subject is Subject.FUSION:
+        said = f"{one.about}: {one.reason}"
+    return one.subject, one.id, said, place and place.place
 
 
-def _both(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+def _shown(
+    places: tuple[QuotedPlace, ...], is_own: Callable[[str], bool]
+) -> QuotedPlace | None:
+    own = (place for place in places if is_own(place.place.path))
+    return next(own, places[0] if places else None)
+
+
+def _frames(
+    one: Remark, place: QuotedPlace | None, is_own: Callable[[str], bool]
+) -> tuple[QuotedPlace, ...]:
+    if one.subject is Subject.FUSION:
+        other = _shown(one.others, is_own)
+        return () if other is None or other == place else (other,)
+    return (
+        *one.places[:1],
+        *(frame for frame in one.places[1:] if is_own(frame.place.path)),
+    )
+
+
+def _both(some: tuple[_T, ...], others: tuple[_T, ...]) -> tuple[_T, ...]:
     return tuple(dict.fromkeys((*some, *others)))
 
 
@@ -274,6 +323,21 @@ def _changed(remark: SourceRemark) -> str:
         return f"{remark.about}, which was {first}"
     return f"{remark.about}, which was {first}, then {', '.join(others)}"
 
+
+_MEANS = {
+    "no shared data": "both use that tensor, and in no step of their loops the same"
+    " element of it",
+    "memory deps did not match": "a step of the second loop needs other elements than"
+    " the same step of the first one makes",
+    "intermediate nodes between node1 & node2": "what the second one needs besides is"
+    " computed from the first one",
+    "will create cycle": "as one kernel they would have to run both before and after"
+    " another one",
+    "score_fusion_memory_threshold": "they share less memory than makes it worth while",
+    "exceeds max fusion": "the kernel would be of more nodes than `max_fusion_size`"
+    " allows",
+}
+"""What torch's own words for a fusion that it did not make are to say."""
 
 _KINDS = {
     Subject.BREAK: RemarkKind.PROBLEM,

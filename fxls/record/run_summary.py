@@ -105,6 +105,8 @@ class Tally:
             case Pass(changed=changed):
                 self._passes += 1
                 self._changes += changed
+            case Remark(subject=Subject.FUSION):
+                pass  # there are hundreds, for those who ask
             case Remark(subject=subject):
                 self._remarks += 1
                 self._breaks += subject is Subject.BREAK

@@ -38,6 +38,7 @@ from fxls.runtime.producers.fxls_engine import FxlsEngine
 from fxls.runtime.producers.inductor_code import InductorCode
 from fxls.runtime.producers.interpreted import InterpretedGraphs
 from fxls.runtime.producers.kernel_times import KernelTimes
+from fxls.runtime.producers.missed_fusions import MissedFusions
 from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
@@ -190,6 +191,7 @@ def built(
             *dynamo.hooks(),
             *inductor.hooks(),
             *(compilations.hooks() if recorder.is_on else ()),
+            *(MissedFusions(recorder).hooks() if recorder.is_on else ()),
             *passes.hooks(),
             *(
                 AotSteps(passes, dynamo.step, dynamo.listed).hooks()

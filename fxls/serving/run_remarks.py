@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fxls.record import Entry, Guards
-from fxls.record.remarks import SourceRemark, merged, remarks_of
+from fxls.record.remarks import SourceRemark, at_each_place, merged, remarks_of
 from fxls.record.sizes import InputSize, is_of_sizes, sizes_of
 from fxls.serving.ownership import is_own
 from fxls.serving.run_records import Heres, PartRead, read_on
@@ -118,6 +118,8 @@ def _sizes_by_path(
 def _by_path(found: tuple[SourceRemark, ...]) -> dict[str, tuple[SourceRemark, ...]]:
     paths: dict[str, list[SourceRemark]] = {}
     for one in found:
-        if one.place is not None and is_own(one.place.place.path):
-            paths.setdefault(real_path(one.place.place.path), []).append(one)
+        for placed in at_each_place(one):
+            place = placed.place
+            if place is not None and is_own(place.place.path):
+                paths.setdefault(real_path(place.place.path), []).append(placed)
     return {path: tuple(remarks) for path, remarks in paths.items()}

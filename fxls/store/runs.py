@@ -325,7 +325,8 @@ def _placed_here(entry: Entry, here: Callable[[str], str]) -> Entry:
             event = replace(event, place=moved(event.place))
         case Remark():
             places = tuple(filter(None, map(moved, event.places)))
-            event = replace(event, places=places)
+            others = tuple(filter(None, map(moved, event.others)))
+            event = replace(event, places=places, others=others)
         case Guards():
             first = tuple(replace(one, place=moved(one.place)) for one in event.first)
             event = replace(event, first=first)

@@ -170,6 +170,7 @@ def test_programs_get_json_with_the_version_of_its_schema(recorded: Command) -> 
         "hints": ["leave it out"],
         "about": "",
         "values": [],
+        "nodes": [],
         "compilations": ["0/0"],
         "without_graph": [],
         "rest": ["1/0"],

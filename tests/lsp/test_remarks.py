@@ -15,6 +15,7 @@ from fxls.record import (
     QuotedPlace,
     Remark,
     Subject,
+    pairs,
 )
 from fxls.store import locate
 from fxls.text import Span
@@ -161,6 +162,47 @@ def test_a_hover_says_remarks_of_every_kind_with_torchs_page(tmp_path: Path) -> 
     assert over_return["contents"]["value"] == (
         "torch.compile: Not compiled: nothing\n\n- in 1 compilation: 1/0"
     )
+
+
+def test_a_fusion_that_was_left_out_is_said_by_a_hover_at_both_nodes_and_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "step.py"
+    path.write_text(MODEL, "utf-8")
+    apart = Remark(
+        *(Subject.FUSION, "no shared data", "0/0", "", (quoted(path, 2, 11, 16),)),
+        about="sum and mul",
+        others=(quoted(path, 1, 4, 17),),
+        nodes=pairs([("sum_1", "mul"), ("sum_2", "mul_1")]),
+    )
+    written(locate(path), FIRST, apart, limit(path))
+
+    with started() as client:
+        client.initialize(tmp_path)
+        client.open(path)
+        assert client.diagnostics(path) == [SAID_LIMIT]
+        over_first = client.ask("hover", path, 1, 6)
+        over_second = client.ask("hover", path, 2, 12)
+        client.end()
+
+    said = (
+        "torch.compile: Not fused: sum and mul: no shared data\n\n"
+        "- this means: both use that tensor, and in no step of their loops the same"
+        " element of it\n"
+        "- nodes: sum_1 and mul, sum_2 and mul_1\n"
+        "- in 1 compilation: 0/0\n"
+        "- the other one is here, in step: [`step.py:{}`]({}#L{})"
+    )
+    uri = path.as_uri()
+    assert over_first == {
+        "contents": {"kind": "markdown", "value": said.format(3, uri, "3,12")},
+        "range": spot(1, 4, 18),
+    }
+    assert over_second == {
+        "contents": {"kind": "markdown", "value": said.format(2, uri, "2,5")},
+        "range": spot(2, 11, 16),
+    }
 
 
 def test_parameters_show_what_became_of_their_sizes(tmp_path: Path) -> None:

@@ -14,8 +14,17 @@ from fxls.record import (
     QuotedPlace,
     Remark,
     Subject,
+    pairs,
 )
-from fxls.record.remarks import RemarkKind, SourceRemark, merged, remarks_of, title_of
+from fxls.record.remarks import (
+    RemarkKind,
+    SourceRemark,
+    at_each_place,
+    costs_of,
+    merged,
+    remarks_of,
+    title_of,
+)
 from fxls.text import Span
 
 
@@ -121,6 +130,50 @@ def test_a_function_in_which_there_is_nothing_to_compile_is_no_problem() -> None
 def page(number: str) -> str:
     site = "https://meta-pytorch.github.io/compile-graph-break-site"
     return f"{site}/gb/gb{number}.html"
+
+
+def test_fusions_with_one_place_and_reason_are_one_remark_behind_all_others() -> None:
+    def apart(compilation: str, first: str, second: str, reason: str = "why") -> Remark:
+        return Remark(
+            *(Subject.FUSION, reason, compilation, "", (at(3), at(9))),
+            about="sum and mul",
+            others=(at(7, "/v/site-packages/lib.py", "helper"), at(2)),
+            nodes=pairs([(first, second)]),
+        )
+
+    found = made(
+        [
+            apart("0/0", "sum_1", "mul"),
+            apart("0/1", "sum_1", "mul"),
+            apart("0/1", "sum_2", "mul_1"),
+            apart("0/1", "sum_3", "mul_2", "will create cycle"),
+            broken("0/1", at(4)),
+        ]
+    )
+    assert [one.subject for one in found] == [
+        Subject.BREAK,
+        Subject.FUSION,
+        Subject.FUSION,
+    ]
+    _, one, other = found
+    assert one == SourceRemark(
+        *(RemarkKind.ANALYSIS, Subject.FUSION, "why", at(3), "", (at(2),)),
+        compilations=("0/0", "0/1"),
+        about="sum and mul",
+        nodes=(("sum_1", "mul"), ("sum_2", "mul_1")),
+    )
+    assert [*costs_of(other)] == [
+        (
+            "this means: as one kernel they would have to run both before and after"
+            " another one"
+        ),
+        "nodes: sum_3 and mul_2",
+        "in 1 compilation: 0/1",
+    ]
+    first, second = at_each_place(one)
+    assert (first.place, first.frames) == (at(3), (at(2),))
+    assert (second.place, second.frames) == (at(2), (at(3),))
+    assert merged((one, one)) == (one,)
 
 
 def test_the_runs_of_a_program_share_their_remarks() -> None:

@@ -135,6 +135,12 @@ HOOKS = [
         "the guards of compilations are not recorded",
         "CheckFunctionManager.__init__",
     ),
+    (
+        "torch._inductor.scheduler",
+        "the fusions that inductor did not make are not recorded",
+        "WhyNoFuse.__call__",
+        "Scheduler.fuse_nodes",
+    ),
     *(
         (
             f"{package}.passes.graph_transform_observer",

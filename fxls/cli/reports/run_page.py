@@ -23,7 +23,15 @@ from fxls.counted import counted
 from fxls.graph_diff import graph_diff, summary
 from fxls.ide.listing.value_text import short_form
 from fxls.listing import Listing
-from fxls.record import Compilation, Made, Pass, QuotedPlace, Remark, RevisionName
+from fxls.record import (
+    Compilation,
+    Made,
+    Pass,
+    QuotedPlace,
+    Remark,
+    RevisionName,
+    Subject,
+)
 from fxls.record.remarks import costs_of, title_of
 from fxls.record.remarks import remarks_of as by_line
 from fxls.serving.ownership import is_own
@@ -73,7 +81,11 @@ class Page:
         self._words = _Words(one, shows_user=wanted.user)
         self._compilations = compilations_of(part)
         self._remarks = remarks_of(part)
-        self._by_line = by_line(part.entries, is_own)
+        self._by_line = tuple(
+            one
+            for one in by_line(part.entries, is_own)
+            if one.subject is not Subject.FUSION
+        )
         self._size = 0
         self._left_out = self._listings = self._diffs = 0
 

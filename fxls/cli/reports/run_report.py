@@ -280,9 +280,13 @@ def compilations_of(part: RecordPart) -> tuple[Compilation, ...]:
 
 
 def remarks_of(part: RecordPart) -> tuple[Remark, ...]:
-    """The remarks of a record, in their order."""
+    """The remarks of a record, in their order; `fxls remarks` has the missed fusions."""
     found = (entry.event for entry in part.entries)
-    return tuple(one for one in found if isinstance(one, Remark))
+    return tuple(
+        one
+        for one in found
+        if isinstance(one, Remark) and one.subject is not Subject.FUSION
+    )
 
 
 def guards_of(part: RecordPart) -> tuple[Guards, ...]:

@@ -62,6 +62,8 @@ NAMES = {
     "TritonScheduling.codegen_comment": "torch._inductor.codegen.triton",
     "BaseScheduling.codegen_comment": "torch._inductor.scheduler",
     "ExternKernel.codegen_comment": "torch._inductor.ir",
+    "WhyNoFuse.__call__": "torch._inductor.scheduler",
+    "Scheduler.fuse_nodes": "torch._inductor.scheduler",
     "GraphLowering._compile_to_module_lines": "torch._inductor.graph",
     "CompiledFxGraph.after_deserialization": "torch._inductor.output_code",
     "stable_topological_sort": "torch._inductor.fx_passes.post_grad",

@@ -73,6 +73,8 @@ PUT = {
     "torch._inductor.ir.ExternKernel.codegen_comment",
     "torch._inductor.graph.GraphLowering._compile_to_module_lines",
     "torch._inductor.output_code.CompiledFxGraph.after_deserialization",
+    "torch._inductor.scheduler.WhyNoFuse.__call__",
+    "torch._inductor.scheduler.Scheduler.fuse_nodes",
     "torch._inductor.compile_fx._compile_fx_inner",
     "torch._inductor.compile_fx._recursive_pre_grad_passes",
     "torch._inductor.compile_fx._recursive_joint_graph_passes",

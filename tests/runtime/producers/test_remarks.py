@@ -6,6 +6,7 @@ import contextlib
 import dis
 import importlib
 import importlib.util
+import re
 import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -16,15 +17,17 @@ import pytest
 import torch
 
 import fxls
-from fxls.record import Subject
+from fxls.record import QuotedPlace, Subject
 from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
 from fxls.serving.ownership import is_installed
 from fxls.store.runs import Runs
 from fxls.text import LineTable, Span
-from tests.runtime.producers import graph_breaks, planted_sizes
+from tests.runtime.passes.watching import Gpt
+from tests.runtime.producers import graph_breaks, planted_fusions, planted_sizes
 from tests.runtime.producers.clean_models import clean_models
 from tests.runtime.producers.graph_breaks import BREAKS
 from tests.runtime.producers.planted_sizes import PLANTED
+from tests.runtime.producers.scheduling import written_alone
 
 any_torch: Any = torch
 
@@ -120,6 +123,55 @@ def test_nothing_is_a_problem_in_clean_models(tmp_path: Path) -> None:
             any_torch.compile(model, backend="eager")(*arguments)
     assert [one for one in remarks if one.kind is RemarkKind.PROBLEM] == []
     assert len(models) >= 20
+
+
+def test_each_fusion_that_inductor_leaves_out_is_an_analysis_at_its_two_places(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "fusions.py"
+    path.write_text(planted_fusions.program(), "utf-8")
+    module = loaded(path)
+    planted = planted_fusions.PLANTED
+    with recorded(tmp_path / ".fxls") as remarks:
+        for number in range(len(planted)):
+            any_torch.compiler.reset()
+            x, w = torch.rand(64, 64), torch.rand(64, 64)
+            function = getattr(module, f"f{number}")
+            any_torch.compile(function, backend=written_alone)(x, w)
+
+    found: dict[str, set[tuple[str, str]]] = {text: set() for text in planted}
+    for one in remarks:
+        assert (one.kind, one.subject) == (RemarkKind.ANALYSIS, Subject.FUSION)
+        text = list(planted)[int(one.place.place.function[1:])] if one.place else ""
+        found[text].add((one.about, one.reason))
+        marked = [quoted(each) for each in (*one.frames, one.place)]
+        assert marked == re.findall("«(.*?)»", text)
+    assert [
+        (text, found[text]) for text in planted if found[text] != planted[text]
+    ] == []
+    assert len(planted) >= 10
+
+
+def quoted(place: QuotedPlace | None) -> str:
+    """The expression that a place has."""
+    assert place is not None
+    span = place.place.span
+    return place.line[span.start.column : span.end.column]
+
+
+def test_fusions_of_equal_layers_are_one_remark_with_the_nodes_of_each(
+    tmp_path: Path,
+) -> None:
+    with recorded(tmp_path / ".fxls") as remarks:
+        model = Gpt()
+        words = torch.zeros(2, 8, dtype=torch.long)
+        any_torch.compile(model, backend=written_alone)(words).backward()
+    assert {one.kind for one in remarks} == {RemarkKind.ANALYSIS}
+    keys = [(one.about, one.reason, one.place) for one in remarks]
+    assert len(keys) == len(set(keys))
+    (one,) = (one for one in remarks if one.about == "addmm and mul")
+    assert len(one.nodes) == 2
+    assert any(one.about.endswith(", in the backward") for one in remarks)
 
 
 def test_each_line_that_fixes_a_size_is_the_line_that_is_named(tmp_path: Path) -> None:
