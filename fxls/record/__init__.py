@@ -22,6 +22,7 @@ from fxls.listing import Identity, Place
 __all__ = [
     "MOST_IN_LINE",
     "MOST_NAMES",
+    "ON_REQUEST",
     "OUTSIDE",
     "SCHEMA",
     "Cause",
@@ -268,8 +269,14 @@ class Subject(_Word):
     ERROR = "error"
     FUSION = "fusion"
     """Two kernels of inductor's that could have been one."""
+    PATTERN = "pattern"
+    """Where a pattern of the program's nearly had a match."""
     OTHER = "other"
     """A later fxls wrote it."""
+
+
+ON_REQUEST = frozenset({Subject.FUSION, Subject.PATTERN})
+"""Of these there are many, for those who ask."""
 
 
 class Remark(

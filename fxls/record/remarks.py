@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from fxls.record import (
+    ON_REQUEST,
     Cause,
     Compilation,
     Entry,
@@ -82,6 +83,8 @@ class SourceRemark:
     """What that was, in the order in which it was compiled for."""
     nodes: tuple[tuple[str, str], ...] = ()
     """The nodes of graphs that it is about."""
+    pattern: QuotedPlace | None = None
+    """Where the pattern is written that nearly had a match."""
 
     @property
     def page(self) -> str | None:
@@ -104,8 +107,8 @@ def remarks_of(
         elif isinstance(entry.event, Remark):
             said.append(entry.event)
     found: dict[object, _Gathered] = {}
-    # Of fusions there are many; they take the room of nothing else.
-    for one in sorted(said, key=lambda one: one.subject is Subject.FUSION):
+    # Of some there are many; they take the room of nothing else.
+    for one in sorted(said, key=lambda one: one.subject in ON_REQUEST):
         place = _shown(one.places or one.others, is_own)
         key = _key(one, place)
         gathered = found.get(key)
@@ -142,7 +145,7 @@ def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
 def at_each_place(remark: SourceRemark) -> Iterator[SourceRemark]:
     """A remark where it is shown; one about two nodes at each of them."""
     yield remark
-    if remark.subject is Subject.FUSION and remark.place is not None:
+    if remark.subject in ON_REQUEST and remark.place is not None:
         for other in remark.frames:
             yield replace(remark, place=other, frames=(remark.place,))
 
@@ -161,6 +164,8 @@ def title_of(remark: SourceRemark) -> str:
             return f"Size made constant: {remark.about} is always {remark.values[0]}"
         case Subject.FUSION:
             return f"Not fused: {remark.about}: {remark.reason}"
+        case Subject.PATTERN:
+            return f"No match of {remark.about}: {remark.reason}"
         case Subject.LIMIT:
             return f"Not compiled any more: {remark.reason}"
         case Subject.SKIPPED:
@@ -172,7 +177,7 @@ def title_of(remark: SourceRemark) -> str:
 def costs_of(remark: SourceRemark) -> Iterator[str]:
     """What a remark came to, in lines."""
     names = remark.compilations
-    if remark.subject is Subject.FUSION:
+    if remark.subject in ON_REQUEST:
         if remark.reason in _MEANS:
             yield f"this means: {_MEANS[remark.reason]}"
         if remark.nodes:
@@ -190,6 +195,10 @@ def role_of(frame: QuotedPlace, remark: SourceRemark) -> str:
     """What one of the frames of a remark is, beside the place of it."""
     if remark.subject is Subject.RECOMPILATION:
         return "it is read here"
+    if remark.subject is Subject.PATTERN:
+        if frame == remark.pattern:
+            return f"the pattern is here, in {frame.place.function}"
+        return f"what stood in the way is here, in {frame.place.function}"
     if remark.subject is Subject.FUSION:
         return f"the other one is here, in {frame.place.function}"
     if remark.frames[0] == frame:
@@ -236,6 +245,9 @@ class _Gathered:
             about=first.about,
             values=tuple(self.values)[:_MOST_VALUES],
             nodes=tuple(self.nodes)[:_MOST_NAMED],
+            pattern=next(
+                iter(first.others if first.subject is Subject.PATTERN else ()), None
+            ),
         )
         if first.subject is not Subject.BREAK:
             return made
@@ -266,7 +278,7 @@ def _continuations(
 def _key(one: Remark | SourceRemark, place: QuotedPlace | None) -> object:
     """Equal for what is one remark."""
     said = one.about or one.reason
-    if one.subject is Subject.FUSION:
+    if one.subject in ON_REQUEST:
         said = f"{one.about}: {one.reason}"
     return one.subject, one.id, said, place and place.place
 
@@ -281,7 +293,7 @@ def _shown(
 def _frames(
     one: Remark, place: QuotedPlace | None, is_own: Callable[[str], bool]
 ) -> tuple[QuotedPlace, ...]:
-    if one.subject is Subject.FUSION:
+    if one.subject in ON_REQUEST:
         other = _shown(one.others, is_own)
         return () if other is None or other == place else (other,)
     return (

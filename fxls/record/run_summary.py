@@ -14,6 +14,7 @@ import msgspec
 from fxls.encodable import encoded
 from fxls.formats import other_format
 from fxls.record import (
+    ON_REQUEST,
     SCHEMA,
     Cause,
     Compilation,
@@ -105,8 +106,8 @@ class Tally:
             case Pass(changed=changed):
                 self._passes += 1
                 self._changes += changed
-            case Remark(subject=Subject.FUSION):
-                pass  # there are hundreds, for those who ask
+            case Remark(subject=subject) if subject in ON_REQUEST:
+                pass
             case Remark(subject=subject):
                 self._remarks += 1
                 self._breaks += subject is Subject.BREAK

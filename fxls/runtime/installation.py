@@ -39,6 +39,7 @@ from fxls.runtime.producers.inductor_code import InductorCode
 from fxls.runtime.producers.interpreted import InterpretedGraphs
 from fxls.runtime.producers.kernel_times import KernelTimes
 from fxls.runtime.producers.missed_fusions import MissedFusions
+from fxls.runtime.producers.near_misses import NearMisses
 from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
@@ -192,6 +193,7 @@ def built(
             *inductor.hooks(),
             *(compilations.hooks() if recorder.is_on else ()),
             *(MissedFusions(recorder).hooks() if recorder.is_on else ()),
+            *(NearMisses(recorder).hooks() if recorder.is_on else ()),
             *passes.hooks(),
             *(
                 AotSteps(passes, dynamo.step, dynamo.listed).hooks()

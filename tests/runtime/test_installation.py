@@ -141,6 +141,12 @@ HOOKS = [
         "WhyNoFuse.__call__",
         "Scheduler.fuse_nodes",
     ),
+    (
+        "torch._inductor.pattern_matcher",
+        "near misses of patterns are not recorded",
+        "PatternMatcherPass.apply",
+        "fx_to_pattern",
+    ),
     *(
         (
             f"{package}.passes.graph_transform_observer",

@@ -178,6 +178,7 @@ _RULES = {
     Subject.SKIPPED: "A function was not compiled.",
     Subject.ERROR: "A function could not be compiled.",
     Subject.FUSION: "Two kernels could have been one.",
+    Subject.PATTERN: "A pattern nearly had a match.",
     Subject.SPECIALIZED: "A size became a constant.",
     Subject.GUARD: "A size has a bound.",
     Subject.OTHER: "Something else.",

@@ -24,13 +24,13 @@ from fxls.graph_diff import graph_diff, summary
 from fxls.ide.listing.value_text import short_form
 from fxls.listing import Listing
 from fxls.record import (
+    ON_REQUEST,
     Compilation,
     Made,
     Pass,
     QuotedPlace,
     Remark,
     RevisionName,
-    Subject,
 )
 from fxls.record.remarks import costs_of, title_of
 from fxls.record.remarks import remarks_of as by_line
@@ -84,7 +84,7 @@ class Page:
         self._by_line = tuple(
             one
             for one in by_line(part.entries, is_own)
-            if one.subject is not Subject.FUSION
+            if one.subject not in ON_REQUEST
         )
         self._size = 0
         self._left_out = self._listings = self._diffs = 0

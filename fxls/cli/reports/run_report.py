@@ -11,6 +11,7 @@ from typing import Any
 from fxls.cli.report import Sources, age, place_as_json, position, rows
 from fxls.counted import counted
 from fxls.record import (
+    ON_REQUEST,
     Cause,
     Compilation,
     Guards,
@@ -280,12 +281,12 @@ def compilations_of(part: RecordPart) -> tuple[Compilation, ...]:
 
 
 def remarks_of(part: RecordPart) -> tuple[Remark, ...]:
-    """The remarks of a record, in their order; `fxls remarks` has the missed fusions."""
+    """The remarks of a record, in their order; `fxls remarks` has those of each kind."""
     found = (entry.event for entry in part.entries)
     return tuple(
         one
         for one in found
-        if isinstance(one, Remark) and one.subject is not Subject.FUSION
+        if isinstance(one, Remark) and one.subject not in ON_REQUEST
     )
 
 

@@ -25,7 +25,7 @@ from fxls.runtime.producers.stack_traces import origin_of
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.torch_private import compile_id, is_compiling, is_view
 
-__all__ = ["MissedFusions"]
+__all__ = ["MissedFusions", "NodePlaces", "bare"]
 
 _MISSED = "the fusions that inductor did not make are not recorded"
 _MOST = 100
@@ -53,7 +53,7 @@ class MissedFusions:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._here = threading.local()
-        self._sources = Sources()
+        self._places = NodePlaces()
 
     def hooks(self) -> tuple[Hook, ...]:
         """Where inductor says why it does not fuse, and where it fuses all that it can."""
@@ -97,9 +97,9 @@ class MissedFusions:
         for one in found:
             remark = Remark(
                 *(Subject.FUSION, one.reason[:_LONGEST], compilation, ""),
-                places=self._places(one.second),
+                places=self._places.of(one.second),
                 about=_about(one) + (", in the backward" if is_backward else ""),
-                others=self._places(one.first),
+                others=self._places.of(one.first),
             )
             if remark in remarks or len(remarks) < _MOST:
                 names = (one.first.name, one.second.name)
@@ -107,7 +107,14 @@ class MissedFusions:
         for remark, nodes in remarks.items():
             self._recorder.note(replace(remark, nodes=pairs(nodes)))
 
-    def _places(self, node: Any) -> tuple[QuotedPlace, ...]:
+
+class NodePlaces:
+    """Where nodes of torch's graphs are from."""
+
+    def __init__(self) -> None:
+        self._sources = Sources()
+
+    def of(self, node: Any) -> tuple[QuotedPlace, ...]:
         """Where a node is from, innermost first."""
         chain = origin_of(node.stack_trace or "")
         found: list[QuotedPlace] = []
@@ -258,10 +265,11 @@ def _operator(node: Any) -> str:
     """The operator of a node; for a part of a result, that which gave it."""
     if node.target is operator.getitem:
         return _operator(node.args[0])
-    return _bare(node.name)
+    return bare(node.name)
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
+    """The name of a node, without the number by which equal ones are told apart."""
     return _NUMBER.sub("", name) or name
 
 

@@ -67,6 +67,8 @@ NAMES = {
     "GraphLowering._compile_to_module_lines": "torch._inductor.graph",
     "CompiledFxGraph.after_deserialization": "torch._inductor.output_code",
     "stable_topological_sort": "torch._inductor.fx_passes.post_grad",
+    "PatternMatcherPass.apply": "torch._inductor.pattern_matcher",
+    "fx_to_pattern": "torch._inductor.pattern_matcher",
     "GraphPatternEntry.apply": "torch._inductor.pattern_matcher",
     "LoweringPatternEntry.apply": "torch._inductor.pattern_matcher",
     "ReplacementPatternEntry.apply": "torch._inductor.pattern_matcher",

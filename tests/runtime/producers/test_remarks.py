@@ -18,12 +18,17 @@ import torch
 
 import fxls
 from fxls.record import QuotedPlace, Subject
-from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
+from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of, role_of
 from fxls.serving.ownership import is_installed
 from fxls.store.runs import Runs
 from fxls.text import LineTable, Span
-from tests.runtime.passes.watching import Gpt
-from tests.runtime.producers import graph_breaks, planted_fusions, planted_sizes
+from tests.runtime.passes.watching import Gpt, passes_alone
+from tests.runtime.producers import (
+    graph_breaks,
+    planted_fusions,
+    planted_misses,
+    planted_sizes,
+)
 from tests.runtime.producers.clean_models import clean_models
 from tests.runtime.producers.graph_breaks import BREAKS
 from tests.runtime.producers.planted_sizes import PLANTED
@@ -172,6 +177,48 @@ def test_fusions_of_equal_layers_are_one_remark_with_the_nodes_of_each(
     (one,) = (one for one in remarks if one.about == "addmm and mul")
     assert len(one.nodes) == 2
     assert any(one.about.endswith(", in the backward") for one in remarks)
+
+
+def test_each_near_miss_of_a_pattern_is_an_analysis_at_what_stood_in_the_way(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "misses.py"
+    path.write_text(planted_misses.program(), "utf-8")
+    module = loaded(path)
+    planted = planted_misses.PLANTED
+    settings: Any = importlib.import_module("torch._inductor.config")
+    own, counts = planted_misses.own_pass(), list[int]()
+
+    def custom_pass(graph: Any) -> None:
+        counts.append(own.apply(graph))
+
+    with (
+        recorded(tmp_path / ".fxls") as remarks,
+        settings.patch(post_grad_custom_post_pass=custom_pass),
+    ):
+        for number in range(len(planted)):
+            any_torch.compiler.reset()
+            x, w = torch.rand(4, 4), torch.rand(4, 4)
+            any_torch.compile(getattr(module, f"f{number}"), backend=passes_alone)(x, w)
+    assert counts == [0] * len(planted)
+
+    found: dict[str, set[tuple[str, str, str]]] = {text: set() for text in planted}
+    for one in remarks:
+        assert (one.kind, one.subject) == (RemarkKind.ANALYSIS, Subject.PATTERN)
+        assert one.place is not None
+        text = list(planted)[int(one.place.place.function[1:])]
+        found[text].add((quoted(one.place), one.about.partition(" at ")[0], one.reason))
+        assert [role_of(frame, one) for frame in one.frames] == [
+            f"the pattern is here, in {one.about.partition(' at ')[0]}"
+        ]
+    wanted = {
+        text: {(text.partition("«")[2].partition("»")[0], *said)}
+        for text, said in planted.items()
+    }
+    assert [
+        (text, found[text]) for text in planted if found[text] != wanted[text]
+    ] == []
+    assert len(planted) >= 10
 
 
 def test_each_line_that_fixes_a_size_is_the_line_that_is_named(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from fxls.record import MatchedPattern, QuotedPlace
 from fxls.record.quoted_place import Sources
 
-__all__ = ["Matches", "written_in"]
+__all__ = ["Matches", "code_of", "functions_of", "named", "written_in"]
 
 _MOST = 32
 """So many patterns are named of one pass."""
@@ -35,31 +35,43 @@ class Matches:
     def named(self) -> tuple[MatchedPattern, ...]:
         """What the record says of them."""
         found = list(self._found.values())[:_MOST]
-        return tuple(_named(entry, count) for entry, count in found)
+        return tuple(named(entry, count) for entry, count in found)
 
 
-def _named(entry: Any, count: int) -> MatchedPattern:
+def named(entry: Any, count: int) -> MatchedPattern:
+    """What the record says of a pattern."""
     own = getattr(entry, "pattern_name", None)
-    place = next(filter(None, map(written_in, _functions(entry))), None)
+    place = next(filter(None, map(written_in, functions_of(entry))), None)
     name = own or (place.place.function if place else type(entry).__name__)
     return MatchedPattern(name, count, place)
 
 
 def written_in(function: Any) -> QuotedPlace | None:
     """Where a function begins; None for what is none of Python's."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    bare: Any = function if function is None else inspect.unwrap(function)
-    code = getattr(bare, "__code__", None)
-    if not isinstance(code, CodeType):
+    code = code_of(function)
+    if code is None:
         return None
     name = code.co_qualname.rpartition("<locals>.")[2]
     return Sources().quoted(code.co_filename, code.co_firstlineno, name)
 
 
-def _functions(entry: Any) -> Iterator[Any]:
+def code_of(function: Any) -> CodeType | None:
+    """The code of a function; None for what is none of Python's."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    bare: Any = function if function is None else inspect.unwrap(function)
+    code = getattr(bare, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def functions_of(entry: Any) -> Iterator[Any]:
     """What the pattern was made of: the function that handles a match, or is looked for."""
     yield getattr(entry, "handler", None)
-    check = getattr(entry, "extra_check", None)
+    # Who asks it may be watched.
+    check = inspect.unwrap(getattr(entry, "extra_check", _no_check))
     if inspect.isfunction(check):
         yield inspect.getclosurevars(check).nonlocals.get(_CHECKED)
+
+
+def _no_check(_match: Any) -> bool:
+    return True
