@@ -31,6 +31,9 @@ __all__ = [
 
 _Units = Callable[[int, int], int]
 
+_OF_CODE = ("kernel", "call_kernel", "buffer")
+"""The opcodes of the nodes that code has, and no graph."""
+
 
 class PlaceItem(Item, frozen=True):
     """An expression of the source."""
@@ -74,6 +77,10 @@ class NodeItem(Item, frozen=True):
     origin: int | None = None
     """The place that made it, of `places`."""
     passes: tuple[str, ...] = ()
+    end_line: int | None = None
+    """The last line of the text of a kernel."""
+    computes: tuple[str, ...] = ()
+    """Of code, the nodes of the graph before that are computed or held here."""
 
 
 class GraphItem(Item, frozen=True):
@@ -196,6 +203,7 @@ def _node(
     facts = document.listing.nodes[node]
     value = facts.value
     start = document.bound_at(node)
+    end_line = document.last_line(node)
     return NodeItem(
         facts.name,
         facts.opcode,
@@ -210,6 +218,8 @@ def _node(
         bytes_of(value),
         None if facts.origin is None else places[facts.origin],
         facts.passes,
+        None if end_line == facts.line else end_line,
+        facts.made_from if facts.opcode in _OF_CODE else (),
     )
 
 

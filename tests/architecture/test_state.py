@@ -38,6 +38,7 @@ REMEMBERED = {
             for table in (
                 *("lines", "groups", "names", "calls"),
                 *("_marks", "_statements", "_frames", "_callees", "_made_in"),
+                "_kernels",
             )
         ),
         "a table of the listing, which never changes; serving says which documents stay",

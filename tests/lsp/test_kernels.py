@@ -126,6 +126,30 @@ def test_a_kernel_says_what_it_computes_and_where_it_is_called(shown: Shown) -> 
     ]
 
 
+def test_all_of_the_text_of_a_kernel_says_what_it_computes(shown: Shown) -> None:
+    kernel = shown.node("cpp_fused_add_relu_0")
+    first = shown.listing.nodes[kernel].line
+    lines = shown.listing.text.split("\n")
+    last = next(at for at in range(first, len(lines)) if lines[at] == "''')")
+    card = shown.hover(*shown.on("cpp_fused_add_relu_0"))
+    for at in range(first, last + 1):
+        assert shown.hover(shown.code, at, len(lines[at])) == card
+    assert shown.leads_to("implementation", shown.code, last - 1, 0) == [
+        (shown.program, RELU),
+        (shown.program, ADD),
+    ]
+    graph = shown.client.request("fxls/graph", {"uri": shown.code.as_uri()})
+    assert graph["nodes"][kernel]["endLine"] == last
+    assert [(one["name"], one.get("computes")) for one in graph["nodes"]] == [
+        ("arg0_1", None),
+        ("buf0", ["relu"]),
+        ("buf1", ["mm"]),
+        ("cpp_fused_add_relu_0", ["add", "relu"]),
+        ("cpp_fused_add_relu_0:1", ["add", "relu"]),
+        ("extern_kernels.mm:2", ["mm"]),
+    ]
+
+
 def test_a_call_says_its_inputs_outputs_and_bytes(shown: Shown) -> None:
     assert shown.hover(*shown.on("cpp_fused_add_relu_0:1")) == [
         "cpp_fused_add_relu_0:1: call of cpp_fused_add_relu_0",

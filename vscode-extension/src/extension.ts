@@ -8,6 +8,7 @@ import { Comparing } from './listings/comparing.ts';
 import { registerGraphCommands } from './graphs/view_commands.ts';
 import { Graphs } from './graphs/view.ts';
 import { KnownGraphs } from './graphs/known_graphs.ts';
+import { registerKernels } from './listings/kernels.ts';
 import { type Link, LinkedViews, toggleLink } from './listings/linked.ts';
 import { isListing } from './listings/listings.ts';
 import { registerNodeBreakpoints } from './debugging/node_breakpoints.ts';
@@ -58,6 +59,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     registerGraphCommands(server, graphs),
     new Comparing(server, panels),
     registerSideBySide(server, known, panels),
+    registerKernels(server, known),
     registerNodeBreakpoints(known),
     followRevisions(server, panels),
     registerPageCommands(server, panels),

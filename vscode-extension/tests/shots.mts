@@ -184,6 +184,33 @@ await scene(
   SIZE,
 );
 
+await scene(
+  'kernels',
+  'staged.py',
+  async (page, done) => {
+    await promisify(execFile)(
+      join(PROJECT, '.venv/bin/python'),
+      ['-m', 'fxls', 'run', 'staged.py'],
+      // What torch has in its cache, it does not make again.
+      { cwd: PROJECT, env: { ...process.env, TORCHINDUCTOR_FORCE_DISABLE_CACHES: '1' } },
+    );
+    await row(page, 'class Staged').click();
+    await page.keyboard.press('Control+b');
+    await lens(page, 'generated code of Staged').waitFor();
+
+    done('from an expression of the model to its kernel');
+    const groups = page.locator('.editor-group-container');
+    await word(row(page, 'return hidden + x'), 'hidden').click();
+    await page.keyboard.press('End');
+    await command(page, 'fxls: Show Kernels of This Expression');
+    await row(groups.nth(1), 'extern_kernels.addmm(').waitFor();
+    await linked(groups.nth(0)).first().waitFor();
+    await away(page);
+    await picture(page, 'kernels');
+  },
+  SIZE,
+);
+
 await writeFile(join(PROJECT, 'branch.py'), BRANCH);
 await scene(
   'faults',

@@ -83,15 +83,25 @@ class Document:
         return frozenset((facts.opcode, facts.target) for facts in self.listing.nodes)
 
     def touched(self, point: Point) -> Touched | None:
-        """The node under a cursor: that of the name, else that of the statement."""
+        """The node under a cursor: that of the name, else that of the statement.
+
+        The text of a kernel is a part of the statement that defines it.
+        """
         mark = self.listing.mark_at(point)
         if mark is not None:
             return Touched(mark.node, mark.span, mark.role)
         node = self._statements.get(point.line)
         if node is None:
+            node = self._kernel_around(point.line)
+        if node is None:
             return None
         span = self.statement(point.line)
         return Touched(node, span, None) if span.touches(point) else None
+
+    def last_line(self, node: int) -> int:
+        """The last line of a node: that of its statement, and of a kernel's text."""
+        line = self.listing.nodes[node].line
+        return self._kernels.get(line, (node, line))[1]
 
     def on_definition(self, point: Point) -> Span | None:
         """The ``def`` line when a cursor is on it, but on no node of it."""
@@ -179,6 +189,31 @@ class Document:
             for node, facts in enumerate(self.listing.nodes)
             if facts.line != self.listing.definition
         }
+
+    def _kernel_around(self, line: int) -> int | None:
+        """The kernel whose text has a line."""
+        for first, (node, last) in self._kernels.items():
+            if first <= line <= last:
+                return node
+        return None
+
+    @cached_property
+    def _kernels(self) -> dict[int, tuple[int, int]]:
+        """By its first line each kernel with a text of several lines, and the last one.
+
+        The text is a string in three quotes, which stand nowhere inside of it.
+        """
+        found: dict[int, tuple[int, int]] = {}
+        for node, facts in enumerate(self.listing.nodes):
+            if facts.opcode != "kernel":
+                continue
+            first = self.lines.line(facts.line)
+            at = self.lines.offset(Point(facts.line, len(first)))
+            for quotes in ("'''", '"""'):
+                end = self.listing.text.find(quotes, at)
+                if first.count(quotes) == 1 and end >= 0:
+                    found[facts.line] = (node, self.lines.point(end).line)
+        return found
 
     @cached_property
     def _frames(self) -> dict[tuple[str, int], list[int]]:

@@ -7,9 +7,19 @@ import type { GraphItem } from '../server/protocol.ts';
  *
  * A pass renames nodes, replaces one by several and several by one; what stays is the
  * expression of the source. An expression that ran more than once, in a loop or a module
- * that is called twice, is the same one where it ran as often before.
+ * that is called twice, is the same one where it ran as often before. Of the code that was
+ * written for a graph, what each kernel computes is known.
  */
 export function alike(from: GraphItem, node: number, to: GraphItem): readonly number[] {
+  const computed = from.nodes[node]?.computes;
+  if (computed !== undefined && from.parent === to.uri) {
+    const names = indexOf(to).named;
+    return computed.flatMap((name) => names.get(name) ?? []).sort((a, b) => a - b);
+  }
+  if (to.parent === from.uri) {
+    const calls = indexOf(to).calls.get(from.nodes[node]?.name ?? '');
+    if (calls !== undefined) return calls;
+  }
   const [here, there] = [indexOf(from), indexOf(to)];
   const named = there.named.get(from.nodes[node]?.name ?? '');
   const run = here.runs[node];
@@ -30,6 +40,8 @@ interface Index {
   readonly runs: readonly (Run | undefined)[];
   /** For each expression, the nodes of each time that it ran. */
   readonly made: ReadonlyMap<string, readonly (readonly number[])[]>;
+  /** By the name of a node of the graph before, the calls of kernels that compute it. */
+  readonly calls: ReadonlyMap<string, readonly number[]>;
 }
 
 interface Run {
@@ -60,7 +72,12 @@ function indexOf(graph: GraphItem): Index {
     before = key;
   }
   const named = new Map(nodes.map(({ name }, node) => [name, node]));
-  const index = { named, runs, made };
+  const calls = new Map<string, number[]>();
+  for (const [node, { opcode, computes = [] }] of nodes.entries()) {
+    if (opcode !== 'call_kernel') continue;
+    for (const name of computes) calls.set(name, [...(calls.get(name) ?? []), node]);
+  }
+  const index = { named, runs, made, calls };
   known.set(graph, index);
   return index;
 }

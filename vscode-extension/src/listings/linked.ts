@@ -5,6 +5,7 @@ import { alike } from './alike.ts';
 import type { KnownGraphs } from '../graphs/known_graphs.ts';
 import { isListing } from './listings.ts';
 import { revealLine } from './reveal.ts';
+import type { NodeItem } from '../server/protocol.ts';
 
 /** A part of a text. */
 export interface Place {
@@ -106,18 +107,26 @@ async function counterparts(
   if (others.length === 0) return found;
   const own = await graphs.of(here);
   const line = editor.selection.active.line;
-  const node = own?.nodes.findIndex((each) => each.line === line) ?? -1;
+  const node =
+    own?.nodes.findIndex(
+      ({ line: first, endLine: last = first }) => first <= line && line <= last,
+    ) ?? -1;
   if (own === null || node === -1) return found;
   for (const uri of others) {
     const graph = await graphs.of(uri);
     if (graph === null) continue;
     for (const same of alike(own, node, graph)) {
-      const { line: at = 0, character = 0, name = '' } = graph.nodes[same] ?? {};
-      const range = new vscode.Range(at, character, at, character + name.length);
-      found.push({ uri, range });
+      const twin = graph.nodes[same];
+      if (twin !== undefined) found.push({ uri, range: written(twin) });
     }
   }
   return found;
+}
+
+/** Where the name of a node stands; the name of a call has a number besides. */
+function written({ line, character, name, opcode, target }: NodeItem): vscode.Range {
+  const text = opcode === 'call_kernel' ? target : name;
+  return new vscode.Range(line, character, line, character + text.length);
 }
 
 /** Where the nodes of an expression are, or what a node comes from. */

@@ -5,7 +5,7 @@ import { alike } from './alike.ts';
 import type { KnownGraphs } from '../graphs/known_graphs.ts';
 import { isListing } from './listings.ts';
 import { areLinked } from './linked.ts';
-import type { GraphItem } from '../server/protocol.ts';
+import type { GraphItem, NodeItem } from '../server/protocol.ts';
 
 /** Where an editor scrolls, the others show the same nodes. */
 export class LinkedScrolling implements vscode.Disposable {
@@ -79,9 +79,10 @@ function sourceLine(
   source: vscode.Uri,
 ): number | undefined {
   const lines = linesIn(graph, source);
-  const from = graph.nodes.flatMap(({ line: at, origin }) => {
-    const found = lines[origin ?? -1];
-    return found === undefined ? [] : [{ at, line: found }];
+  const from = graph.nodes.flatMap((node) => {
+    const found = lines[node.origin ?? -1];
+    // All of the text of a kernel is the kernel.
+    return found === undefined ? [] : [{ at: closest(node, line), line: found }];
   });
   return nearest(from, line)?.line;
 }
@@ -103,7 +104,8 @@ function sameNode(from: GraphItem, line: number, to: GraphItem): number | undefi
   if (first === undefined) return undefined;
   const at = from.nodes.reduce(
     (best, node, index) =>
-      Math.abs(node.line - line) < Math.abs((from.nodes[best] ?? first).line - line)
+      Math.abs(closest(node, line) - line) <
+      Math.abs(closest(from.nodes[best] ?? first, line) - line)
         ? index
         : best,
     0,
@@ -115,6 +117,11 @@ function sameNode(from: GraphItem, line: number, to: GraphItem): number | undefi
     }
   }
   return undefined;
+}
+
+/** Of the lines of a node the one that is nearest to a line. */
+function closest({ line: first, endLine: last = first }: NodeItem, line: number): number {
+  return Math.min(Math.max(line, first), last);
 }
 
 function nearest<T extends { readonly at: number }>(

@@ -69,6 +69,10 @@ export interface NodeItem {
   /** The place that made it, of `places`. */
   readonly origin?: number;
   readonly passes?: readonly string[];
+  /** The last line of the text of a kernel. */
+  readonly endLine?: number;
+  /** Of code, the nodes of the graph before that are computed or held here. */
+  readonly computes?: readonly string[];
 }
 
 /** A call of a submodule: nodes that follow each other. */

@@ -150,8 +150,7 @@ export const graphs: readonly Test[] = [
   [
     'each stage of torch.compile stands beside the one that it was made from',
     async () => {
-      await python('-m', 'fxls', 'run', 'staged.py');
-      const all = await stages('Staged');
+      const all = await allStages();
       for (const [given, made] of [
         ['graph 0', 'graph 0, pre-grad'],
         ['graph 0, pre-grad', 'graph 0, joint'],
@@ -171,7 +170,7 @@ export const graphs: readonly Test[] = [
   [
     'a node of the joint graph is linked to the model and to the graph before autograd',
     async () => {
-      const all = await stages('Staged');
+      const all = await allStages();
       const [, , joint] = await sideBySide('staged.py', stage(all, 'graph 0, joint'));
       const given = name(stage(all, 'graph 0, pre-grad'));
       assert.deepEqual(await linkedFrom(joint, 'relu = '), [
@@ -183,13 +182,70 @@ export const graphs: readonly Test[] = [
   [
     'and one of the backward is linked to what it is the backward of',
     async () => {
-      const all = await stages('Staged');
+      const all = await allStages();
       const [, , backward] = await sideBySide('staged.py', stage(all, 'graph 0, backward'));
       const given = name(stage(all, 'graph 0, joint'));
       assert.deepEqual(await linkedFrom(backward, 'where = '), [
         'staged.py: torch.relu(self.linear(x))',
         `${given}: where`,
       ]);
+    },
+  ],
+  [
+    'the kernels of inductor stand beside the model and the last graph, linked to both',
+    async () => {
+      const all = await allStages();
+      const code = stage(all, 'graph 0, forward, kernels');
+      const given = stage(all, 'graph 0, forward, post-grad');
+      const [model, graph, kernels] = await sideBySide('staged.py', code);
+      assert.deepEqual(
+        [model, graph, kernels].map(({ document }) => name(document.uri)),
+        ['staged.py', name(given), name(code)],
+      );
+      const fused = [
+        'staged.py: torch.relu(self.linear(x))',
+        'staged.py: hidden + x',
+        ...['relu', 'add', 'le'].map((node) => `${name(given)}: ${node}`),
+      ];
+      assert.deepEqual(await linkedFrom(kernels, '(buf0, primals_3, buf1, buf2)'), fused);
+      // The text of the kernel is the kernel, whichever line of it the cursor is on.
+      assert.deepEqual(await linkedFrom(kernels, 'at::vec::clamp_min'), fused);
+      const middle = await vscode.window.showTextDocument(graph.document, graph.viewColumn);
+      assert.deepEqual(await linkedFrom(middle, 'add = '), [
+        'staged.py: hidden + x',
+        `${name(code)}: cpp_fused_add_relu_threshold_backward_0`,
+      ]);
+    },
+  ],
+  [
+    'the model leads to the kernel of an expression, and both move',
+    async () => {
+      const code = stage(await allStages(), 'graph 0, forward, kernels');
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      const source = await open('staged.py');
+      const model = vscode.window.activeTextEditor;
+      assert.ok(model);
+      const plus = place(source, '+ x');
+      model.selection = new vscode.Selection(plus, plus);
+      await vscode.commands.executeCommand('fxls.showKernels');
+      const kernels = vscode.window.activeTextEditor;
+      assert.equal(kernels?.document.uri.path, code.path);
+      assert.equal(kernels.viewColumn, vscode.ViewColumn.Two);
+      const call = 'cpp_fused_add_relu_threshold_backward_0(buf0';
+      assert.deepEqual(kernels.selection.active, place(kernels.document, call));
+      assert.ok(isSeen(kernels, kernels.selection.active));
+      assert.deepEqual(await linkedFrom(kernels, 'extern_kernels.addmm('), [
+        'staged.py: self.linear(x)',
+      ]);
+      const left = await vscode.window.showTextDocument(source, vscode.ViewColumn.One);
+      await linkedFrom(left, 'class Staged');
+      reveal(kernels, new vscode.Position(0, 0));
+      const found = await linkedFrom(left, '+ x');
+      assert.ok(
+        found.includes(`${name(code)}: cpp_fused_add_relu_threshold_backward_0`),
+        found.join('; '),
+      );
+      await seen(kernels, place(kernels.document, call));
     },
   ],
   [
@@ -251,6 +307,14 @@ async function twoPasses(): Promise<readonly [vscode.Uri, vscode.Uri]> {
   }
   const all = await stages('Compiled');
   return [stage(all, 'graph 0'), stage(all, 'graph 0, forward')];
+}
+
+/** What became of staged.py, from what torch.compile captured to the kernels. */
+async function allStages(): Promise<ReadonlyMap<string, vscode.Uri>> {
+  if ((await stages('Staged')).size === 0) {
+    await python('-m', 'fxls', 'run', 'staged.py');
+  }
+  return stages('Staged');
 }
 
 /** The newest listings of a model that torch.compile made, by their stages. */

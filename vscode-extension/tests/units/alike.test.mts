@@ -63,6 +63,39 @@ void test('names tell where the source is another one', () => {
   assert.deepEqual(pairs(before, after), { x: 'x', linear: 'linear' });
 });
 
+void test('a kernel is all that it computes, and a node each kernel that does', () => {
+  const given = {
+    ...graph('graph 0, post-grad', 'x addmm@linear relu@relu add@add le@relu'),
+  };
+  given.uri = 'file:///given.py';
+  const code = {
+    ...graph(
+      'graph 0, kernels',
+      'buf0@linear buf1@add addmm:1@linear fused:2@relu sum:3@add',
+    ),
+    parent: given.uri,
+  };
+  const computes = [['addmm'], ['add'], ['addmm'], ['relu', 'add', 'le'], ['add']];
+  code.nodes = code.nodes.map((node, at) => ({
+    ...node,
+    opcode: at < 2 ? 'buffer' : 'call_kernel',
+    computes: computes[at] ?? [],
+  }));
+  assert.deepEqual(pairs(code, given), {
+    buf0: 'addmm',
+    buf1: 'add',
+    'addmm:1': 'addmm',
+    'fused:2': 'relu add le',
+    'sum:3': 'add',
+  });
+  assert.deepEqual(pairs(given, code), {
+    addmm: 'addmm:1',
+    relu: 'fused:2',
+    add: 'fused:2 sum:3',
+    le: 'fused:2',
+  });
+});
+
 /** A graph of nodes like `name@expression`; those without one are inputs. */
 function graph(stage: string, text: string, computesGradients = false): GraphItem {
   const words = text.split(' ').map((word) => word.split('@'));
