@@ -9,7 +9,7 @@ from itertools import islice
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.value_checks import contradiction
-from fxls.listing import Facts, Mark, Role
+from fxls.listing import KERNELS, Facts, Mark, Role
 from fxls.text import Span
 
 __all__ = ["MOST", "Defect", "DefectKind", "defects"]
@@ -43,7 +43,13 @@ class Defect:
 
 
 def defects(document: Document) -> tuple[Defect, ...]:
-    """What is wrong, in the order of the text."""
+    """What is wrong, in the order of the text.
+
+    Of code that a compiler wrote nothing is said: who reads a buffer that is returned,
+    or what a name holds that is used again, is not in its facts.
+    """
+    if document.listing.identity.stage.rpartition(", ")[2] == KERNELS:
+        return ()
     found = [*islice(_order(document), MOST), *islice(_nodes(document), MOST)]
     return tuple(sorted(found, key=lambda defect: defect.span)[:MOST])
 

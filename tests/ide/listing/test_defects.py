@@ -48,6 +48,20 @@ def test_a_good_graph_has_no_defect() -> None:
     assert defects(NET) == ()
 
 
+def test_of_code_that_a_compiler_wrote_nothing_is_said() -> None:
+    listing = document("    buf0 = empty(x)\n").listing
+    code = msgspec.structs.replace(
+        listing,
+        identity=msgspec.structs.replace(listing.identity, stage="graph 0, kernels"),
+    )
+
+    assert [one.message for one in defects(Document(LISTING_PATH, listing))] == [
+        "nothing reads the input y",
+        "nothing reads buf0: it is dead code",
+    ]
+    assert defects(Document(LISTING_PATH, code)) == ()
+
+
 def test_what_nobody_reads_is_dead_code() -> None:
     body = "    relu = torch.relu(y)\n    add_ = x.add_(y)\n    a = operator.setitem(x, 0)\n"
     body += (
