@@ -28,6 +28,7 @@ from fxls.serving.handlers import (
     navigation,
     passes,
     repairs,
+    runs,
     structure,
     times,
 )
@@ -58,6 +59,8 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     custom.NORMALIZED: graphs.on_normalized,
     custom.REVISIONS: graphs.on_revisions,
     custom.ROWS: graphs.on_rows,
+    custom.RUN: runs.on_run,
+    custom.RUN_LIST: runs.on_runs,
     lsp.TEXT_DOCUMENT_HOVER: navigation.on_hover,
     lsp.TEXT_DOCUMENT_DEFINITION: navigation.on_definition,
     lsp.TEXT_DOCUMENT_DECLARATION: navigation.on_declaration,

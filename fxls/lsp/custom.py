@@ -26,7 +26,9 @@ __all__ = [
     "REVISED",
     "REVISIONS",
     "ROWS",
+    "RUN",
     "RUNS",
+    "RUN_LIST",
     "SHOW_REFERENCES",
     "STATUS",
     "TABLE",
@@ -76,6 +78,12 @@ NORMALIZED = "fxls/normalized"
 
 DIFF = "fxls/diff"
 """Request: what is different between two listings."""
+
+RUN_LIST = "fxls/runs"
+"""Request: the runs that the stores have the records of."""
+
+RUN = "fxls/run"
+"""Request: what a run did."""
 
 DELETE = "fxls/delete"
 """Request: delete a listing, or an identity with all of its listings."""

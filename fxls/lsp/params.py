@@ -16,6 +16,7 @@ __all__ = [
     "Normalized",
     "Nothing",
     "OfDocument",
+    "OfRun",
     "Rows",
     "read",
 ]
@@ -60,6 +61,12 @@ class Rows(_Params, frozen=True):
     count: int | None = None
 
 
+class OfRun(_Params, frozen=True):
+    """A run, by its id."""
+
+    run: str
+
+
 class _TextDocument(_Params, frozen=True):
     uri: str
 
@@ -80,6 +87,8 @@ PARAMS: dict[str, type[_Params]] = {
     custom.NORMALIZED: Normalized,
     custom.REVISIONS: About,
     custom.ROWS: Rows,
+    custom.RUN: OfRun,
+    custom.RUN_LIST: Nothing,
     custom.TIMES: About,
 }
 

@@ -30,6 +30,7 @@ from fxls.serving.file_digests import MAY_TAKE, Digests, modified
 from fxls.serving.files_here import in_folders
 from fxls.serving.ownership import is_installed
 from fxls.serving.run_guards import RunGuards
+from fxls.serving.run_overviews import RunOverviews
 from fxls.serving.run_records import Placed, RunRecords
 from fxls.serving.settings import Settings
 from fxls.serving.virtual_uris import (
@@ -102,6 +103,7 @@ class Library:
         """By the root of a copy, what gives the path here of a file of the other end."""
         self._records = RunRecords(self.say_unread)
         self.guards = RunGuards(self.say_unread, self.heres)
+        self.overviews = RunOverviews(self.say_unread, self.heres)
         self._unread = SaidOnce()
         self._followers: dict[str, Follower] = {}
         """By URL, what keeps the copies of stores on other machines."""

@@ -39,8 +39,7 @@ class RunGuards:
         for root in roots:
             for run in self._ids(root)[:_MOST]:
                 if self._found(root, run, compilation):
-                    of = f"{compilation.replace('/', '-')}/" if compilation else ""
-                    return f"{_FOLDER}{run}/{quote(of)}{_NAME}"
+                    return self.uri(run, compilation)
         return None
 
     def sheet(self, roots: Iterable[Path], uri: str) -> Sheet | None:
@@ -55,6 +54,12 @@ class RunGuards:
             if found := self._found(root, run, compilation):
                 return guards_sheet(run, found)
         return None
+
+    @staticmethod
+    def uri(run: str, compilation: str) -> str:
+        """The document of one compilation of a run, or of all."""
+        of = f"{compilation.replace('/', '-')}/" if compilation else ""
+        return f"{_FOLDER}{run}/{quote(of)}{_NAME}"
 
     @staticmethod
     def is_uri(uri: str) -> bool:

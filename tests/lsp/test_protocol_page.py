@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from fxls.ide.listing.table_rows import Column
-from fxls.lsp import custom, params
+from fxls.lsp import custom, params, run_view
 from fxls.lsp import graph_view as picture
 from fxls.lsp.first_pass import FirstPassesItem, FirstPassItem
 from fxls.server import connection_of
@@ -34,6 +34,15 @@ MESSAGES = {
     ),
     f"Request `{custom.ROWS}`": (params.Rows, picture.TableItem, picture.RowItem),
     f"Request `{custom.TIMES}`": (custom.TimesItem,),
+    f"Request `{custom.RUN_LIST}`": (run_view.RunItem,),
+    f"Request `{custom.RUN}`": (
+        run_view.OverviewItem,
+        run_view.CompilationItem,
+        run_view.RemarkItem,
+        run_view.ChangeItem,
+        run_view.PhaseItem,
+        run_view.CodeItem,
+    ),
     f"Request `{custom.DELETE}`": (custom.DeletedItem,),
     f"Notification `{custom.CHANGED}`": (custom.Changed,),
     f"Request `{custom.LISTINGS}`": (custom.ListingItem,),
@@ -93,7 +102,9 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
         custom.NORMALIZED,
         custom.REVISIONS,
         custom.ROWS,
+        custom.RUN,
         custom.RUNS,
+        custom.RUN_LIST,
         custom.OPEN,
         custom.REVISED,
         custom.STATUS,
@@ -121,14 +132,21 @@ def test_the_page_has_every_method_in_a_document() -> None:
 def test_the_extension_knows_what_the_page_has_and_nothing_else() -> None:
     text = TYPESCRIPT.read_text("utf-8")
     interfaces: dict[str, type[msgspec.Struct]] = {
+        "ChangeItem": run_view.ChangeItem,
+        "CodeItem": run_view.CodeItem,
+        "CompilationItem": run_view.CompilationItem,
         "DeletedItem": custom.DeletedItem,
         "FirstPassItem": FirstPassItem,
         "GraphItem": picture.GraphItem,
         "IdentityItem": custom.IdentityItem,
         "NodeItem": picture.NodeItem,
+        "OverviewItem": run_view.OverviewItem,
+        "PhaseItem": run_view.PhaseItem,
         "PlaceItem": picture.PlaceItem,
+        "RemarkItem": run_view.RemarkItem,
         "RevisionItem": custom.RevisionItem,
         "RowItem": picture.RowItem,
+        "RunItem": run_view.RunItem,
         "Revised": custom.Revised,
         "RowsAsked": params.Rows,
         "RowsAnswer": picture.TableItem,

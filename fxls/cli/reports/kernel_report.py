@@ -9,8 +9,9 @@ from typing import Any
 
 from fxls.cli.report import Sources, place_as_json
 from fxls.counted import counted
-from fxls.listing import KERNELS, Facts, Identity, Listing
-from fxls.record import Event, Made, RevisionName, Spent
+from fxls.listing import Facts, Identity, Listing
+from fxls.record import Event, RevisionName, Spent
+from fxls.record.run_overview import code_of
 
 __all__ = ["kernels_as_json", "kernels_text"]
 
@@ -135,19 +136,8 @@ def _percent(seconds: float, whole: float) -> str:
 def _code(
     events: Iterable[Event], read: _Read
 ) -> Iterator[tuple[RevisionName, Listing]]:
-    """The listings of code that the run made, each once, as it made them last; and those
-    that it measured, which a run before it may have made.
-    """
-    found: dict[tuple[Identity, str], RevisionName] = {}
-    for one in events:
-        if isinstance(one, Spent):
-            name = one.revision
-            found.setdefault((name.identity, name.text), name)
-        elif isinstance(one, Made):
-            name = one.revision
-            if name.identity.stage.rpartition(", ")[2] == KERNELS:
-                found[name.identity, name.text] = name
-    for name in found.values():
+    """The listings of code of the run."""
+    for name in code_of(events):
         listing = read(name)
         if listing is not None:
             yield name, listing

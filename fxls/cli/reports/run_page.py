@@ -18,7 +18,6 @@ from pathlib import Path
 from fxls.cli.command import harmless
 from fxls.cli.report import Sources, position
 from fxls.cli.reports.diff_report import changed_nodes
-from fxls.cli.reports.run_report import compilations_of, remarks_of
 from fxls.counted import counted
 from fxls.graph_diff import graph_diff, summary
 from fxls.ide.listing.value_text import short_form
@@ -34,6 +33,7 @@ from fxls.record import (
 )
 from fxls.record.remarks import costs_of, title_of
 from fxls.record.remarks import remarks_of as by_line
+from fxls.record.run_overview import compilations_of, remarks_of
 from fxls.serving.ownership import is_own
 from fxls.store.runs import RecordPart, RunInList
 
@@ -79,8 +79,9 @@ class Page:
     def __init__(self, one: RunInList, part: RecordPart, wanted: Wanted) -> None:
         self._one, self._part, self._wanted = one, part, wanted
         self._words = _Words(one, shows_user=wanted.user)
-        self._compilations = compilations_of(part)
-        self._remarks = remarks_of(part)
+        events = [entry.event for entry in part.entries]
+        self._compilations = compilations_of(events)
+        self._remarks = remarks_of(events)
         self._by_line = tuple(
             one
             for one in by_line(part.entries, is_own)

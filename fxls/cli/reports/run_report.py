@@ -5,13 +5,12 @@ Values in, text out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fxls.cli.report import Sources, age, place_as_json, position, rows
 from fxls.counted import counted
 from fxls.record import (
-    ON_REQUEST,
     Cause,
     Compilation,
     Guards,
@@ -21,13 +20,19 @@ from fxls.record import (
     Remark,
     Subject,
 )
+from fxls.record.run_overview import (
+    SUBJECTS,
+    Compiled,
+    compilations_of,
+    guards_of,
+    overview_of,
+    remarks_of,
+)
 from fxls.record.run_summary import State, Summary
 from fxls.store.runs import RecordPart, RunInList
 
 __all__ = [
     "SCHEMA",
-    "compilations_of",
-    "guards_of",
     "run_as_json",
     "run_text",
     "runs_as_json",
@@ -50,17 +55,6 @@ _COUNTS = (
 """What of a run is counted, and what one of it and several are called."""
 
 _MOST_PHASES = 8
-_MANY = 3
-"""So many recompilations of a frame are one row."""
-
-_SUBJECTS = {
-    Subject.BREAK: "graph break",
-    Subject.RECOMPILATION: "guard failed",
-    Subject.LIMIT: "limit reached",
-    Subject.SKIPPED: "skipped",
-    Subject.ERROR: "error",
-    Subject.SPECIALIZED: "size fixed",
-}
 
 
 def runs_table(found: Sequence[RunInList], sources: Sources, now: float) -> str:
@@ -131,98 +125,55 @@ def run_text(
     if part.left_out:
         left_out = counted(part.left_out, "line")
         lines.append(f"{left_out} of the record cannot be read.")
-    compilations = compilations_of(part)
-    lines += [*_phases(compilations), *ranks]
-    remarks: dict[str | None, list[Remark]] = {}
-    for remark in remarks_of(part):
-        remarks.setdefault(remark.compilation, []).append(remark)
-    changes = _changes(part)
-    of = {one.compilation: one for one in guards_of(part)} if guards else {}
-    for group in _grouped(compilations, is_whole=is_whole or guards):
-        if len(group) > 1:
-            lines += ["", *_recompilations(group, remarks, sources)]
+    overview = overview_of(entry.event for entry in part.entries)
+    lines += [*_phases(overview.phases), *ranks]
+    for row in overview.rows(is_whole=is_whole or guards):
+        if len(row) > 1:
+            lines += ["", *_recompilations(row, sources)]
             continue
-        (compilation,) = group
-        lines += ["", *_compilation(compilation, one.state, sources)]
-        for remark in remarks.get(compilation.id, ()):
+        compiled = row[0]
+        lines += ["", *_compilation(compiled.compilation, one.state, sources)]
+        for remark in compiled.remarks:
             lines += _remark(remark, sources)
-        changed = changes.get(compilation.id, ())
-        if changed:
-            lines.append(f"  passes that changed a graph: {', '.join(changed)}")
-        if compilation.id in of:
-            lines += _guards(of[compilation.id], sources)
+        if compiled.changes:
+            changed = ", ".join(map(_change, compiled.changes))
+            lines.append(f"  passes that changed a graph: {changed}")
+        if guards and compiled.guards is not None:
+            lines += _guards(compiled.guards, sources)
     return "\n".join(lines)
 
 
-def _phases(compilations: Iterable[Compilation]) -> Iterator[str]:
-    """The time by phase, the longest first; phases lie in one another."""
-    spent: dict[str, float] = {}
-    for one in compilations:
-        for name, seconds in one.phases:
-            spent[name] = spent.get(name, 0.0) + seconds
-    longest = sorted(spent.items(), key=lambda pair: -pair[1])[:_MOST_PHASES]
-    if longest:
+def _phases(phases: Sequence[tuple[str, float]]) -> Iterator[str]:
+    """The time by phase, the longest first."""
+    if phases:
+        longest = phases[:_MOST_PHASES]
         said = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in longest)
         yield f"time by phase: {said}"
 
 
-def _grouped(
-    compilations: Sequence[Compilation], *, is_whole: bool
-) -> Iterator[list[Compilation]]:
-    """The compilations in torch's order, those of one frame together; many
-    recompilations of a frame, that ended alike, in one group.
-    """
-    frames: dict[str, list[Compilation]] = {}
-    for one in compilations:
-        frame, _, which = one.id.partition("/")
-        # Behind torch.compiler.reset() there is another frame of this name.
-        frames.setdefault(frame + which.partition(" ")[2], []).append(one)
-    for of_frame in frames.values():
-        again = [one for one in of_frame if _is_plain_recompilation(one)]
-        is_one_row = len(again) >= _MANY and not is_whole
-        for one in of_frame:
-            if not (is_one_row and _is_plain_recompilation(one)):
-                yield [one]
-            elif one is again[0]:
-                yield again
-
-
-def _is_plain_recompilation(one: Compilation) -> bool:
-    return one.cause is Cause.RECOMPILATION and one.outcome is Outcome.OK
-
-
-def _recompilations(
-    group: Sequence[Compilation],
-    remarks: Mapping[str | None, Sequence[Remark]],
-    sources: Sources,
-) -> Iterator[str]:
+def _recompilations(row: Sequence[Compiled], sources: Sources) -> Iterator[str]:
     """Many recompilations of a frame in one row, with the first guard that failed."""
-    first, last = group[0], group[-1]
-    spent = sum(one.seconds or 0.0 for one in group)
+    first, last = row[0].compilation, row[-1].compilation
+    spent = sum(one.compilation.seconds or 0.0 for one in row)
     yield (
-        f"{first.id} to {last.id}  {first.function}: {len(group)} recompilations,"
+        f"{first.id} to {last.id}  {first.function}: {len(row)} recompilations,"
         f" {spent:.2f} s (--all shows each)"
     )
     failed = [
         remark
-        for one in group
-        for remark in remarks.get(one.id, ())
+        for one in row
+        for remark in one.remarks
         if remark.subject is Subject.RECOMPILATION
     ]
     for remark in failed[:1]:
         yield from _remark(remark, sources)
 
 
-def _changes(part: RecordPart) -> dict[str | None, list[str]]:
-    """The passes that changed a graph, by their compilation, each with its counts."""
-    found: dict[str | None, list[str]] = {}
-    for entry in part.entries:
-        one = entry.event
-        if isinstance(one, Pass) and one.changed:
-            counts = (("+", one.created), ("-", one.erased), ("~", one.altered))
-            said = " ".join(f"{sign}{n.count}" for sign, n in counts if n.count)
-            found.setdefault(one.compilation, []).append(f"{one.name} {said}".strip())
-    return found
+def _change(one: Pass) -> str:
+    """A pass that changed a graph, with its counts."""
+    counts = (("+", one.created), ("-", one.erased), ("~", one.altered))
+    said = " ".join(f"{sign}{n.count}" for sign, n in counts if n.count)
+    return f"{one.name} {said}".strip()
 
 
 def _ended(one: RunInList) -> str:
@@ -244,7 +195,7 @@ def _compilation(one: Compilation, state: State, sources: Sources) -> Iterator[s
 
 
 def _remark(one: Remark, sources: Sources) -> Iterator[str]:
-    what = _SUBJECTS.get(one.subject, one.subject.value)
+    what = SUBJECTS.get(one.subject, one.subject.value)
     number = f" {one.id}" if one.id else ""
     yield f"  {what}{number}: {one.reason}"
     for place in one.places[:1]:
@@ -271,32 +222,6 @@ def _quoted(quoted: QuotedPlace, sources: Sources) -> str:
     return _where(quoted, sources) + (f": {line}" if line else "")
 
 
-def compilations_of(part: RecordPart) -> tuple[Compilation, ...]:
-    """The compilations of a record, in the order in which they began."""
-    found: dict[str, Compilation] = {}
-    for entry in part.entries:
-        if isinstance(entry.event, Compilation):
-            found[entry.event.id] = entry.event
-    return tuple(found.values())
-
-
-def remarks_of(part: RecordPart) -> tuple[Remark, ...]:
-    """The remarks of a record, in their order; `fxls remarks` has those of each kind."""
-    found = (entry.event for entry in part.entries)
-    return tuple(
-        one
-        for one in found
-        if isinstance(one, Remark) and one.subject not in ON_REQUEST
-    )
-
-
-def guards_of(part: RecordPart) -> tuple[Guards, ...]:
-    """The guards of each compilation of a record, as it had them last."""
-    found = (entry.event for entry in part.entries)
-    last = {one.compilation: one for one in found if isinstance(one, Guards)}
-    return tuple(last.values())
-
-
 def runs_as_json(store: str, found: Iterable[RunInList]) -> dict[str, Any]:
     """A list of runs for programs."""
     runs = [_run_as_json(one) for one in found]
@@ -307,12 +232,15 @@ def run_as_json(
     one: RunInList, part: RecordPart, *, guards: bool = False
 ) -> dict[str, Any]:
     """One run for programs; with its guards where they are asked for."""
-    asked = {"guards": [_guards_as_json(each) for each in guards_of(part)]}
+    events = [entry.event for entry in part.entries]
+    asked = {"guards": [_guards_as_json(each) for each in guards_of(events)]}
     return {
         "schema": SCHEMA,
         "run": _run_as_json(one),
-        "compilations": [_compilation_as_json(each) for each in compilations_of(part)],
-        "remarks": [_remark_as_json(each) for each in remarks_of(part)],
+        "compilations": [
+            _compilation_as_json(each) for each in compilations_of(events)
+        ],
+        "remarks": [_remark_as_json(each) for each in remarks_of(events)],
         "left_out": part.left_out,
         **(asked if guards else {}),
     }

@@ -206,6 +206,86 @@ export interface RevisionItem {
   readonly compilation?: string;
 }
 
+/** A run of a program. */
+export interface RunItem {
+  readonly id: string;
+  readonly state: 'running' | 'ended' | 'raised' | 'killed' | 'unknown';
+  /** Seconds since 1970. */
+  readonly start: number;
+  readonly seconds?: number;
+  readonly program?: string;
+  readonly arguments?: readonly string[];
+  readonly rank?: number;
+  readonly raised?: string;
+  readonly compilations?: number;
+  readonly recompilations?: number;
+  readonly breaks?: number;
+  readonly skipped?: number;
+  readonly limits?: number;
+  readonly errors?: number;
+}
+
+/** What a run did. */
+export interface OverviewItem {
+  /** In torch's order; many recompilations of one function are one row. */
+  readonly rows: readonly (readonly CompilationItem[])[];
+  readonly phases: readonly PhaseItem[];
+  /** Those of no compilation. */
+  readonly remarks: readonly RemarkItem[];
+  readonly code: readonly CodeItem[];
+  readonly leftOut?: number;
+}
+
+/** One attempt of torch.compile at a function. */
+export interface CompilationItem {
+  readonly id: string;
+  readonly function: string;
+  readonly outcome: string;
+  readonly cause: string;
+  readonly attempts?: number;
+  readonly seconds?: number;
+  readonly nodes?: number;
+  readonly cached?: readonly string[];
+  readonly place?: PlaceItem;
+  readonly remarks?: readonly RemarkItem[];
+  readonly changes?: readonly ChangeItem[];
+  readonly guards?: number;
+  /** The document of the guards. */
+  readonly document?: string;
+}
+
+/** What torch.compile could not do. */
+export interface RemarkItem {
+  readonly title: string;
+  readonly reason: string;
+  readonly number?: string;
+  readonly hints?: readonly string[];
+  readonly place?: PlaceItem;
+}
+
+/** A pass that changed a graph. */
+export interface ChangeItem {
+  readonly name: string;
+  readonly stage: string;
+  readonly ordinal?: number;
+  readonly change?: string;
+  readonly raised?: string;
+  readonly uri?: string;
+}
+
+/** How long a phase took. */
+export interface PhaseItem {
+  readonly name: string;
+  readonly seconds: number;
+}
+
+/** A listing of code with kernels. */
+export interface CodeItem {
+  readonly uri: string;
+  readonly qualname: string;
+  readonly stage: string;
+}
+
 /** The first pass that did what was asked, as far as the extension needs it. */
 export interface FirstPassItem {
   readonly before: string;
@@ -253,6 +333,12 @@ export const deleted = new RequestType<{ uri: string }, DeletedItem | null, void
   'fxls/delete',
 );
 
+export const runs = new RequestType<object, RunItem[] | null, void>('fxls/runs');
+
+export const run = new RequestType<{ run: string }, OverviewItem | null, void>('fxls/run');
+
+export const runsChanged = new NotificationType<{ runs: string[] }>('fxls/runsChanged');
+
 export const changed = new NotificationType<{ documents: string[] }>('fxls/changed');
 
 export const revised = new NotificationType<Revised>('fxls/revised');
@@ -264,4 +350,5 @@ export const EXPERIMENTAL = {
   serverStatusNotification: true,
   fxlsRevisions: true,
   fxlsChanges: true,
+  fxlsRuns: true,
 };

@@ -1,0 +1,104 @@
+"""The runs of the stores and what each did, for a view of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fxls.record import Compilation, Entry, Event, Guards, Made, Pass, Remark, Spent
+from fxls.record.run_overview import RunOverview, overview_of
+from fxls.serving.run_records import Heres, PartRead, read_on
+from fxls.store import StoreError, files
+from fxls.store.runs import RunInList, Runs, is_run_id, run_ids
+
+__all__ = ["OverviewInStore", "RunOverviews"]
+
+_MOST = 100
+"""So many runs of a store are listed: the newest."""
+_KEPT = 1
+"""So many records stay in memory: who looks at a run looks at it again as it goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewInStore:
+    """What a run did, and the store that has its listings."""
+
+    root: Path
+    overview: RunOverview
+    texts: frozenset[str]
+    """The names of the files that are there."""
+
+
+class RunOverviews:
+    """Reads of each record that is asked for what is new."""
+
+    def __init__(self, report: Callable[[StoreError], None], heres: Heres) -> None:
+        self._report = report
+        self._heres = heres
+        self._kept: dict[tuple[Path, str], PartRead[Event]] = {}
+
+    def newest(self, roots: Iterable[Path]) -> list[RunInList]:
+        """The newest runs of the stores, the newest first."""
+        found = [one for root in roots for one in self._of(root)]
+        return sorted(found, key=lambda one: one.run.start, reverse=True)
+
+    def overview(self, roots: Iterable[Path], run: str) -> OverviewInStore | None:
+        """What a run did; None when no store has it."""
+        if not is_run_id(run):
+            return None
+        for root in roots:
+            if run in self._ids(root):
+                overview = overview_of(self._events(root, run))
+                return OverviewInStore(root, overview, self._texts(root))
+        return None
+
+    def _of(self, root: Path) -> Iterator[RunInList]:
+        runs = Runs(root, self._report, self._heres.get(root))
+        for name in self._ids(root)[:_MOST]:
+            try:
+                yield runs.one(name)
+            except StoreError as trouble:
+                self._report(trouble)
+
+    def _texts(self, root: Path) -> frozenset[str]:
+        try:
+            return frozenset(files.names_in(root, root))
+        except StoreError as trouble:
+            self._report(trouble)
+            return frozenset()
+
+    def _ids(self, root: Path) -> tuple[str, ...]:
+        try:
+            return run_ids(root)
+        except StoreError as trouble:
+            self._report(trouble)
+            return ()
+
+    def _events(self, root: Path, run: str) -> tuple[Event, ...]:
+        known = self._kept.pop((root, run), PartRead())
+        runs = Runs(root, self._report, self._heres.get(root))
+        try:
+            known = read_on(runs, run, known, _of_overview)
+        except StoreError as trouble:
+            self._report(trouble)
+            return ()
+        self._kept[root, run] = known
+        while len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return known.kept
+
+
+def _of_overview(entry: Entry) -> Event | None:
+    """What an overview is made of, without the passes that changed nothing and the texts
+    of the guards, which are most of it.
+    """
+    event = entry.event
+    if isinstance(event, Pass):
+        return event if event.changed else None
+    if isinstance(event, Guards):
+        return replace(event, first=())
+    of = Compilation | Made | Remark | Spent
+    return event if isinstance(event, of) else None
