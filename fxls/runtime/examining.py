@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from fxls.health import Examination, Part, examination
 from fxls.runtime.debugging.pydevd_names import missing
 from fxls.runtime.hooks import unfit
 from fxls.runtime.installation import built
+from fxls.runtime.numbers.keeping import Keeping
+from fxls.runtime.producers import compiled_calls
 from fxls.runtime.record.run_head import ThisRun
 from fxls.store import Store
 
@@ -20,7 +23,7 @@ __all__ = ["examined"]
 
 def examined(root: Path, environment: Mapping[str, str]) -> Examination:
     """Look at all of it; imports what torch.compile, torch.export and debugpy are made of."""
-    parts = (*_engine(), *_producers(root), *_debugger())
+    parts = (*_engine(), *_producers(root), *_numbers(), *_debugger())
     return examination(root, environment, parts)
 
 
@@ -34,7 +37,9 @@ def _engine() -> Iterator[Part]:
 
 
 def _producers(root: Path) -> Iterator[Part]:
-    for hook in built(Store(root), ThisRun()).hooks.rows:
+    # With what only `fxls compare` and `fxls bisect` put in.
+    parts = built(Store(root), ThisRun(), keeping_numbers=Keeping(0))
+    for hook in parts.hooks.rows:
         if hook.module == "sys":
             continue
         found = attempt(lambda hook=hook: importlib.import_module(hook.module))
@@ -46,6 +51,15 @@ def _producers(root: Path) -> Iterator[Part]:
         area = _AREAS.get(package, "torch.fx")
         said = tuple(f"{problem}: {hook.without}" for problem in problems)
         yield Part(area, ", ".join(hook.replacements), said)
+
+
+def _numbers() -> Iterator[Part]:
+    """What a comparison looks up by itself."""
+    for path, without in compiled_calls.PRIVATE.items():
+        found = attempt(lambda path=path: pkgutil.resolve_name(path))
+        name = path.replace(":", ".")
+        said = (f"torch has no {name}: {without}",)
+        yield Part("torch.compile", name, said if isinstance(found, Raised) else ())
 
 
 def _debugger() -> Iterator[Part]:

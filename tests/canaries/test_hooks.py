@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from pathlib import Path
 
 import pytest
 
 from fxls.runtime.hooks import Hook, unfit
 from fxls.runtime.installation import built
+from fxls.runtime.numbers.keeping import Keeping
+from fxls.runtime.producers.compiled_calls import PRIVATE
 from fxls.runtime.record.run_head import ThisRun
 from fxls.store import Store
 
-HOOKS = built(Store(Path("nowhere")), ThisRun()).hooks.rows
+HOOKS = built(Store(Path("nowhere")), ThisRun(), keeping_numbers=Keeping(0)).hooks.rows
 
 
 def name_of(hook: Hook) -> str:
@@ -26,3 +29,8 @@ def test_a_hook_fits(hook: Hook) -> None:
     # torch 2.11 and 2.12 make the parts of a split module by the class itself.
     known = "torch has no torch.fx.passes.split_module._make_graph_module"
     assert [one for one in unfit(hook) if one != known] == [], hook.without
+
+
+@pytest.mark.parametrize("path", PRIVATE)
+def test_torch_has_what_a_comparison_looks_up(path: str) -> None:
+    assert callable(pkgutil.resolve_name(path)), PRIVATE[path]

@@ -10,6 +10,7 @@ from fxls.installed_torch import always, private
 from fxls.runtime.hooks import Hook, around
 
 __all__ = [
+    "PRIVATE",
     "buffers_of",
     "compile_with",
     "made_nodes",
@@ -24,6 +25,14 @@ AOT = "numbers behind AOTAutograd are compared under inductor alone"
 KERNELS = "numbers of kernels are not compared"
 SETTINGS = "reproducers lack the settings of inductor"
 DECOMPOSED = "numbers of decompositions are not compared"
+
+
+_SLOT = "torch.fx.experimental.proxy_tensor:get_proxy_slot"
+_COMPILE = "torch._inductor.compile_fx:compile_fx_inner"
+_PATCH = "torch._inductor.config:patch"
+_WRITE = "torch._inductor.config:codegen_config"
+PRIVATE = {_SLOT: DECOMPOSED, _COMPILE: KERNELS, _PATCH: KERNELS, _WRITE: SETTINGS}
+"""What is looked up only while numbers are compared, and what is off without it."""
 
 
 def of_compiled_calls(
@@ -72,9 +81,7 @@ def of_compiled_calls(
 
 def made_nodes(tracer: Any) -> Callable[[Any], Any]:
     """What gives the node of a traced tensor; None for what is none."""
-    slot: Any = private(
-        "torch.fx.experimental.proxy_tensor:get_proxy_slot", DECOMPOSED, _nothing
-    )
+    slot: Any = private(_SLOT, DECOMPOSED, _nothing)
 
     def node(value: Any) -> Any:
         found = slot(value, tracer, None)
@@ -102,22 +109,20 @@ def _buffers(lowering: Any) -> Iterator[tuple[str, tuple[str, str]]]:
 
 def _compile_alone(module: Any, inputs: list[Any]) -> Any:
     """What inductor makes of a graph, by itself."""
-    inner: Any = private(
-        "torch._inductor.compile_fx:compile_fx_inner", KERNELS, lambda: always(None)
-    )
+    inner: Any = private(_COMPILE, KERNELS, lambda: always(None))
     return inner(module, inputs)
 
 
 def compile_with(settings: Mapping[str, Any], module: Any, inputs: list[Any]) -> Any:
     """What inductor makes of a graph, by itself, under these settings of its own."""
-    patch: Any = private("torch._inductor.config:patch", KERNELS, _nothing)
+    patch: Any = private(_PATCH, KERNELS, _nothing)
     with patch(dict(settings)) or contextlib.nullcontext():
         return _compile_alone(module, inputs)
 
 
 def written_settings() -> str:
     """The text that inductor's configuration writes of what is unusual in it."""
-    write: Any = private("torch._inductor.config:codegen_config", SETTINGS, _nothing)
+    write: Any = private(_WRITE, SETTINGS, _nothing)
     return write() or ""
 
 
