@@ -267,6 +267,8 @@ class Subject(_Word):
     SPECIALIZED = "specialized"
     GUARD = "guard"
     ERROR = "error"
+    CUDA_GRAPH = "cuda graph"
+    """Kernels are launched one by one, because they are not recorded as a graph."""
     FUSION = "fusion"
     """Two kernels of inductor's that could have been one."""
     PATTERN = "pattern"

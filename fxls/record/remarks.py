@@ -164,6 +164,8 @@ def title_of(remark: SourceRemark) -> str:
             return f"Size made constant: {remark.about} is always {remark.values[0]}"
         case Subject.FUSION:
             return f"Not fused: {remark.about}: {remark.reason}"
+        case Subject.CUDA_GRAPH:
+            return f"No CUDA graph: {remark.reason}"
         case Subject.PATTERN:
             return f"No match of {remark.about}: {remark.reason}"
         case Subject.LIMIT:
@@ -357,4 +359,5 @@ _KINDS = {
     Subject.LIMIT: RemarkKind.PROBLEM,
     Subject.SKIPPED: RemarkKind.PROBLEM,
     Subject.ERROR: RemarkKind.PROBLEM,
+    Subject.CUDA_GRAPH: RemarkKind.COST,
 }

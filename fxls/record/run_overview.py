@@ -43,6 +43,7 @@ SUBJECTS = {
     Subject.SKIPPED: "skipped",
     Subject.ERROR: "error",
     Subject.SPECIALIZED: "size fixed",
+    Subject.CUDA_GRAPH: "no CUDA graph",
 }
 """How remarks begin."""
 

@@ -29,7 +29,14 @@ from fxls.record import (
 )
 from fxls.record.failed_guards import failed_guard, size_of
 from fxls.record.quoted_place import Columns, Sources, of_program
-from fxls.record.trace_texts import LONGEST, frames_in, guard_in, reasons_in, said_in
+from fxls.record.trace_texts import (
+    LONGEST,
+    frames_in,
+    guard_in,
+    reasons_in,
+    said_in,
+    skipped_in,
+)
 
 __all__ = ["GuardAt", "Line", "Trace", "id_of"]
 
@@ -128,7 +135,7 @@ class Trace:
         elif "compilation_metrics" in table:
             self._end(name, table["compilation_metrics"], table)
         elif "bwd_compilation_metrics" in table:
-            self._end_backward(name)
+            self._end_backward(name, table["bwd_compilation_metrics"])
         elif "dynamo_cpp_guards_str" in table:
             checked = _TENSOR.findall(text or "")
             self._of(name).tensors = {what: whole for whole, what in checked}
@@ -300,6 +307,9 @@ class Trace:
         self._note(one.ended)
         if outcome in (Outcome.OK, Outcome.BREAK):
             self._note_guards(one)
+        skipped = metrics.get("cudagraph_skip_reason")
+        if skipped:
+            self._note_skipped_graph(one, str(skipped))
         subject = _SUBJECTS.get(outcome)
         if subject is not None and not (outcome is Outcome.SKIPPED and one.breaks):
             path = metrics.get("fail_user_frame_filename")
@@ -315,8 +325,24 @@ class Trace:
                 places += (head,)
             self._note(Remark(subject, reason, one.id, said.id, places, said.hints))
 
-    def _end_backward(self, name: str) -> None:
+    def _note_skipped_graph(self, one: _Compilation, text: str) -> None:
+        """There is no CUDA graph: at the line that torch blames, or at the function."""
+        reason, stack = skipped_in(text)
+        rows = reversed([*frames_in(stack)])
+        places = tuple(self._sources.quoted(*row) for row in of_program(rows))
+        head = one.place and self._sources.head_of(one.place)
+        self._note(
+            Remark(
+                *(Subject.CUDA_GRAPH, reason, one.id, ""),
+                places[:_MOST_PLACES] or _some(head),
+            )
+        )
+
+    def _end_backward(self, name: str, metrics: Mapping[str, Any]) -> None:
         one = self._compilations.get(name)
+        skipped = metrics.get("cudagraph_skip_reason")
+        if one is not None and skipped:
+            self._note_skipped_graph(one, str(skipped))
         if one is not None and one.ended is not None:
             self._note(self._compilation(one, one.ended.outcome))
 

@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
-__all__ = ["LONGEST", "Said", "frames_in", "guard_in", "reasons_in", "said_in"]
+__all__ = [
+    "LONGEST",
+    "Said",
+    "frames_in",
+    "guard_in",
+    "reasons_in",
+    "said_in",
+    "skipped_in",
+]
 
 LONGEST = 2_000
 """So many characters of a reason are kept."""
@@ -52,15 +60,24 @@ def guard_in(reason: str) -> str:
     return " ".join(re.split(r"\s{2,}# ", first)[0].split())[:LONGEST]
 
 
+def skipped_in(text: str) -> tuple[str, str]:
+    """Why there is no CUDA graph, and the stack that torch blames, which may be empty."""
+    reason, _, stack = text.partition("Found from")
+    for prefix in (_SKIPPED, _SKIPPED):  # torch writes it twice of some
+        reason = reason.strip().removeprefix(prefix)
+    return reason.rstrip(". ")[:LONGEST], stack
+
+
 def frames_in(text: str) -> Iterator[tuple[str, int, str]]:
     """The places in a traceback, outermost first."""
     for path, line, function in _FRAME.findall(text):
         yield path, int(line), function
 
 
-_FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
+_FRAME = re.compile(r'^ {2,3}File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
 _EXPLAINED = re.compile(
     r"^(\S.*)\n  Explanation: (.*(?:\n(?!  Hint:|  Developer|\s*$).*)*)", re.MULTILINE
 )
 _HINT = re.compile(r"^  Hint: (.+)$", re.MULTILINE)
+_SKIPPED = "skipping cudagraphs due to "
 _GB = re.compile(r"/gb(\d{1,6})\.html")

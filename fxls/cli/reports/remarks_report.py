@@ -177,6 +177,7 @@ _RULES = {
     Subject.LIMIT: "A function is not compiled any more.",
     Subject.SKIPPED: "A function was not compiled.",
     Subject.ERROR: "A function could not be compiled.",
+    Subject.CUDA_GRAPH: "Kernels run without a CUDA graph.",
     Subject.FUSION: "Two kernels could have been one.",
     Subject.PATTERN: "A pattern nearly had a match.",
     Subject.SPECIALIZED: "A size became a constant.",

@@ -18,7 +18,7 @@ import torch
 
 import fxls
 from fxls.record import QuotedPlace, Subject
-from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of, role_of
+from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of, role_of, title_of
 from fxls.serving.ownership import is_installed
 from fxls.store.runs import Runs
 from fxls.text import LineTable, Span
@@ -219,6 +219,22 @@ def test_each_near_miss_of_a_pattern_is_an_analysis_at_what_stood_in_the_way(
         (text, found[text]) for text in planted if found[text] != wanted[text]
     ] == []
     assert len(planted) >= 10
+
+
+def test_a_cuda_graph_that_was_skipped_is_a_cost_at_the_line_that_torch_blames(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "skipped.py"
+    text = "import torch\n\ndef f(x):\n    y = x + 1\n    return y.sin()\n"
+    path.write_text(text, "utf-8")
+    module = loaded(path)
+    with recorded(tmp_path / ".fxls") as remarks:
+        # It asks for a device of CUDA's, and runs as it is without one.
+        any_torch.compile(module.f, backend="cudagraphs")(torch.ones(2))
+    (one,) = remarks
+    assert (one.kind, one.subject) == (RemarkKind.COST, Subject.CUDA_GRAPH)
+    assert title_of(one) == "No CUDA graph: cpu device (arg0_1)"
+    assert quoted(one.place) == "y = x + 1"
 
 
 def test_each_line_that_fixes_a_size_is_the_line_that_is_named(tmp_path: Path) -> None:
