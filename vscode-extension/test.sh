@@ -7,7 +7,7 @@
 # FXLS_TEST_PYTHON  a Python in a virtual environment that has fxls, torch and debugpy
 # FXLS_TEST_CACHE   where VS Code is installed (default: .cache here)
 # FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
-# FXLS_TEST_PARTS   some of "units inside workbench view graph windows trust" (default: all)
+# FXLS_TEST_PARTS   some of "units inside workbench view runs graph windows trust" (default: all)
 #                   "shots" makes the pictures of docs/pictures again
 #                   "times" prints how long a person waits, as docs/waiting.md has it
 # FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name
@@ -100,7 +100,7 @@ project() {
 
 export FXLS_TEST_SERVER=http://127.0.0.1:$port
 failed=0
-for part in ${FXLS_TEST_PARTS:-units inside workbench view graph windows trust}; do
+for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows trust}; do
   if [ "$part" = units ]; then
     "$node" --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test \
       --test-reporter=dot tests/units/*.test.mts || failed=1
@@ -108,6 +108,7 @@ for part in ${FXLS_TEST_PARTS:-units inside workbench view graph windows trust};
   fi
   export FXLS_TEST_PROJECT=$run/project
   [ "$part" != view ] || FXLS_TEST_PROJECT=$(project view net.py rewritten.py)
+  [ "$part" != runs ] || FXLS_TEST_PROJECT=$(project runs net.py recompiled.py)
   if [ "$part" = trust ]; then
     sed -i 's/\("security.workspace.trust.enabled": \)false/\1true/' "$run/data/User/settings.json"
     FXLS_TEST_PROJECT=$(project untrusted net.py)

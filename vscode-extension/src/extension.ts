@@ -19,6 +19,8 @@ import { choosePython } from './server/choose_python.ts';
 import { registerInstalling } from './server/installing.ts';
 import { onInterpreterChange } from './server/interpreters.ts';
 import { followRevisions } from './listings/revising.ts';
+import { registerGuards } from './runs/guards.ts';
+import { Runs } from './runs/view.ts';
 import { LinkedScrolling } from './listings/scrolling.ts';
 import { Server, setContext } from './server/server.ts';
 import { registerSideBySide } from './listings/side_by_side.ts';
@@ -57,6 +59,8 @@ export function activate(context: vscode.ExtensionContext): Api {
     panels,
     graphs,
     registerGraphCommands(server, graphs),
+    new Runs(server, known),
+    registerGuards(server),
     new Comparing(server, panels),
     registerSideBySide(server, known, panels),
     registerKernels(server, known),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
 import { PROJECT } from './browser.mts';
+import { Tree } from './tree.mts';
 import { command, lens, linked, pageOf, row, stack, story, word } from './window.mts';
 
 const PICTURES = process.env['FXLS_TEST_PICTURES'] ?? '.';
@@ -188,25 +189,50 @@ await scene(
   'kernels',
   'staged.py',
   async (page, done) => {
-    await promisify(execFile)(
-      join(PROJECT, '.venv/bin/python'),
-      ['-m', 'fxls', 'run', 'staged.py'],
-      // What torch has in its cache, it does not make again.
-      { cwd: PROJECT, env: { ...process.env, TORCHINDUCTOR_FORCE_DISABLE_CACHES: '1' } },
-    );
+    await ran('staged.py');
     await row(page, 'class Staged').click();
     await page.keyboard.press('Control+b');
     await lens(page, 'generated code of Staged').waitFor();
 
     done('from an expression of the model to its kernel');
     const groups = page.locator('.editor-group-container');
-    await word(row(page, 'return hidden + x'), 'hidden').click();
+    await row(page, 'return hidden + x').click();
     await page.keyboard.press('End');
+    // The cursor stands before the plus.
+    for (let steps = 0; steps < 3; steps++) await page.keyboard.press('ArrowLeft');
     await command(page, 'fxls: Show Kernels of This Expression');
     await row(groups.nth(1), 'extern_kernels.addmm(').waitFor();
     await linked(groups.nth(0)).first().waitFor();
     await away(page);
     await picture(page, 'kernels');
+  },
+  SIZE,
+);
+
+await scene(
+  'runs',
+  'recompiled.py',
+  async (page, done) => {
+    await ran('recompiled.py');
+    await row(page, 'def scaled').click();
+    const runs = new Tree(page, 'Runs');
+    // The view is there when the server is.
+    await page.locator('.pane-header', { hasText: 'Runs' }).waitFor();
+    // The files of the folder would leave little room.
+    await page.locator('.pane-header').first().click();
+
+    done('what a run did, and the line that a row leads to');
+    await runs.focus();
+    await widened(page, 600);
+    await runs.open('recompiled.py', 'Time by phase');
+    await runs.open('1/0 halved', 'graph break');
+    await runs.open('Kernels', 'graph 0');
+    await runs.open('graph 0, forward, kernels', 'cpp_fused');
+    await runs.open('0/1 to 0/3', '0/2 scaled');
+    await page.keyboard.press('Enter');
+    await page.locator('.statusbar-item', { hasText: 'Ln 7' }).waitFor();
+    await away(page);
+    await picture(page, 'runs', below(0, 490));
   },
   SIZE,
 );
@@ -240,6 +266,16 @@ await scene(
   },
   SIZE,
 );
+
+/** Runs a program under fxls; what torch has in its cache, it does not make again. */
+async function ran(program: string): Promise<void> {
+  const env = { ...process.env, TORCHINDUCTOR_FORCE_DISABLE_CACHES: '1' };
+  const command = ['-m', 'fxls', 'run', program];
+  await promisify(execFile)(join(PROJECT, '.venv/bin/python'), command, {
+    cwd: PROJECT,
+    env,
+  });
+}
 
 /** A story, unless only others are asked for. */
 async function scene(name: string, ...more: Tail<Parameters<typeof story>>): Promise<void> {

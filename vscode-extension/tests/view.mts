@@ -6,20 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { PROJECT } from './browser.mts';
-import {
-  chosen,
-  command,
-  pageOf,
-  plain,
-  row,
-  shot,
-  stack,
-  story,
-  traced,
-} from './window.mts';
-
-/** The list of the view. */
-const VIEW = '.monaco-list[aria-label="Graphs"]';
+import { Tree } from './tree.mts';
+import { chosen, pageOf, plain, row, shot, stack, story, traced } from './window.mts';
 
 // Two revisions of one graph.
 await promisify(execFile)(join(PROJECT, '.venv/bin/python'), ['rewritten.py'], {
@@ -27,41 +15,42 @@ await promisify(execFile)(join(PROJECT, '.venv/bin/python'), ['rewritten.py'], {
 });
 
 await story('view', 'net.py', async (page, done) => {
+  const graphs = new Tree(page, 'Graphs');
   await row(page, 'class Net').click();
   await traced(page);
 
   done('the view Graphs says what the store holds, also to who cannot see it');
-  await view(page);
-  await rows(page).filter({ hasText: 'Net' }).waitFor();
-  await rows(page).filter({ hasText: 'Rewritten' }).waitFor();
-  assert.deepEqual(await names(page), [
+  await graphs.focus();
+  await graphs.rows.filter({ hasText: 'Net' }).waitFor();
+  await graphs.rows.filter({ hasText: 'Rewritten' }).waitFor();
+  assert.deepEqual(await graphs.names(), [
     'Net, net, 5 nodes, TIME',
     'Rewritten, rewritten, 5 nodes, TIME, 2 revisions',
   ]);
 
   done('Enter opens a graph');
-  await walk(page, 'Net');
+  await graphs.walk('Net');
   await page.keyboard.press('Enter');
   await page.locator('.tab.active', { hasText: 'Net_' }).waitFor();
 
   done('arrows open its revisions, and Enter one of them');
-  await view(page);
-  await walk(page, 'Rewritten');
+  await graphs.focus();
+  await graphs.walk('Rewritten');
   await page.keyboard.press('ArrowRight');
-  await rows(page).filter({ hasText: 'newest' }).waitFor();
-  assert.deepEqual(await names(page), [
+  await graphs.rows.filter({ hasText: 'newest' }).waitFor();
+  assert.deepEqual(await graphs.names(), [
     'Net, net, 5 nodes, TIME',
     'Rewritten, rewritten, 5 nodes, TIME, 2 revisions',
     'Revision of DAY TIME, 5 nodes, 3e15267f8004, newest',
     'Revision of DAY TIME, 5 nodes, 0012d6f6f750',
   ]);
-  await walk(page, '0012d6f6f750');
+  await graphs.walk('0012d6f6f750');
   await page.keyboard.press('Enter');
   await page.locator('.tab.active', { hasText: 'Rewritten_0012d6f6f750' }).waitFor();
 
   done('two revisions are compared');
-  await view(page);
-  await walk(page, '3e15267f8004');
+  await graphs.focus();
+  await graphs.walk('3e15267f8004');
   await menu(page, 'Compare Generated Code with …');
   await chosen(page, '.quick-input-list', 'Rewritten_0012d6f6f750.py').waitFor();
   await page.keyboard.press('Enter');
@@ -70,42 +59,42 @@ await story('view', 'net.py', async (page, done) => {
   await shot(page, 'view-compare');
 
   done('the menu of a graph shows its picture');
-  await view(page);
-  await walk(page, 'Net');
+  await graphs.focus();
+  await graphs.walk('Net');
   await menu(page, 'Show Graph Picture');
   await pageOf(page, 0).locator('#legend', { hasText: 'call_module' }).waitFor();
 
   done('and its table');
-  await view(page);
-  await walk(page, 'Net');
+  await graphs.focus();
+  await graphs.walk('Net');
   await menu(page, 'Show Graph Table');
   await pageOf(page, 1).locator('#found', { hasText: '5 nodes' }).waitFor();
 
   done('and leads to its source');
-  await view(page);
-  await walk(page, 'Net');
+  await graphs.focus();
+  await graphs.walk('Net');
   await menu(page, 'Go to Source');
   await page.locator('.tab.active', { hasText: 'net.py' }).waitFor();
 
   done('and debugs it');
-  await view(page);
-  await walk(page, 'Net');
+  await graphs.focus();
+  await graphs.walk('Net');
   await menu(page, 'Debug Generated Code');
   await stack(page, /forward.*Net_/).waitFor();
   await page.keyboard.press('Shift+F5');
   await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
 
   done('and deletes it when that is confirmed');
-  await view(page);
-  await walk(page, 'Net');
+  await graphs.focus();
+  await graphs.walk('Net');
   await menu(page, 'Delete from the Store');
   await page.locator('.monaco-dialog-box', { hasText: 'Delete Net' }).waitFor();
   await page.keyboard.press('Enter');
-  await rows(page).filter({ hasText: 'Net' }).waitFor({ state: 'detached' });
+  await graphs.rows.filter({ hasText: 'Net' }).waitFor({ state: 'detached' });
   await shot(page, 'view');
 
   done('and so does the mouse');
-  const rewritten = rows(page).filter({ hasText: 'rewritten' });
+  const rewritten = graphs.rows.filter({ hasText: 'rewritten' });
   await rewritten.click({ button: 'right' });
   // A menu takes no click right after it has opened, but keys at once.
   await page.locator('.monaco-menu .action-item', { hasText: 'Delete from' }).hover();
@@ -116,21 +105,6 @@ await story('view', 'net.py', async (page, done) => {
     .click();
   await page.locator('.pane', { hasText: 'No generated code yet' }).waitFor();
 });
-
-/** Moves the keyboard to the view. */
-async function view(page: Page): Promise<void> {
-  await command(page, 'Explorer: Focus on Graphs View');
-  await page.locator(`${VIEW}:focus`).waitFor();
-}
-
-/** Moves the keyboard to the first row that has a text. */
-async function walk(page: Page, text: string): Promise<void> {
-  await page.keyboard.press('Home');
-  await rows(page).first().and(page.locator('.focused')).waitFor();
-  const at = (await rows(page).allInnerTexts()).findIndex((each) => each.includes(text));
-  for (let steps = 0; steps < at; steps++) await page.keyboard.press('ArrowDown');
-  await chosen(page, VIEW, text).waitFor();
-}
 
 /** Chooses from the menu of what the keyboard is on. */
 async function menu(page: Page, title: string): Promise<void> {
@@ -144,26 +118,4 @@ async function menu(page: Page, title: string): Promise<void> {
   }
   await items.and(page.locator('.focused')).filter({ hasText: title }).waitFor();
   await page.keyboard.press('Enter');
-}
-
-/** What a screen reader says of each row. */
-async function names(page: Page): Promise<string[]> {
-  const labels: string[] = [];
-  for (const each of await rows(page).all()) {
-    labels.push((await each.getAttribute('aria-label')) ?? '');
-  }
-  return labels.map(shown);
-}
-
-/** A text of one line, whenever it was written. */
-function shown(text: string): string {
-  return plain(text)
-    .replaceAll(/\d+:\d+(:\d+)?([ \u202f][AP]M)?/g, 'TIME')
-    .replaceAll(/\d+\/\d+\/\d+, /g, 'DAY ')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-}
-
-function rows(page: Page) {
-  return page.locator(`${VIEW} .monaco-list-row`);
 }

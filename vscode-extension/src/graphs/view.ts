@@ -3,6 +3,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { passName } from './first_pass.ts';
+import { joined, spoken, when } from './wording.ts';
 import { type IdentityItem, identities, revisions } from '../server/protocol.ts';
 import { type Server, setContext } from '../server/server.ts';
 
@@ -231,23 +232,4 @@ function opens(uri: string): vscode.Command {
 
 function counted(nodes: number | undefined): string | undefined {
   return nodes === undefined ? undefined : `${nodes} nodes`;
-}
-
-/** What a screen reader says of an item; without it, that would be the tip. */
-function spoken({ label, description }: vscode.TreeItem, more?: string): string {
-  const said = typeof label === 'string' ? label : (label?.label ?? '');
-  const rest = typeof description === 'string' ? description : undefined;
-  return joined([said, rest, more]).replaceAll(' · ', ', ');
-}
-
-/** The time of day for what was made today, else the day. */
-function when(seconds: number): string {
-  const time = new Date(seconds * 1000);
-  return time.toDateString() === new Date().toDateString()
-    ? time.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
-    : time.toLocaleDateString();
-}
-
-function joined(parts: readonly (string | undefined)[]): string {
-  return parts.filter((part) => part !== undefined && part !== '').join(' · ');
 }

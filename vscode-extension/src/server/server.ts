@@ -15,7 +15,14 @@ import { importsTorch } from '../debugging/imports_torch.ts';
 import { shortened } from '../debugging/inline_values.ts';
 import { isListing, showListing } from '../listings/listings.ts';
 import { projectFolders } from './project.ts';
-import { changed, EXPERIMENTAL, SETTINGS_FORMAT, serverStatus, TABLE } from './protocol.ts';
+import {
+  changed,
+  EXPERIMENTAL,
+  runsChanged,
+  SETTINGS_FORMAT,
+  serverStatus,
+  TABLE,
+} from './protocol.ts';
 import type { Interpreter } from './interpreters.ts';
 import { findPython, type Python } from './python.ts';
 import type { Action, State as Shown, Status } from './status.ts';
@@ -27,6 +34,7 @@ export class Server implements vscode.Disposable {
   readonly #version: string;
   readonly #started = new vscode.EventEmitter<LanguageClient>();
   readonly #changed = new vscode.EventEmitter<void>();
+  readonly #runsChanged = new vscode.EventEmitter<void>();
   #client: LanguageClient | undefined;
   #served: readonly Served[] = [];
   #queue: Promise<void> = Promise.resolve();
@@ -53,6 +61,11 @@ export class Server implements vscode.Disposable {
   /** Comes when a store holds something else than before, or another server says what. */
   get onDidChangeStores(): vscode.Event<void> {
     return this.#changed.event;
+  }
+
+  /** Comes when a run began or says more, or another server says what runs there are. */
+  get onDidChangeRuns(): vscode.Event<void> {
+    return this.#runsChanged.event;
   }
 
   /** The interpreter of the folder that a file is in, or of the server. */
@@ -87,6 +100,7 @@ export class Server implements vscode.Disposable {
   dispose(): void {
     this.#started.dispose();
     this.#changed.dispose();
+    this.#runsChanged.dispose();
     void this.stop();
   }
 
@@ -186,8 +200,12 @@ export class Server implements vscode.Disposable {
     client.onNotification(changed, () => {
       this.#changed.fire();
     });
+    client.onNotification(runsChanged, () => {
+      this.#runsChanged.fire();
+    });
     this.#started.fire(client);
     this.#changed.fire();
+    this.#runsChanged.fire();
     try {
       await client.start();
     } catch (error) {
