@@ -59,14 +59,14 @@ await story('runs', 'net.py', async (page, done) => {
 
   done('a graph break leads to its line');
   await runs.focus();
-  await runs.open('1/0 halved', 'graph break');
+  await runs.open('1/0 halved', 'graph break GB');
   await runs.walk('graph break GB');
   await page.keyboard.press('Enter');
   await page.locator('.statusbar-item', { hasText: 'Ln 14' }).waitFor();
 
   done('a kernel leads to its call');
   await runs.focus();
-  await runs.open('Kernels', 'shown');
+  await runs.open('Kernels', 'graph 0, forward');
   await runs.open('graph 0, forward, kernels', 'cpp_fused');
   await runs.walk('cpp_fused');
   await page.keyboard.press('Enter');
@@ -77,6 +77,8 @@ await story('runs', 'net.py', async (page, done) => {
   done('guards open as a document');
   await runs.focus();
   await runs.open('0/0 scaled', 'guards');
+  // Those of the graph break are there already.
+  await runs.rows.filter({ hasText: 'guards' }).nth(1).waitFor();
   await runs.walk('guards');
   await page.keyboard.press('Enter');
   await page.locator('.tab.active', { hasText: 'guards.txt' }).waitFor();

@@ -128,10 +128,10 @@ def run_text(
     overview = overview_of(entry.event for entry in part.entries)
     lines += [*_phases(overview.phases), *ranks]
     for row in overview.rows(is_whole=is_whole or guards):
-        if len(row) > 1:
+        compiled, *others = row
+        if others:
             lines += ["", *_recompilations(row, sources)]
             continue
-        compiled = row[0]
         lines += ["", *_compilation(compiled.compilation, one.state, sources)]
         for remark in compiled.remarks:
             lines += _remark(remark, sources)
