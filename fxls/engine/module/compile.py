@@ -154,9 +154,7 @@ class ForwardCode(PythonCode):
 
 
 @lasting("fxls.engine", "_code_of_text")
-def code_of_text(
-    text: str, lines: dict[int, int | None], start: int | None
-) -> ForwardCode:
+def code_of_text(text: str, lines: dict[int, int | None], start: int) -> ForwardCode:
     """Code that somebody has as a text, of no node."""
     from fxls.engine.graph import Graph  # noqa: PLC0415 - few read such a pickle
 

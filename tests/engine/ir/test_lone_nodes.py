@@ -27,9 +27,9 @@ def said(node: Any) -> tuple[Any, ...]:
 @BOTH
 def test_it_is_what_it_was_made_as(fx: Any) -> None:
     text = "%sum : int [num_users=0] = call_function[target=torch.add](args = (1, 2), kwargs = {alpha: 2})"
-    made = ("call_function", torch.add, (1, 2), {"alpha": 2}, "sum", int, text, {})
+    call: tuple[Any, ...] = ("call_function", torch.add, (1, 2), {"alpha": 2})
 
-    assert said(lone(fx, 1, 2)) == made
+    assert said(lone(fx, 1, 2)) == (*call, "sum", int, text, {})
 
 
 @BOTH
