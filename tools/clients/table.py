@@ -90,12 +90,21 @@ def _vision(name: str, *tests: str, why: str = "") -> Client:
     )
 
 
-def _wheel(name: str, version: str, digest: str, requires: tuple[str, ...]) -> Client:
+def _wheel(
+    name: str, version: str, digest: str, requires: tuple[str, ...], package: str = ""
+) -> Client:
     """A release without tests, on which a trial of ours is run."""
     archive = f"{name}-{version}-py3-none-any.whl"
     trial = (f"test_{name}.py",)
     return Client(
-        name, version, "wheel", digest, (name,), trial, requires, archive=archive
+        name,
+        version,
+        "wheel",
+        digest,
+        (package or name,),
+        trial,
+        requires,
+        archive=archive,
     )
 
 
@@ -233,6 +242,20 @@ CLIENTS = (
         "2.0.0",
         "dee753bade33e8dca62e88fd4ba6e3c89e6bc56c6fdd9c8c151d5680222edac1",
         ("h5py", "loguru", "matplotlib", "tensorboard", "scipy"),
+    ),
+    _wheel(
+        "nvidia_modelopt",
+        "0.47.0",
+        "db13e62d7efe4a1512e8b8c3f479e28d64022306f94a194f13234e7dca1d3120",
+        ("ninja", "nvidia-ml-py", "omegaconf", "pulp"),
+        "modelopt",
+    ),
+    _wheel(
+        "torchpippy",
+        "0.2.0",
+        "1908beff329a3d9af99e9fa8e1aecbaa110d16cba2d337bebbafee23c8ffc7c8",
+        (),
+        "pippy",
     ),
 )
 
