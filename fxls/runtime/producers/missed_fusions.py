@@ -116,7 +116,7 @@ class NodePlaces:
 
     def of(self, node: Any) -> tuple[QuotedPlace, ...]:
         """Where a node is from, innermost first."""
-        chain = origin_of(node.stack_trace or "")
+        chain = origin_of(node.meta)
         found: list[QuotedPlace] = []
         while chain is not None and len(found) < _MOST_PLACES:
             place, _, chain = chain
