@@ -42,7 +42,7 @@ PLANTED = {
         ("sum and div", _NOTHING_SHARED),
         ("exp and div", "intermediate nodes between node1 & node2"),
     },
-    "y = «x.sin()»; return y, «y.t().contiguous() + w»": {
+    "y = «x.sin()»; return y, «y.t().contiguous()» + w": {
         ("sin and clone", _NOTHING_SHARED)
     },
     "s = «x.sum()»; return «x - s»": {
