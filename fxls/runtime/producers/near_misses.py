@@ -31,7 +31,7 @@ _MISSED = "near misses of patterns are not recorded"
 _MOST_PATTERNS = 64
 _MOST_CANDIDATES = 200
 _MOST_KEPT = 4
-"""So many near misses of a pattern are noted of one graph, the nearest ones."""
+"""So many near misses of a pattern are noted each time that its pass runs."""
 _LONGEST = 500
 _LONGEST_VALUE = 60
 _WHOLE = 1_000
