@@ -192,8 +192,22 @@ def test_an_expression_leads_to_its_kernels(shown: Shown) -> None:
     assert [place for path, place in found if path == shown.code] == [
         spot(mark.line, mark.column, end)
     ]
-    card = shown.hover(shown.program, 5, 33)
-    assert card[-1] == "forward, kernels: cpp_fused_add_relu_0:1"
+    reason = "inductor calls extern_kernels.mm, and fuses nothing into it"
+    assert shown.hover(shown.program, 5, 33) == [
+        "1 node of Net, torch.compile, graph 0",
+        "add: call_function operator.add → f32[4, 4]",
+        "In other stages:",
+        "pre-grad: 1 node",
+        "traced: 1 node",
+        "joint: 1 node",
+        "forward: 1 node",
+        "forward, post-grad: 1 node",
+        "forward, kernels: cpp_fused_add_relu_0:1",
+        f"torch.compile: Not fused: relu and mm: {reason}",
+        "nodes: relu and mm",
+        "in 1 compilation: 0/0",
+        "the other one is here, in Net.forward: net.py:7",
+    ]
 
 
 def test_a_node_names_its_kernel_and_a_view_says_that_it_has_none(shown: Shown) -> None:
@@ -213,9 +227,9 @@ def test_a_node_names_its_kernel_and_a_view_says_that_it_has_none(shown: Shown) 
     }
 
 
-def test_from_the_command_line_an_expression_ends_at_its_kernels(shown: Shown) -> None:
+def test_from_the_command_line_a_line_ends_at_its_kernels(shown: Shown) -> None:
     ended = subprocess.run(
-        [sys.executable, "-m", "fxls", "passes", "--became", "net.py:7:25"],
+        [sys.executable, "-m", "fxls", "passes", "--became", "net.py:7"],
         cwd=shown.program.parent,
         check=True,
         capture_output=True,

@@ -76,7 +76,7 @@ def kept_in_a_list(x: Any) -> Any:
 
 
 def asked_for_its_class(x: Any) -> Any:
-    return torch.distributions.Normal(0.0, 1.0).log_prob(x)
+    return torch.distributions.Normal(0.0, 1.0, validate_args=True).log_prob(x)
 
 
 class OfABuffer(nn.Module):
@@ -112,7 +112,7 @@ class OfABuffer(nn.Module):
         (
             asked_for_its_class,
             ValueError,
-            "torch.distributions.Normal(0.0, 1.0).log_prob(x)",
+            "torch.distributions.Normal(0.0, 1.0, validate_args=True).log_prob(x)",
         ),
         (OfABuffer(), TypeError, "self.positions[: x.size(0)]"),
     ],
