@@ -10,9 +10,9 @@ from urllib.parse import quote, unquote
 
 from fxls.ide.text_document_content import Sheet, guards_sheet
 from fxls.record import Compilation, Entry, Guards
-from fxls.serving.run_records import Heres, PartRead, read_on
+from fxls.serving.kept_records import Heres, KeptRecords
 from fxls.store import StoreError
-from fxls.store.runs import Runs, is_run_id, run_ids
+from fxls.store.runs import is_run_id
 
 __all__ = ["RunGuards"]
 
@@ -28,16 +28,14 @@ class RunGuards:
     """Reads of each record that is asked for what is new."""
 
     def __init__(self, report: Callable[[StoreError], None], heres: Heres) -> None:
-        self._report = report
-        self._heres = heres
-        self._kept: dict[tuple[Path, str], PartRead[Compilation | Guards]] = {}
+        self._records = KeptRecords(report, heres, _of_guards, _KEPT)
 
     def newest_uri(self, roots: Iterable[Path], compilation: str) -> str | None:
         """The URI of the guards of the newest run that has some, of one of its
         compilations or of all.
         """
         for root in roots:
-            for run in self._ids(root)[:_MOST]:
+            for run in self._records.ids(root)[:_MOST]:
                 if self._found(root, run, compilation):
                     return self.uri(run, compilation)
         return None
@@ -49,7 +47,7 @@ class RunGuards:
         if not is_run_id(run):
             return None
         for root in roots:
-            if run not in self._ids(root):
+            if run not in self._records.ids(root):
                 continue
             if found := self._found(root, run, compilation):
                 return guards_sheet(run, found)
@@ -66,19 +64,11 @@ class RunGuards:
         """Whether a document is one of these."""
         return uri.startswith(_FOLDER)
 
-    def _ids(self, root: Path) -> tuple[str, ...]:
-        """The runs of a store, the newest first."""
-        try:
-            return run_ids(root)
-        except StoreError as trouble:
-            self._report(trouble)
-            return ()
-
     def _found(
         self, root: Path, run: str, compilation: str
     ) -> list[tuple[Compilation, Guards]]:
         """The guards of one compilation of a run, or of all."""
-        events = self._events(root, run)
+        events = self._records.of(root, run)
         made = {one.id: one for one in events if isinstance(one, Compilation)}
         last = {one.compilation: one for one in events if isinstance(one, Guards)}
         return [
@@ -86,20 +76,6 @@ class RunGuards:
             for key, guards in last.items()
             if key in made and compilation in ("", key)
         ]
-
-    def _events(self, root: Path, run: str) -> tuple[Compilation | Guards, ...]:
-        """The compilations and guards of a run; none of what cannot be read."""
-        known = self._kept.pop((root, run), PartRead())
-        runs = Runs(root, self._report, self._heres.get(root))
-        try:
-            known = read_on(runs, run, known, _of_guards)
-        except StoreError as trouble:
-            self._report(trouble)
-            return ()
-        self._kept[root, run] = known
-        while len(self._kept) > _KEPT:
-            del self._kept[next(iter(self._kept))]
-        return known.kept
 
 
 def _of_guards(entry: Entry) -> Compilation | Guards | None:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from fxls.record import Compilation, Entry, Event, Guards, Made, Pass, Remark, Spent
 from fxls.record.run_overview import RunOverview, overview_of
-from fxls.serving.run_records import Heres, PartRead, read_on
+from fxls.serving.kept_records import Heres, KeptRecords
 from fxls.store import StoreError, files
-from fxls.store.runs import RunInList, Runs, is_run_id, run_ids
+from fxls.store.runs import RunInList, Runs, is_run_id
 
 __all__ = ["OverviewInStore", "RunOverviews"]
 
@@ -38,7 +38,7 @@ class RunOverviews:
     def __init__(self, report: Callable[[StoreError], None], heres: Heres) -> None:
         self._report = report
         self._heres = heres
-        self._kept: dict[tuple[Path, str], PartRead[Event]] = {}
+        self._records = KeptRecords(report, heres, _of_overview, _KEPT)
 
     def newest(self, roots: Iterable[Path]) -> list[RunInList]:
         """The newest runs of the stores, the newest first."""
@@ -50,14 +50,14 @@ class RunOverviews:
         if not is_run_id(run):
             return None
         for root in roots:
-            if run in self._ids(root):
-                overview = overview_of(self._events(root, run))
+            if run in self._records.ids(root):
+                overview = overview_of(self._records.of(root, run))
                 return OverviewInStore(root, overview, self._texts(root))
         return None
 
     def _of(self, root: Path) -> Iterator[RunInList]:
         runs = Runs(root, self._report, self._heres.get(root))
-        for name in self._ids(root)[:_MOST]:
+        for name in self._records.ids(root)[:_MOST]:
             try:
                 yield runs.one(name)
             except StoreError as trouble:
@@ -69,26 +69,6 @@ class RunOverviews:
         except StoreError as trouble:
             self._report(trouble)
             return frozenset()
-
-    def _ids(self, root: Path) -> tuple[str, ...]:
-        try:
-            return run_ids(root)
-        except StoreError as trouble:
-            self._report(trouble)
-            return ()
-
-    def _events(self, root: Path, run: str) -> tuple[Event, ...]:
-        known = self._kept.pop((root, run), PartRead())
-        runs = Runs(root, self._report, self._heres.get(root))
-        try:
-            known = read_on(runs, run, known, _of_overview)
-        except StoreError as trouble:
-            self._report(trouble)
-            return ()
-        self._kept[root, run] = known
-        while len(self._kept) > _KEPT:
-            del self._kept[next(iter(self._kept))]
-        return known.kept
 
 
 def _of_overview(entry: Entry) -> Event | None:

@@ -7,23 +7,17 @@ from calendar import timegm
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
 
 from fxls.ide.listing.recorded import Recorded
 from fxls.listing import Identity
 from fxls.record import Entry, Made, Pass, RevisionName
+from fxls.serving.kept_records import KeptRecords
 from fxls.store import Revision, Store, StoreError
-from fxls.store.runs import RecordBookmark, Runs, run_ids
 
-__all__ = ["Heres", "PartRead", "Placed", "RunRecords", "read_on"]
-
-_Kept = TypeVar("_Kept")
-
-Heres = Mapping[Path, Callable[[str], str]]
-"""By the root of a copy, what gives the path here of a file of the other machine."""
+__all__ = ["Placed", "RunRecords"]
 
 _KEPT = 2
-"""So many records stay in memory: a record has 32 MB at most."""
+"""So many records stay in memory."""
 _MOST = 4
 """So many runs are asked which of their passes made the revisions of an identity."""
 
@@ -38,31 +32,6 @@ class Placed:
     """The pass that left it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartRead(Generic[_Kept]):
-    """What somebody keeps of a record, as far as it was read."""
-
-    kept: tuple[_Kept, ...] = ()
-    bookmark: RecordBookmark | None = None
-
-
-def read_on(
-    runs: Runs,
-    run: str,
-    before: PartRead[_Kept],
-    keep: Callable[[Entry], _Kept | None],
-) -> PartRead[_Kept]:
-    """What there is of a record, of which only what is new is read.
-
-    Raises `StoreError`.
-    """
-    part = runs.read(run, before.bookmark)
-    new = [one for entry in part.entries if (one := keep(entry)) is not None]
-    if part.begins:
-        return PartRead((*new,), part.bookmark)
-    return PartRead((*before.kept, *new) if new else before.kept, part.bookmark)
-
-
 class RunRecords:
     """Reads of each record what is new, and of no record that nobody asks about.
 
@@ -71,8 +40,7 @@ class RunRecords:
     """
 
     def __init__(self, report: Callable[[StoreError], None]) -> None:
-        self._report = report
-        self._kept: dict[tuple[Path, str], PartRead[Pass | Made]] = {}
+        self._records = KeptRecords(report, {}, _graph_event, _KEPT)
         self._sizes: dict[Path, Mapping[str, int]] = {}
 
     def news(self, root: Path, now: Mapping[str, int]) -> tuple[str, ...]:
@@ -92,7 +60,7 @@ class RunRecords:
         for revision in reversed(store.revisions(identity)):
             if revision.path.name == text:
                 for run in self._runs_of(store.root, revision):
-                    found = _recorded(run, self._events(store.root, run), revision)
+                    found = _recorded(run, self._records.of(store.root, run), revision)
                     if found is not None:
                         return found
         return None
@@ -107,7 +75,7 @@ class RunRecords:
                     continue
                 asked.add(run)
                 placed: dict[str, Placed] = {}
-                for at, event in enumerate(self._events(store.root, run)):
+                for at, event in enumerate(self._records.of(store.root, run)):
                     if isinstance(event, Pass) and event.changed:
                         if event.before and event.before.text not in placed:
                             placed[event.before.text] = Placed((run, 2 * at), None)
@@ -116,35 +84,15 @@ class RunRecords:
                 found = placed | found
         return found
 
-    def _ids(self, root: Path) -> tuple[str, ...]:
-        """The runs of a store, the newest first."""
-        try:
-            return run_ids(root)
-        except StoreError as trouble:
-            self._report(trouble)
-            return ()
-
     def _runs_of(self, root: Path, revision: Revision) -> list[str]:
         """The runs that may have made a revision: of its process, the latest before it."""
         # On two machines there may be two processes with its number.
         return [
             run
-            for run in self._ids(root)
+            for run in self._records.ids(root)
             if run.rsplit("-", 2)[1] == str(revision.pid)
             and _start(run) <= revision.time
         ][:2]
-
-    def _events(self, root: Path, run: str) -> tuple[Pass | Made, ...]:
-        """The passes and listings of a run; none of what cannot be read."""
-        known = self._kept.pop((root, run), PartRead())
-        try:
-            known = read_on(Runs(root, self._report), run, known, _graph_event)
-        except StoreError as trouble:
-            self._report(trouble)
-        self._kept[root, run] = known
-        while len(self._kept) > _KEPT:
-            del self._kept[next(iter(self._kept))]
-        return known.kept
 
 
 def _graph_event(entry: Entry) -> Pass | Made | None:

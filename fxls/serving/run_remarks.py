@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from fxls.record import Entry, Guards
 from fxls.record.remarks import SourceRemark, at_each_place, merged, remarks_of
 from fxls.record.sizes import InputSize, is_of_sizes, sizes_of
+from fxls.serving.kept_records import Heres, PartRead, read_on
 from fxls.serving.ownership import is_own
-from fxls.serving.run_records import Heres, PartRead, read_on
 from fxls.store import StoreError, real_path
 from fxls.store.runs import Runs
 
