@@ -32,12 +32,12 @@ class Net(torch.nn.Module):
 """
 
 BLOCK = """\
-import torch
+import torch, torch.nn as nn
 
 print("imported")
 
 
-class Block(torch.nn.Module):
+class Block(nn.Module):
     def forward(self, x):
         return torch.relu(x)
 """

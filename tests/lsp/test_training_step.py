@@ -20,15 +20,16 @@ pytestmark = pytest.mark.slow
 
 STEP = """\
 import torch
+from torch import nn
 
 import fxls
 
 
-class Net(torch.nn.Module):
+class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.norm = torch.nn.LayerNorm(8)
-        self.head = torch.nn.Linear(8, 4)
+        self.norm = nn.LayerNorm(8)
+        self.head = nn.Linear(8, 4)
 
     def forward(self, x):
         y = self.norm(x)

@@ -15,14 +15,14 @@ Json = Any
 pytestmark = pytest.mark.slow
 
 NET = """\
-import torch
+import torch, torch.nn as nn
 from pathlib import Path
 
 Path(__file__).with_suffix(".ran").touch()
 
 
 # fxls: Net()(torch.randn(2))
-class Net(torch.nn.Module):
+class Net(nn.Module):
     def forward(self, x):
         return torch.relu(x)
 """

@@ -21,14 +21,14 @@ pytestmark = [
 
 NET = """\
 import os
-import torch
+import torch, torch.nn as nn
 from pathlib import Path
 
 Path(__file__).with_suffix(".ran").write_text(str(os.getppid()))
 
 
 # fxls: Net()(torch.randn(2))
-class Net(torch.nn.Module):
+class Net(nn.Module):
     def forward(self, x):
         return torch.relu(x)
 """

@@ -20,21 +20,22 @@ pytestmark = pytest.mark.slow
 
 PROGRAM = """\
 import torch
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-class Scale(torch.nn.Module):
+class Scale(nn.Module):
     def forward(self, x):
         return x.sin() * 2
 
 def cooled(x):
     return x.cos().exp()
 
-class Net(torch.nn.Module):
+class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.dense = torch.nn.Linear(3, 3)
+        self.dense = nn.Linear(3, 3)
         self.scale = Scale()
-        self.both = torch.nn.Sequential(torch.nn.ReLU(), Scale())
+        self.both = nn.Sequential(nn.ReLU(), Scale())
 
     def forward(self, x, y):
         a = torch.relu(self.dense(x)) @ y
