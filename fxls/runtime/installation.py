@@ -24,6 +24,10 @@ from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.hooks import Hooks
+from fxls.runtime.inductor.inductor_code import InductorCode
+from fxls.runtime.inductor.kernel_times import KernelTimes
+from fxls.runtime.inductor.missed_fusions import MissedFusions
+from fxls.runtime.inductor.near_misses import NearMisses
 from fxls.runtime.listings.keeping import KeepValues
 from fxls.runtime.numbers.keeping import Keeping
 from fxls.runtime.passes.aot_steps import AotSteps
@@ -35,11 +39,7 @@ from fxls.runtime.producers.copied_graphs import CopiedGraphs
 from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.fxls_engine import FxlsEngine
-from fxls.runtime.producers.inductor_code import InductorCode
 from fxls.runtime.producers.interpreted import InterpretedGraphs
-from fxls.runtime.producers.kernel_times import KernelTimes
-from fxls.runtime.producers.missed_fusions import MissedFusions
-from fxls.runtime.producers.near_misses import NearMisses
 from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx

@@ -20,10 +20,10 @@ from fxls.engine.module import compile as engine_compile
 from fxls.engine.module.compile import Compiler
 from fxls.rules import OnBreak, Rule, on_break_of, rules_of
 from fxls.runtime.debugging import pydevd
+from fxls.runtime.inductor.kernel_times import KernelTimes
 from fxls.runtime.installation import Installation, built
 from fxls.runtime.listings.rank import launched_as
 from fxls.runtime.numbers.keeping import Keeping
-from fxls.runtime.producers.kernel_times import KernelTimes
 from fxls.runtime.record.run_head import ThisRun, is_compile_worker
 from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError, is_url, locate

@@ -31,6 +31,7 @@ from fxls.record import RevisionName
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
+from fxls.runtime.inductor.kernel_times import KernelTimes
 from fxls.runtime.listings.head import Leading, Words, head_of
 from fxls.runtime.listings.kernel_listing import (
     Buffer,
@@ -45,7 +46,6 @@ from fxls.runtime.listings.wrapper_text import WrapperText, read
 from fxls.runtime.producers.capture import Capture
 from fxls.runtime.producers.compiler_steps import direction_of
 from fxls.runtime.producers.deferred import DeferredWork
-from fxls.runtime.producers.kernel_times import KernelTimes
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.producers.torch_errors import explain_errors_in
 from fxls.runtime.torch_private import is_view

@@ -18,7 +18,7 @@ import pytest
 from fxls import record
 from fxls.listing import Identity
 from fxls.record import RevisionName, Spent
-from fxls.runtime.producers.kernel_times import KernelTimes
+from fxls.runtime.inductor.kernel_times import KernelTimes
 from tests.support.programs import needs_inductor
 
 NAME = RevisionName(Identity("net", "Net", stage="graph 0, kernels"), "Net_1.py")

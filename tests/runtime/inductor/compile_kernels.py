@@ -1,6 +1,6 @@
 """A program that compiles a model: with fxls, or with what torch itself notes of kernels.
 
-`python -m tests.runtime.producers.compile_kernels MODEL fxls STORE` makes listings, and
+`python -m tests.runtime.inductor.compile_kernels MODEL fxls STORE` makes listings, and
 with `torch FILE` in their place it writes what torch's provenance says of each graph.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import fxls
 from fxls.runtime import finish
-from tests.runtime.producers.kernel_models import MODELS
+from tests.runtime.inductor.kernel_models import MODELS
 
 
 def with_fxls(model: str, store: str) -> None:

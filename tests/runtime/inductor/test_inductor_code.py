@@ -54,7 +54,7 @@ def compiled(
 def compiling(
     model: str, how: str, where: Path, cache: str, **environment: str
 ) -> None:
-    program = "tests.runtime.producers.compile_kernels"
+    program = "tests.runtime.inductor.compile_kernels"
     subprocess.run(
         [sys.executable, "-m", program, model, how, str(where)],
         check=True,
