@@ -20,8 +20,8 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
-    from fxls.bisection import Bisection
     from fxls.launching.python_arguments import PythonArguments
+    from fxls.verdicts.bisection import Bisection
 
 __all__ = ["add", "bisect"]
 
@@ -83,9 +83,9 @@ def add(commands: Commands) -> None:
 
 def bisect(options: argparse.Namespace) -> int:
     """`fxls bisect`: run a program in a process of its own, and ask of its graphs."""
-    from fxls.bisection import decode
     from fxls.cli.followed_program import follow, followed, unclear
     from fxls.cli.reports.bisect_report import bisect_as_json, bisect_text
+    from fxls.verdicts.bisection import decode
 
     python: PythonArguments = options.python
     problem = unclear(python)
@@ -133,7 +133,7 @@ def _wrong_check(check: str) -> str | None:
 
 def _judged(raised: str | None, *, check: str) -> bytes:
     """Ask of what was kept, if the program made any graph."""
-    from fxls.bisection import Bisection, encode
+    from fxls.verdicts.bisection import Bisection, encode
 
     found: Bisection = Bisection(1, (), (), 0, 0, "", raised)
     if "torch" in sys.modules:

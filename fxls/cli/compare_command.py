@@ -23,8 +23,8 @@ from fxls.cli.command import (
 
 if TYPE_CHECKING:
     from fxls.cli.reproducing import Reproduced
-    from fxls.comparison import Comparison
     from fxls.launching.python_arguments import PythonArguments
+    from fxls.verdicts.comparison import Comparison
 
 __all__ = ["add", "compare"]
 
@@ -75,7 +75,7 @@ def compare(options: argparse.Namespace) -> int:
     """`fxls compare`: run a program in a process of its own, and say what was found."""
     from fxls.cli.followed_program import follow, followed, unclear
     from fxls.cli.reports.compare_report import compare_as_json, compare_text
-    from fxls.comparison import decode
+    from fxls.verdicts.comparison import decode
 
     python: PythonArguments = options.python
     problem = unclear(python) or _taken(options.reproduce)
@@ -125,7 +125,7 @@ def _reproduced(
 
 def _judged(raised: str | None, *, is_reproducing: bool) -> bytes:
     """Compare what was kept, if the program made any graph."""
-    from fxls.comparison import SCHEMA, Comparison, encode
+    from fxls.verdicts.comparison import SCHEMA, Comparison, encode
 
     found = Comparison(SCHEMA, (), (), 0, 0, 0, 0, 0, 0, 0.0, raised)
     if "torch" in sys.modules:

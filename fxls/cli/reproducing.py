@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fxls.comparison import Reproducer
+from fxls.verdicts.comparison import Reproducer
 
 __all__ = ["Reproduced", "reproduce"]
 

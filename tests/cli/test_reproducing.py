@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fxls.cli.reproducing import reproduce
-from fxls.comparison import Reproducer
+from fxls.verdicts.comparison import Reproducer
 
 
 def script(text: str, *, compiles: bool = True) -> Reproducer:

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from fxls.bisection import Bisection, FirstBad, Untested
 from fxls.counted import counted
+from fxls.verdicts.bisection import Bisection, FirstBad, Untested
 
 __all__ = ["bisect_as_json", "bisect_text"]
 

@@ -8,10 +8,10 @@ import msgspec
 
 from fxls.cli.report import Sources, place_as_json, snippet
 from fxls.cli.reproducing import Reproduced
-from fxls.comparison import Comparison, Evidence, Fault, Kind, Unseen, Where
 from fxls.counted import counted
 from fxls.listing import Place
 from fxls.serving.ownership import is_own
+from fxls.verdicts.comparison import Comparison, Evidence, Fault, Kind, Unseen, Where
 
 __all__ = ["SCHEMA", "compare_as_json", "compare_text"]
 

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.bisection import Bisection, FirstBad, Untested
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.kept import KeptCompilation, copy_of
 from fxls.runtime.numbers.replaying import alone
 from fxls.runtime.passes.graph_state import GraphState, is_same
 from fxls.runtime.torch_private import fx
+from fxls.verdicts.bisection import Bisection, FirstBad, Untested
 
 __all__ = ["bisected", "loaded"]
 

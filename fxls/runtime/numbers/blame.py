@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fxls.comparison import Where
 from fxls.engine.ir.target_names import pretty_target
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Place
@@ -13,6 +12,7 @@ from fxls.runtime.numbers.claims import Suspicion
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.replaying import Segments
 from fxls.runtime.passes.graph_state import is_same
+from fxls.verdicts.comparison import Where
 
 __all__ = ["changed_nodes", "where"]
 

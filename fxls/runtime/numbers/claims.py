@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 
-from fxls.comparison import Evidence
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.precision import STRICT, Judged, Verdict, judged
 from fxls.runtime.numbers.replaying import (
@@ -25,6 +24,7 @@ from fxls.runtime.numbers.replaying import (
     replayed,
 )
 from fxls.runtime.passes.graph_state import Row, is_same
+from fxls.verdicts.comparison import Evidence
 
 __all__ = ["Changed", "Claims", "Suspicion", "changed", "confirmed", "judge_outputs"]
 

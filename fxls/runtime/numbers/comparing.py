@@ -9,15 +9,6 @@ from typing import Any
 import torch
 
 from fxls.attempt import attempting
-from fxls.comparison import (
-    SCHEMA,
-    Comparison,
-    Evidence,
-    Fault,
-    Kind,
-    Reproducer,
-    Unseen,
-)
 from fxls.runtime.faults import saying
 from fxls.runtime.numbers.blame import changed_nodes, where
 from fxls.runtime.numbers.claims import Suspicion, changed, confirmed
@@ -39,6 +30,15 @@ from fxls.runtime.numbers.reproducing import (
 from fxls.runtime.passes.graph_state import GraphState, Row, is_same
 from fxls.runtime.passes.partition import PARTITION
 from fxls.runtime.torch_private import is_view
+from fxls.verdicts.comparison import (
+    SCHEMA,
+    Comparison,
+    Evidence,
+    Fault,
+    Kind,
+    Reproducer,
+    Unseen,
+)
 
 __all__ = ["compared"]
 

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.comparison import Evidence
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled, leaves
 from fxls.runtime.numbers.kept import Decomposed, copy_of
 from fxls.runtime.numbers.precision import Verdict, judged, nudged
 from fxls.runtime.numbers.replaying import Mode, Replay, Segments, alone
 from fxls.runtime.passes.graph_state import is_node, nodes_in
 from fxls.runtime.torch_private import fx, schema_of
+from fxls.verdicts.comparison import Evidence
 
 __all__ = ["WrongDecomposition", "judge_decompositions"]
 

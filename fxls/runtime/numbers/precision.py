@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from fxls.comparison import Evidence
+from fxls.verdicts.comparison import Evidence
 
 __all__ = [
     "ALL_TOGETHER",

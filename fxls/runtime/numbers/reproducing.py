@@ -14,7 +14,6 @@ from typing import Any, cast
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.comparison import Reproducer
 from fxls.runtime.numbers.claims import Suspicion
 from fxls.runtime.numbers.decompositions import WrongDecomposition
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
@@ -31,6 +30,7 @@ from fxls.runtime.numbers.script import function_of, script
 from fxls.runtime.numbers.script_inputs import drawn, evaluated, recorded
 from fxls.runtime.passes.graph_state import GraphState, is_node
 from fxls.runtime.torch_private import fx
+from fxls.verdicts.comparison import Reproducer
 
 __all__ = [
     "BACKENDS",

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fxls.comparison import Comparison, Fault
 from fxls.runtime import installing
 from fxls.runtime.numbers.comparing import compared
+from fxls.verdicts.comparison import Comparison, Fault
 
 __all__ = [
     "Attention",

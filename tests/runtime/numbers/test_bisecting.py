@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from fxls.bisection import FirstBad
 from fxls.runtime import installing
 from fxls.runtime.numbers.bisecting import bisected
+from fxls.verdicts.bisection import FirstBad
 from tests.runtime.numbers.looking import (
     Numbers,
     Perceptron,

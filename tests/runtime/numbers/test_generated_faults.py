@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from fxls.comparison import Comparison, Kind
+from fxls.verdicts.comparison import Comparison, Kind
 from tests.runtime.numbers.looking import (
     Attention,
     Normed,

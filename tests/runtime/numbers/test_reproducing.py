@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fxls.comparison import Reproducer
+from fxls.verdicts.comparison import Reproducer
 from tests.runtime.numbers.looking import (
     Normed,
     Numbers,
