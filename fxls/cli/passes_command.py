@@ -206,6 +206,7 @@ def _in_order(ran: Iterable[Pass]) -> list[Pass]:
 
 def _table(ran: list[Pass], root: Path) -> str:
     from fxls.cli.report import rows
+    from fxls.ide.listing.recorded import change_of
 
     sources = sources_here()
     body: list[tuple[str, ...]] = []
@@ -215,12 +216,10 @@ def _table(ran: list[Pass], root: Path) -> str:
             title = " ".join(filter(None, (one.compilation, one.stage or one.producer)))
             body.append((title, "", "", ""))
         name = one.name if one.ordinal < 2 else f"{one.name} ({one.ordinal})"
-        counts = (("+", one.created), ("-", one.erased), ("~", one.altered))
-        change = " ".join(f"{sign}{n.count}" for sign, n in counts if n.count)
         after = "" if one.after is None else sources.name(str(root / one.after.text))
         took = "" if one.seconds is None else f"{one.seconds * 1000:.1f} ms"
         indent = "  " * (1 + len(one.under))
-        body.append((indent + name, one.raised or change, took, after))
+        body.append((indent + name, one.raised or change_of(one), took, after))
         body += [(f"{indent}  {what}", *more) for what, *more in _details(one, sources)]
     return rows(("pass", "change", "time", "revision"), body)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from fxls.cli.report import Sources, age, place_as_json, position, rows
 from fxls.counted import counted
+from fxls.ide.listing.recorded import change_of
 from fxls.record import (
     Cause,
     Compilation,
@@ -171,9 +172,7 @@ def _recompilations(row: Sequence[Compiled], sources: Sources) -> Iterator[str]:
 
 def _change(one: Pass) -> str:
     """A pass that changed a graph, with its counts."""
-    counts = (("+", one.created), ("-", one.erased), ("~", one.altered))
-    said = " ".join(f"{sign}{n.count}" for sign, n in counts if n.count)
-    return f"{one.name} {said}".strip()
+    return f"{one.name} {change_of(one)}".strip()
 
 
 def _ended(one: RunInList) -> str:

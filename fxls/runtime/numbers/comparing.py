@@ -21,6 +21,7 @@ from fxls.runtime.numbers.precision import ALL_TOGETHER, LENIENT, Verdict, judge
 from fxls.runtime.numbers.replaying import Mode, Segments, replayed
 from fxls.runtime.numbers.reproducing import (
     BACKENDS,
+    MOST_COMPILATIONS,
     Compiling,
     of_change,
     of_decomposition,
@@ -293,7 +294,7 @@ class _OfCompilation:
         compiling = Compiling(
             "inductor",
             lowered.settings,
-            3 - self._total.more_compilations,
+            MOST_COMPILATIONS - self._total.more_compilations,
             evidence.reason == ALL_TOGETHER,
         )
         self._note_fault(

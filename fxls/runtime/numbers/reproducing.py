@@ -34,6 +34,7 @@ from fxls.verdicts.comparison import Reproducer
 
 __all__ = [
     "BACKENDS",
+    "MOST_COMPILATIONS",
     "Compiling",
     "of_change",
     "of_decomposition",
@@ -44,8 +45,8 @@ __all__ = [
 BACKENDS = ("inductor", "aot_eager", "aot_eager_decomp_partition")
 """Those of torch that a script may name."""
 _TORCH = str(torch.__version__)
-_MOST = 3
-"""So many scripts are made that compile."""
+MOST_COMPILATIONS = 3
+"""So many scripts are made that compile, with what the comparison compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Compiling:
     backend: str = "inductor"
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Of inductor, where they are not the usual ones."""
-    most: int = _MOST
+    most: int = MOST_COMPILATIONS
     is_mean: bool = False
     """Whether it is all elements together that are wrong."""
 
