@@ -62,8 +62,10 @@ class PhaseItem(Item, frozen=True):
 class RemarkItem(Item, frozen=True):
     """What a compiler could not do."""
 
+    subject: str
+    """What it is about, as the record has it."""
     title: str
-    """What it is about: ``graph break``."""
+    """The same in words: ``graph break``."""
     reason: str
     number: str | None = None
     """torch's own, as ``GB0059``."""
@@ -163,6 +165,7 @@ def overview_item(
 
     def remark(one: Remark) -> RemarkItem:
         return RemarkItem(
+            one.subject.value,
             SUBJECTS.get(one.subject, one.subject.value),
             one.reason,
             one.id or None,

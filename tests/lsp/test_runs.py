@@ -146,6 +146,7 @@ def test_a_run_has_its_compilations_with_what_leads_on_from_each(
             "place": at,
             "remarks": [
                 {
+                    "subject": "break",
                     "title": "graph break",
                     "number": "GB0059",
                     "reason": "print",
@@ -171,7 +172,11 @@ def test_a_run_has_its_compilations_with_what_leads_on_from_each(
     of_g = {"function": "g", "outcome": "ok"}
     assert once == [{**of_g, "id": "1/0", "cause": "first"}]
     plain = {**of_g, "cause": "recompilation", "seconds": 0.5}
-    failed = {"title": "guard failed", "reason": "1/0: n == 0"}
+    failed = {
+        "subject": "recompilation",
+        "title": "guard failed",
+        "reason": "1/0: n == 0",
+    }
     assert again == [
         {**plain, "id": "1/1", "remarks": [failed]},
         *({**plain, "id": f"1/{at}"} for at in range(2, 9)),
@@ -182,7 +187,9 @@ def test_a_run_has_its_compilations_with_what_leads_on_from_each(
             {"name": "frame", "seconds": 1.25},
             {"name": "backend", "seconds": 1.0},
         ],
-        "remarks": [{"title": "error", "reason": "of no compilation"}],
+        "remarks": [
+            {"subject": "error", "title": "error", "reason": "of no compilation"}
+        ],
         "code": [{"uri": listing.as_uri(), "qualname": "Net", "stage": CODE.stage}],
     }
 

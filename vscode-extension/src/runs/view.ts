@@ -203,8 +203,8 @@ function remarkItem(item: RemarkItem): vscode.TreeItem {
   return found;
 }
 
-function isFailedGuard({ title }: RemarkItem): boolean {
-  return title === 'guard failed';
+function isFailedGuard({ subject }: RemarkItem): boolean {
+  return subject === 'recompilation';
 }
 
 function branch(label: string, icon: string, description?: string): vscode.TreeItem {

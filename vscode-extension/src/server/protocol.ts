@@ -256,6 +256,7 @@ export interface CompilationItem {
 
 /** What torch.compile could not do. */
 export interface RemarkItem {
+  readonly subject: string;
   readonly title: string;
   readonly reason: string;
   readonly number?: string;
