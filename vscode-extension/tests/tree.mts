@@ -1,6 +1,8 @@
 // A view of the explorer as the keyboard and a screen reader have it.
 
+import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import { LIMIT } from './browser.mts';
 import { chosen, command, plain } from './window.mts';
 
 export class Tree {
@@ -22,13 +24,29 @@ export class Tree {
     await this.#page.locator(`${this.#list}:focus`).waitFor();
   }
 
-  /** Moves the keyboard to the first row that has a text. */
+  /**
+   * Moves the keyboard to the first row that has a text. As a person does, it looks where
+   * it is after each key, and begins again where an editor that was opened late has taken
+   * the keyboard, or where the view was filled again.
+   */
   async walk(text: string): Promise<void> {
-    await this.#page.keyboard.press('Home');
-    await this.rows.first().and(this.#page.locator('.focused')).waitFor();
-    const at = (await this.rows.allInnerTexts()).findIndex((each) => each.includes(text));
-    for (let steps = 0; steps < at; steps++) await this.#page.keyboard.press('ArrowDown');
-    await chosen(this.#page, this.#list, text).waitFor();
+    await this.rows.filter({ hasText: text }).first().waitFor();
+    const reached = chosen(this.#page, this.#list, text);
+    const limit = Date.now() + LIMIT;
+    while (Date.now() < limit) {
+      if (!(await this.#hasKeyboard())) await this.focus();
+      await this.#page.keyboard.press('Home');
+      const rows = await this.rows.count();
+      for (let steps = 0; steps < rows; steps++) {
+        if (await appears(reached)) return;
+        await this.#page.keyboard.press('ArrowDown');
+      }
+    }
+    assert.fail(`no key leads to the row "${text}": ${(await this.names()).join('; ')}`);
+  }
+
+  async #hasKeyboard(): Promise<boolean> {
+    return (await this.#page.locator(`${this.#list}:focus`).count()) > 0;
   }
 
   /** Opens a row by keys, and waits for a row below it. */
@@ -50,6 +68,14 @@ export class Tree {
   get #list(): string {
     return `.monaco-list[aria-label="${this.#name}"]`;
   }
+}
+
+/** Whether something comes to be seen soon after a key. */
+async function appears(what: Locator): Promise<boolean> {
+  return await what.waitFor({ timeout: 300 }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A text of one line, whenever it was written. */
