@@ -113,7 +113,8 @@ take the same parameters and are tested.
 see; the last searches took 8,500 scripts of edits and 4,000 models, and 0 differed.
 
 Names that programs import though no page of torch.fx lists them are in
-`fxls/engine/unlisted`; `tests/engine/test_unlisted.py` calls each as a program does.
+`fxls/engine/unlisted`; the tests of that room call each
+as a program does.
 
 `isinstance(x, torch.fx.GraphModule)` is false of a module of ours, and
 `isinstance(n, torch.fx.Node)` of a node; of those of torch.fx, the engine's classes say

@@ -45,6 +45,14 @@ UNLISTED: dict[str, dict[str, tuple[str, ...]]] = {
         "operators": ("inplace_methods", "magic_methods", "reflectable_magic_methods"),
         "graphs": ("_InsertPoint", "_Namespace", "_node_list", "_snake_case"),
         "arguments": ("_get_qualified_name", "_type_repr"),
+        "codegens": (
+            "_CustomBuiltin",
+            "_custom_builtins",
+            "_format_target",
+            "_is_from_torch",
+            "_origin_type_map",
+            "_register_custom_builtin",
+        ),
     },
     "graph_module": {
         "modules": (
@@ -57,6 +65,7 @@ UNLISTED: dict[str, dict[str, tuple[str, ...]]] = {
             "_get_attr_via_attr_list",
             "_has_attr",
         ),
+        "codegens": ("_WrappedCall", "_exec_with_source", "_format_import_statement"),
     },
     "node": {
         "arguments": (
@@ -67,6 +76,7 @@ UNLISTED: dict[str, dict[str, tuple[str, ...]]] = {
             "_type_repr",
             "base_types",
         ),
+        "codegens": ("_find_module_of_method",),
     },
     "operator_schemas": {"arguments": ("_torchscript_type_to_python_type",)},
     "passes.shape_prop": {"arguments": ("_extract_tensor_metadata",)},

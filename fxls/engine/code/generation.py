@@ -209,7 +209,8 @@ class Generation:
         self._texts = []
         self._scope = scope = Globals(namespace, self._key[1])
         self._writer = self.writer(self._key[0], scope, self._naming.reads)
-        for name, value in (*STANDARD_GLOBALS, *self._codegen.additional_globals()):
+        additional = self._codegen.additional_globals()
+        for name, value in (*STANDARD_GLOBALS.items(), *additional):
             scope.values[name] = value
             if namespace is not None:
                 namespace.create_name(name, value)

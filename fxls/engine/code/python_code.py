@@ -21,15 +21,15 @@ __all__ = ["INDENT", "STANDARD_GLOBALS", "MarkedCode", "PythonCode"]
 INDENT = "    "
 """One level of the generated code."""
 
-STANDARD_GLOBALS: tuple[tuple[str, Any], ...] = (
-    ("inf", math.inf),
-    ("nan", math.nan),
-    ("NoneType", NoneType),
-    ("torch", torch),
-    ("device", torch.device),
-    ("fx_pytree", fx_pytree),
-    ("pytree", pytree),
-)
+STANDARD_GLOBALS: dict[str, Any] = {
+    "inf": math.inf,
+    "nan": math.nan,
+    "NoneType": NoneType,
+    "torch": torch,
+    "device": torch.device,
+    "fx_pytree": fx_pytree,
+    "pytree": pytree,
+}
 """Global names that every generated function has: what `repr` writes and cannot read,
 and what the overridden parts of a `CodeGen` may call."""
 

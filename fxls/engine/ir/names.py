@@ -23,9 +23,7 @@ __all__ = [
     "target_name",
 ]
 
-RESERVED = frozenset(
-    {"inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree"}
-)
+RESERVED = {"inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree"}
 """Names that generated code uses for values that Python prints but cannot read."""
 
 

@@ -15,6 +15,7 @@ from fxls.engine.torch_private import OPERATOR_MODULE, TENSOR_MODULE
 __all__ = [
     "INPLACE_OPERATORS",
     "OPERATORS",
+    "module_of",
     "pretty_target",
     "qualified_name",
 ]
@@ -121,7 +122,7 @@ def _qualify(func: Any) -> str:
         raise AttributeError(f"{func!r} has no __name__ by which code could call it")
     if name == "<lambda>":
         name = _lambda_source(func)
-    module = _module_of(func, name).replace(OPERATOR_MODULE, "torch.ops")
+    module = module_of(func, name).replace(OPERATOR_MODULE, "torch.ops")
     if module == "torch" and name == "segment_reduce":
         name = "_segment_reduce"  # the public name takes other arguments
     if module.startswith("torch.ops") and hasattr(func, "_overloadname"):
@@ -140,7 +141,11 @@ def _is_tensor_method(func: Any) -> bool:
     )
 
 
-def _module_of(func: Any, name: str) -> str:
+def module_of(func: Any, name: str) -> str:
+    """The name of the module in which a function is found under its name.
+
+    Raises RuntimeError when no module is known to hold it.
+    """
     module: str | None = func.__module__
     if module is not None:
         return module

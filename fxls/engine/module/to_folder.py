@@ -167,4 +167,4 @@ def _path(value: Any) -> str | None:
     return None
 
 
-_STANDARD = frozenset(name for name, _ in STANDARD_GLOBALS)
+_STANDARD = frozenset(STANDARD_GLOBALS)

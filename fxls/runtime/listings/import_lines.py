@@ -21,7 +21,7 @@ from fxls.runtime.listings.module_names import importable_name
 
 __all__ = ["import_lines"]
 
-_STANDARD = frozenset(name for name, _ in STANDARD_GLOBALS)
+_STANDARD = frozenset(STANDARD_GLOBALS)
 
 
 def import_lines(code: str, values: Mapping[str, Any]) -> list[str]:
