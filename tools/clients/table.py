@@ -257,6 +257,27 @@ CLIENTS = (
         (),
         "pippy",
     ),
+    _wheel(
+        "torch_dag",
+        "0.1.3",
+        "e2cb531cbf46f346de62f3ad160e22639632d498b4f20e2a2cc9fbe006bf2195",
+        ("timm==1.0.31", "fvcore", "graphviz"),
+    ),
+    _wheel(
+        "model_compression_toolkit",
+        "2.6.1",
+        "82f51f4c4006729688c7af0e1b516dae8cbb2641b82e4494e357df6c739c2ba5",
+        ("networkx", "scikit-learn", "mct-quantizers", "edge-mdt-cl", "matplotlib"),
+    ),
+    Client(
+        "colossalai",
+        "0.5.0",
+        "sdist",
+        "883913dfd1165937f444f2673752475efdc63506c4bc3d00af33c7c8fac6d39d",
+        ("colossalai",),
+        ("test_colossalai.py",),
+        ("psutil",),
+    ),
 )
 
 _FOREIGN = "The graph is that of torch.export, which is of torch.fx."
