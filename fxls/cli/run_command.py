@@ -94,6 +94,14 @@ def run(options: argparse.Namespace) -> int:
         say(f"fxls: error: {problem}")
         raise SystemExit(ExitCode.USAGE)
     check_listen(options)
+    is_recorded = options.record
+    if is_recorded is None:
+        is_recorded = os.environ.get("FXLS_RECORD") != "0"
+    if options.times and not is_recorded:
+        options.usage.error(
+            "--times needs the record, which holds the times: leave out --no-record,"
+            " or say --record where FXLS_RECORD is 0"
+        )
     more: dict[str, str] = {}
     if options.break_on:
         more["FXLS_BREAK_ON"] = ",".join(options.break_on)

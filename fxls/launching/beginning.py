@@ -18,6 +18,7 @@ def begin() -> None:
     """Let the runtime be turned on with the first graph, and the last line be said."""
     _summarize_at_end()
     _say_what_was_watched()
+    _say_what_was_not_measured()
     FirstGraph(_install).start()
 
 
@@ -46,6 +47,28 @@ def _say_what_was_watched() -> None:
     except ValueError:
         return  # the runtime says so when it comes
     tally.watch(rules, is_main=main == str(os.getpid()))
+
+
+def _say_what_was_not_measured() -> None:
+    """Let the program say at its end that it has no times, and why, if they were asked for."""
+    if os.environ.get("FXLS_TIMES") != "1":
+        return
+    import atexit  # noqa: PLC0415 - for who asks for times
+
+    main = os.environ.setdefault("FXLS_TIMES_FROM", str(os.getpid()))
+    process = os.getpid()
+
+    def say() -> None:
+        if os.getpid() != process:
+            return  # it was forked
+        from fxls.attempt import attempting  # noqa: PLC0415 - takes a moment
+
+        with attempting(_say):
+            from fxls.launching.summary import say_unmeasured  # noqa: PLC0415
+
+            say_unmeasured(is_main=main == str(process))
+
+    atexit.register(say)
 
 
 def _say(fault: Exception) -> None:

@@ -5,18 +5,35 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from fxls.store.pruning import wanted_since
 
-__all__ = ["summarize"]
+__all__ = ["say_unmeasured", "summarize"]
 
 
 def summarize(root: Path, start: float) -> None:
     """Say on standard error how many listings were made since `start`, and where."""
-    count = len(wanted_since(root, start))
+    _print(_said(len(wanted_since(root, start)), root))
+
+
+def say_unmeasured(*, is_main: bool) -> None:
+    """Say on standard error why no kernel was measured, if none was.
+
+    A process that is not the main one says nothing of code that it never had.
+    """
+    why = "the program made no graph" if is_main else ""
+    runtime: Any = sys.modules.get("fxls.runtime.installing")
+    if runtime is not None:
+        why = runtime.unmeasured(is_main=is_main)
+    if why:
+        _print(f"fxls: no kernel was measured in this process: {why}")
+
+
+def _print(text: str) -> None:
     # The program may have left its standard error in any state.
     if sys.stderr is not None and not sys.stderr.closed:
-        print(_said(count, root), file=sys.stderr)  # noqa: T201  # a command line
+        print(text, file=sys.stderr)  # noqa: T201  # a command line
 
 
 def _said(count: int, root: Path) -> str:

@@ -331,11 +331,15 @@ class Spent(msgspec.Struct, frozen=True, tag="spent", tag_field="kind"):
 
     revision: RevisionName
     calls: _Natural
-    """How often it ran, but for the first time."""
+    """How often its lines were measured; never where it ran once, or was not called."""
     seconds: float
     """Of all these calls together."""
     lines: tuple[tuple[_Natural, float], ...]
     """Of each line, from zero; those that took longest when there are many."""
+    whole_calls: _Natural = 0
+    """How often it ran besides, while nobody looked at its lines."""
+    whole_seconds: float = 0.0
+    """Of these together, by a clock around the call."""
 
 
 class InBlob(msgspec.Struct, frozen=True, tag="blob", tag_field="kind"):

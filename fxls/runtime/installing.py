@@ -120,6 +120,15 @@ def break_on(*rules: str, on_break: str = "report") -> None:
         installation.dynamo.compile_again()
 
 
+def unmeasured(*, is_main: bool) -> str:
+    """Why no kernel was measured, and what to do; empty where one was, or none should.
+
+    A process that is not the main one says nothing where it has no code to measure.
+    """
+    times = None if _installed is None else _installed.times
+    return "" if times is None or not (is_main or times.has_code) else times.nothing()
+
+
 def new_run() -> None:
     """Let what is compiled from now on be in another record, if anything is recorded."""
     with _lock:

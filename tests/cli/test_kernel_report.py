@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from fxls.cli.report import Sources
 from fxls.cli.reports.kernel_report import kernels_as_json, kernels_text
 from fxls.listing import Facts, Frame, Identity, Listing, Source
@@ -43,8 +45,8 @@ def test_code_that_was_loaded_twice_has_the_time_of_both() -> None:
         "",
         "Net graph 0, kernels  Net_1.py",
         "  5.000 ms each in 20 calls",
-        "   50% k:0, line 1: n0, from net.py:1",
-        "   40% k:1, line 2: n1, from net.py:2",
+        "   50% 2.500 ms k:0, line 1: n0, from net.py:1",
+        "   40% 2.000 ms k:1, line 2: n1, from net.py:2",
         "   10% all that is no kernel",
         "",
         "time in kernels, by the lines of the program",
@@ -54,6 +56,37 @@ def test_code_that_was_loaded_twice_has_the_time_of_both() -> None:
     found = kernels_as_json(events, lambda _: listing(2))["kernels"]
     measured = [(one["calls"], one["seconds"], one["of_seconds"]) for one in found]
     assert measured == [(20, 0.05, 0.1), (20, 0.04, 0.1)]
+
+
+def test_code_that_ran_unwatched_as_well_says_how_long_that_took() -> None:
+    lines = ((0, 0.015), (1, 0.005))
+    close = Spent(CODE, 10, 0.020, lines, 5, 0.009)
+    short = Spent(CODE, 10, 0.020, lines, 10, 0.010)
+
+    assert text([Made(CODE), close])[2:4] == [
+        "  2.000 ms each in 10 calls; 1.800 ms in 5 calls that ran unwatched",
+        "   75% 1.500 ms k:0, line 1: n0, from net.py:1",
+    ]
+    assert text([Made(CODE), short])[2:4] == [
+        "  2.000 ms each in 10 calls; 1.000 ms in 10 calls that ran unwatched",
+        "  watching added 100%: the kernels are too short for shares to count on",
+    ]
+    found = kernels_as_json([Made(CODE), close, short], lambda _: listing(1))["kernels"]
+    measured = [(one["whole_calls"], one["whole_seconds"]) for one in found]
+    assert measured == [(15, pytest.approx(0.019))]
+
+
+def test_code_that_ran_once_says_that_it_has_no_times() -> None:
+    events: list[Event] = [Made(CODE), Spent(CODE, 0, 0.0, ())]
+
+    assert text(events)[1:] == [
+        "Net graph 0, kernels  Net_1.py",
+        "  no times: it did not run again after its first call",
+        "  k:0, line 1: n0, from net.py:1",
+        "  k:1, line 2: n1, from net.py:2",
+    ]
+    found = kernels_as_json(events, lambda _: listing(1))["kernels"]
+    assert "seconds" not in found[0]
 
 
 def test_lines_that_are_too_many_are_counted_and_have_their_time_together() -> None:
@@ -81,7 +114,7 @@ def test_code_that_a_run_before_made_is_there_when_it_was_measured() -> None:
         "",
         "Net graph 0, kernels  Net_1.py",
         "  5.000 ms each in 4 calls",
-        "   75% k:0, line 1: n0, from net.py:1",
+        "   75% 3.750 ms k:0, line 1: n0, from net.py:1",
         "   25% all that is no kernel",
         "",
         "time in kernels, by the lines of the program",

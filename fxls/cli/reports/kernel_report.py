@@ -17,6 +17,8 @@ __all__ = ["kernels_as_json", "kernels_text"]
 
 _MOST = 24
 """So many calls of one graph are printed; JSON has them all."""
+_DEAR = 1.25
+"""Where calls take that much longer for being watched, their shares say little."""
 _NODES = 4
 """So many nodes of a call are named, and so many lines."""
 
@@ -33,15 +35,18 @@ def kernels_text(events: Iterable[Event], read: _Read, sources: Sources) -> list
         calls = [*_calls(listing)]
         took = spent.get((name.identity, name.text))
         lines += ["", f"{name.identity.qualname} {name.identity.stage}  {name.text}"]
-        if took is not None:
-            lines.append(f"  {_each(took)} in {counted(took.calls, 'call')}")
+        lines += [] if took is None else _measured_text(took)
+        if took is not None and not took.calls:
+            took = None
         for node, facts in calls[:_MOST]:
             computed = _first([*facts.made_from])
             places = [*dict.fromkeys(_lines(listing, node, sources))]
             shown = _first(places)
             said = f"  {facts.name}, line {facts.line + 1}"
             if took is not None:
-                said = f"  {_share(took, facts.line)} {said.strip()}"
+                each = dict(took.lines).get(facts.line, 0.0) / took.calls * 1e3
+                share = _share(took, facts.line)
+                said = f"  {share} {each:.3f} ms {said.strip()}"
             said = f"{said}: {computed}"
             lines.append(f"{said}, from {shown}" if shown else said)
         if (more := len(calls) - _MOST) > 0:
@@ -96,7 +101,7 @@ def _spent(events: Iterable[Event]) -> dict[tuple[Identity, str], Spent]:
     """The time of each listing that was measured: a program may load its code again."""
     found: dict[tuple[Identity, str], Spent] = {}
     for one in events:
-        if isinstance(one, Spent) and one.calls:
+        if isinstance(one, Spent):
             of = (one.revision.identity, one.revision.text)
             found[of] = _together(found[of], one) if of in found else one
     return found
@@ -111,18 +116,40 @@ def _together(one: Spent, other: Spent) -> Spent:
         one.calls + other.calls,
         one.seconds + other.seconds,
         tuple(lines.items()),
+        one.whole_calls + other.whole_calls,
+        one.whole_seconds + other.whole_seconds,
     )
 
 
 def _measured(spent: Spent | None, line: int) -> dict[str, Any]:
-    if spent is None:
+    if spent is None or not spent.calls:
         return {}
-    seconds = dict(spent.lines).get(line, 0.0)
-    return {"calls": spent.calls, "seconds": seconds, "of_seconds": spent.seconds}
+    return {
+        "calls": spent.calls,
+        "seconds": dict(spent.lines).get(line, 0.0),
+        "of_seconds": spent.seconds,
+        "whole_calls": spent.whole_calls,
+        "whole_seconds": spent.whole_seconds,
+    }
 
 
-def _each(spent: Spent) -> str:
-    return f"{spent.seconds / spent.calls * 1e3:,.3f} ms each"
+def _measured_text(spent: Spent) -> list[str]:
+    """How long the code took, with a look at each line and without."""
+    if not spent.calls:
+        return ["  no times: it did not run again after its first call"]
+    each = spent.seconds / spent.calls
+    said = f"  {each * 1e3:,.3f} ms each in {counted(spent.calls, 'call')}"
+    if not spent.whole_calls:
+        return [said]
+    whole = spent.whole_seconds / spent.whole_calls
+    calls = counted(spent.whole_calls, "call")
+    lines = [f"{said}; {whole * 1e3:,.3f} ms in {calls} that ran unwatched"]
+    if each > whole * _DEAR:
+        more = (each - whole) / whole
+        lines.append(
+            f"  watching added {more:.0%}: the kernels are too short for shares to count on"
+        )
+    return lines
 
 
 def _share(spent: Spent, line: int) -> str:

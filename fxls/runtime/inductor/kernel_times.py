@@ -1,8 +1,11 @@
-"""How long each line of inductor's code takes: of all calls behind the first one.
+"""How long each line of inductor's code takes: of the calls behind the first one.
 
 A trace function sees the lines of the function that calls the kernels, and of no other,
 so what a line calls is in its time, and nothing is left over. Python has one trace
 function for each thread; where a debugger has it, nothing is measured.
+
+To look at lines takes time as well. So every other call has a clock around it instead,
+and nothing in it: that is what the lines together should be.
 """
 
 from __future__ import annotations
@@ -24,6 +27,21 @@ __all__ = ["KernelTimes"]
 _MOST_LINES = 2_000
 """So many lines of a listing are told, those that took longest."""
 
+_NO_CODE = (
+    "inductor wrote no code that can be measured\n"
+    "help: It writes some for a function that is compiled by torch.compile with the "
+    "default backend and is called; with `cpp_wrapper` there is none in Python."
+)
+_TRACED = (
+    "a debugger or another tool traced every call\n"
+    "help: Run the program without that tool."
+)
+_ONCE = (
+    "no code that inductor wrote ran twice, and the first call is not measured, "
+    "because it loads the kernels\n"
+    "help: Call the compiled function at least twice, with inputs of the same kind."
+)
+
 
 class KernelTimes:
     """Of the listings whose code is to be measured."""
@@ -31,6 +49,11 @@ class KernelTimes:
     def __init__(self) -> None:
         self._all: dict[RevisionName, _Measured] = {}
         self._lock = threading.Lock()
+
+    @property
+    def has_code(self) -> bool:
+        """Whether there is any."""
+        return bool(self._all)
 
     def measured(
         self, call: Callable[..., Any], code: CodeType, revision: RevisionName
@@ -42,9 +65,18 @@ class KernelTimes:
 
         def measuring(*args: Any) -> Any:
             if _is_traced():
+                one.is_traced = True
                 return call(*args)
+            number = next(numbers)
+            if number == 0:
+                return call(*args)  # which loads what the others find
+            if number % 2 == 0:
+                since = time.perf_counter_ns()
+                try:
+                    return call(*args)
+                finally:
+                    one.add_whole(time.perf_counter_ns() - since)
             lines: dict[int, int] = defaultdict(int)
-            is_first = next(numbers) == 0  # which loads what the others find
             trace = _trace(code, lines)
             sys.settrace(trace)
             try:
@@ -53,16 +85,27 @@ class KernelTimes:
                 # A debugger that came meanwhile goes on, and the rest was not seen.
                 if sys.gettrace() is trace:
                     sys.settrace(None)
-                    if not is_first:
-                        one.add(lines)
+                    one.add(lines)
 
         return functools.update_wrapper(measuring, call)
 
     def told(self) -> list[Spent]:
-        """What was measured since this was asked last."""
+        """What was measured since this was asked last; of code that was never measured,
+        once, that it was not.
+        """
         with self._lock:
             measured = [*self._all.values()]
         return [spent for one in measured if (spent := one.told()) is not None]
+
+    def nothing(self) -> str:
+        """Why nothing was measured, and what to do; empty where something was."""
+        with self._lock:
+            measured = [*self._all.values()]
+        if any(one.has_lines for one in measured):
+            return ""
+        if not measured:
+            return _NO_CODE
+        return _TRACED if any(one.is_traced for one in measured) else _ONCE
 
 
 class _Measured:
@@ -70,31 +113,48 @@ class _Measured:
 
     def __init__(self, revision: RevisionName) -> None:
         self._revision = revision
+        self.has_lines = False
+        """Whether a call was measured, ever."""
+        self.is_traced = False
+        """Whether a call was not measured, because somebody else traced it."""
+        self._is_told = False
         self._calls = self._nanoseconds = 0
+        self._whole_calls = self._whole_nanoseconds = 0
         self._lines: dict[int, int] = defaultdict(int)
         self._lock = threading.Lock()
 
     def add(self, lines: dict[int, int]) -> None:
         """Add the time of one call."""
         with self._lock:
+            self.has_lines = True
             self._calls += 1
             self._nanoseconds += sum(lines.values())
             for line, took in lines.items():
                 self._lines[line] += took
 
+    def add_whole(self, nanoseconds: int) -> None:
+        """Add the time of one call whose lines nobody looked at."""
+        with self._lock:
+            self._whole_calls += 1
+            self._whole_nanoseconds += nanoseconds
+
     def told(self) -> Spent | None:
         """All of it, once."""
         with self._lock:
-            if not self._calls:
+            if not self._calls and self._is_told:
                 return None
+            self._is_told = True
             found = sorted(self._lines.items(), key=lambda one: -one[1])[:_MOST_LINES]
             told = Spent(
                 self._revision,
                 self._calls,
                 self._nanoseconds / 1e9,
                 tuple((line - 1, took / 1e9) for line, took in sorted(found)),
+                self._whole_calls,
+                self._whole_nanoseconds / 1e9,
             )
             self._calls = self._nanoseconds = 0
+            self._whole_calls = self._whole_nanoseconds = 0
             self._lines.clear()
             return told
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from fxls.runtime.inductor.kernel_times import KernelTimes
 from tests.support.programs import needs_inductor
 
 NAME = RevisionName(Identity("net", "Net", stage="graph 0, kernels"), "Net_1.py")
+NOTHING = Spent(NAME, 0, 0.0, ())
 
 
 def kernel(deep: int) -> int:
@@ -43,6 +45,10 @@ def fails(deep: int) -> int:
     raise ValueError("no")
 
 
+def traced(_deep: int) -> int:
+    return sys.gettrace() is not None
+
+
 def measured(function: Callable[[int], int], times: KernelTimes) -> Any:
     return times.measured(function, function.__code__, NAME)
 
@@ -50,7 +56,7 @@ def measured(function: Callable[[int], int], times: KernelTimes) -> Any:
 def test_each_line_has_its_time_and_all_together_are_that_of_the_calls() -> None:
     times = KernelTimes()
     run = measured(code, times)
-    assert [run(2) for _ in range(4)] == [code(2)] * 4
+    assert [run(2) for _ in range(6)] == [code(2)] * 6
 
     (spent,) = times.told()
 
@@ -63,10 +69,29 @@ def test_each_line_has_its_time_and_all_together_are_that_of_the_calls() -> None
     assert times.told() == [], "it was told"
 
 
-def test_the_first_call_is_not_counted() -> None:
+def test_every_other_call_is_timed_as_a_whole_and_nobody_looks_at_its_lines() -> None:
+    times = KernelTimes()
+    run = measured(traced, times)
+
+    assert [run(0) for _ in range(6)] == [False, True, False, True, False, True]
+
+    (spent,) = times.told()
+    assert (spent.calls, spent.whole_calls) == (3, 2)
+    assert spent.whole_seconds > 0
+    assert times.nothing() == ""
+
+
+def test_the_first_call_is_not_counted_and_it_is_said_once_that_there_are_no_times() -> (
+    None
+):
     times = KernelTimes()
     measured(code, times)(1)
+    assert times.told() == [NOTHING]
     assert times.told() == []
+    assert times.nothing().partition("\n")[0] == (
+        "no code that inductor wrote ran twice, and the first call is not measured, "
+        "because it loads the kernels"
+    )
 
 
 def test_a_call_that_raises_is_measured_and_raises() -> None:
@@ -95,7 +120,8 @@ def test_a_debugger_keeps_its_trace_function() -> None:
     finally:
         sys.settrace(before)
     assert "code" in seen
-    assert times.told() == []
+    assert times.told() == [NOTHING]
+    assert times.nothing().startswith("a debugger or another tool traced every call\n")
 
 
 def test_a_debugger_that_comes_during_a_call_stays() -> None:
@@ -118,7 +144,7 @@ def test_a_debugger_that_comes_during_a_call_stays() -> None:
         assert sys.gettrace() is debugger
     finally:
         sys.settrace(before)
-    assert times.told() == [], "nobody saw all of a call"
+    assert times.told() == [NOTHING], "nobody saw all of a call"
 
 
 @pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="Python 3.12 has it first")
@@ -131,20 +157,20 @@ def test_nothing_is_measured_under_a_debugger_that_needs_no_trace_function() -> 
         assert (run(0), run(0)) == (code(0), code(0))
     finally:
         monitoring.free_tool_id(monitoring.DEBUGGER_ID)
-    assert times.told() == []
+    assert times.told() == [NOTHING]
 
 
 def test_functions_of_one_listing_are_counted_together_each_without_its_first_call() -> (
     None
 ):
     times = KernelTimes()
-    for calls in (3, 2):
+    for calls in (4, 2):
         run = measured(code, times)
         assert [run(0) for _ in range(calls)] == [code(0)] * calls
 
     (spent,) = times.told()
 
-    assert (spent.revision, spent.calls) == (NAME, 3)
+    assert (spent.revision, spent.calls, spent.whole_calls) == (NAME, 3, 1)
 
 
 def test_calls_of_several_threads_are_counted_together() -> None:
@@ -156,7 +182,7 @@ def test_calls_of_several_threads_are_counted_together() -> None:
     for thread in threads:
         thread.join()
     (spent,) = times.told()
-    assert spent.calls == 4
+    assert (spent.calls, spent.whole_calls) == (2, 2)
 
 
 PROGRAM = """\
@@ -188,16 +214,24 @@ def test_a_run_says_the_time_of_each_kernel_and_of_each_line(tmp_path: Path) -> 
             fxls(tmp_path, "run", "--times", "net.py", TORCHINDUCTOR_CACHE_DIR=cache)
             found = json.loads(fxls(tmp_path, "runs", "-1", "--json"))["kernels"]
             assert [(one["call"], one["calls"]) for one in found] == [
-                ("cpp_fused_add_relu_0:1", 4),
-                ("extern_kernels.mm:2", 4),
+                ("cpp_fused_add_relu_0:1", 2),
+                ("extern_kernels.mm:2", 2),
             ]
+            assert {one["whole_calls"] for one in found} == {2}
             (whole,) = {one["of_seconds"] for one in found}
             assert 0 < sum(one["seconds"] for one in found) <= whole
     printed = fxls(tmp_path, "runs", "-1").splitlines()
     at = next(at for at, one in enumerate(printed) if "forward, kernels" in one)
-    words = [line.split("%")[-1].strip() for line in printed[at + 2 :]]
+    words = [
+        re.sub(r"^ +\d+% (\d+\.\d+ ms )?", "", line)
+        for line in printed[at + 2 :]
+        if not line.startswith("  watching added ")  # such small ones are not worth it
+    ]
     lines = [one["line"] for one in found]
-    assert printed[at + 1].endswith(" ms each in 4 calls")
+    assert re.fullmatch(
+        r"  [\d.]+ ms each in 2 calls; [\d.]+ ms in 2 calls that ran unwatched",
+        printed[at + 1],
+    )
     assert words[:5] == [
         f"cpp_fused_add_relu_0:1, line {lines[0]}: add, relu, from net.py:6",
         f"extern_kernels.mm:2, line {lines[1]}: mm, from net.py:7",
@@ -208,18 +242,77 @@ def test_a_run_says_the_time_of_each_kernel_and_of_each_line(tmp_path: Path) -> 
     assert {*words[5:]} == {"net.py:6", "net.py:7"}
 
 
+RAN_ONCE = """\
+no code that inductor wrote ran twice, and the first call is not measured, because it \
+loads the kernels
+help: Call the compiled function at least twice, with inputs of the same kind.
+"""
+NO_CODE = """\
+inductor wrote no code that can be measured
+help: It writes some for a function that is compiled by torch.compile with the default \
+backend and is called; with `cpp_wrapper` there is none in Python.
+"""
+
+
+@pytest.mark.slow
+@needs_inductor
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        (PROGRAM.replace("range(5)", "range(1)"), RAN_ONCE),
+        (PROGRAM.replace("(Net())", "(Net(), backend='eager')"), NO_CODE),
+        ("print('no torch')\n", "the program made no graph\n"),
+    ],
+)
+def test_a_run_without_times_says_why(tmp_path: Path, program: str, why: str) -> None:
+    (tmp_path / "net.py").write_text(program, "utf-8")
+    (tmp_path / "pyproject.toml").touch()
+    with tempfile.TemporaryDirectory() as cache:
+        ended = attempted(
+            *(tmp_path, "run", "--times", "net.py"), TORCHINDUCTOR_CACHE_DIR=cache
+        )
+    assert ended.returncode == 0
+    said = f"fxls: no kernel was measured in this process: {why}"
+    assert said in ended.stderr.replace("\r", "")
+    if "ran twice" in why:
+        printed = fxls(tmp_path, "runs", "-1").splitlines()
+        assert "  no times: it did not run again after its first call" in printed
+
+
+def test_times_without_a_record_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text("print('ran')\n", "utf-8")
+    asked = ("run", "--times", "net.py")
+    for ended in (
+        attempted(tmp_path, "run", "--no-record", *asked[1:]),
+        attempted(tmp_path, *asked, FXLS_RECORD="0"),
+    ):
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert ended.stderr.endswith(
+            "error: --times needs the record, which holds the times: leave out "
+            "--no-record, or say --record where FXLS_RECORD is 0\n"
+        )
+
+
 def fxls(folder: Path, *arguments: str, **environment: str) -> str:
+    ended = attempted(folder, *arguments, **environment)
+    ended.check_returncode()
+    return ended.stdout
+
+
+def attempted(
+    folder: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "fxls", *arguments],
         cwd=folder,
-        check=True,
+        check=False,
         capture_output=True,
         text=True,
         timeout=300,
         env=os.environ | environment,
-    ).stdout
+    )
 
 
 def test_a_time_outlives_its_record() -> None:
-    entry = record.Entry(0, 1, 1.0, 2.0, Spent(NAME, 3, 0.5, ((4, 0.25),)))
+    entry = record.Entry(0, 1, 1.0, 2.0, Spent(NAME, 3, 0.5, ((4, 0.25),), 2, 0.3))
     assert record.decode(record.encode(entry)) == entry
