@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from fxls.ide.listing.recorded import change_of
 from fxls.lsp.client import Client, Lines
@@ -86,6 +86,14 @@ class ChangeItem(Item, frozen=True):
     """The graph as it left it; left out where that is not in the store."""
 
 
+class CodeItem(Item, frozen=True):
+    """A listing of code with kernels."""
+
+    uri: str
+    qualname: str
+    stage: str
+
+
 class CompilationItem(Item, frozen=True):
     """A compilation."""
 
@@ -103,14 +111,8 @@ class CompilationItem(Item, frozen=True):
     guards: int = 0
     document: str | None = None
     """The virtual document of the guards."""
-
-
-class CodeItem(Item, frozen=True):
-    """A listing of code with kernels."""
-
-    uri: str
-    qualname: str
-    stage: str
+    code: tuple[CodeItem, ...] = ()
+    """What inductor wrote in it."""
 
 
 class OverviewItem(Item, frozen=True):
@@ -123,6 +125,7 @@ class OverviewItem(Item, frozen=True):
     remarks: list[RemarkItem]
     """Those of no compilation."""
     code: list[CodeItem]
+    """That of no compilation."""
     left_out: int = 0
     """How many compilations are too many to be sent."""
 
@@ -179,6 +182,12 @@ def overview_item(
             *(one.name, one.stage, one.ordinal, change_of(one), one.raised, left)
         )
 
+    def code(names: Iterable[RevisionName]) -> Iterator[CodeItem]:
+        for one in names:
+            there = uri(one)
+            if there is not None:
+                yield CodeItem(there, one.identity.qualname, one.identity.stage)
+
     def compilation(one: Compiled) -> CompilationItem:
         of = one.compilation
         return CompilationItem(
@@ -195,6 +204,7 @@ def overview_item(
             tuple(map(change, one.changes[:_MOST])),
             0 if one.guards is None else one.guards.count,
             None if one.guards is None else guards(of.id),
+            tuple(code(one.code)),
         )
 
     rows: list[list[CompilationItem]] = []
@@ -208,10 +218,6 @@ def overview_item(
         rows,
         [PhaseItem(name, seconds) for name, seconds in overview.phases],
         [remark(one) for one in overview.remarks[:_MOST]],
-        [
-            CodeItem(there, one.identity.qualname, one.identity.stage)
-            for one in overview.code
-            if (there := uri(one)) is not None
-        ],
+        [*code(overview.code)],
         len(overview.compiled) - sent,
     )

@@ -251,10 +251,14 @@ class Pass(
     """Of these, the ones of which torch says why, each with what it says."""
 
 
-class Made(msgspec.Struct, frozen=True, tag="made", tag_field="kind"):
+class Made(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag="made", tag_field="kind"
+):
     """A listing that the run made, or made again."""
 
     revision: RevisionName
+    compilation: str | None = None
+    """The one that made it; None outside of any, and where nobody knows."""
 
 
 class Subject(_Word):

@@ -62,6 +62,8 @@ class Compiled:
     changes: tuple[Pass, ...]
     """The passes that changed a graph, as they ran."""
     guards: Guards | None
+    code: tuple[RevisionName, ...] = ()
+    """What inductor wrote in it, each once."""
 
     @property
     def is_plain_recompilation(self) -> bool:
@@ -81,7 +83,9 @@ class RunOverview:
     remarks: tuple[Remark, ...]
     """Those of no compilation."""
     code: tuple[RevisionName, ...]
-    """What inductor wrote, and what was measured of it, each once."""
+    """What inductor wrote, and what was measured of it, each once; without what stands
+    at its compilation.
+    """
 
     def rows(self, *, is_whole: bool = False) -> Iterator[tuple[Compiled, ...]]:
         """The compilations in torch's order, those of one frame together; many
@@ -119,6 +123,12 @@ def overview_of(events: Iterable[Event]) -> RunOverview:
         if one.changed:
             changes[one.compilation].append(one)
     guards = {one.compilation: one for one in guards_of(events)}
+    code: dict[str, list[RevisionName]] = defaultdict(list)
+    other_code: list[RevisionName] = []
+    for name, ids in code_of(events).items():
+        for of in (own := [one for one in ids if one in known]):
+            code[of].append(name)
+        other_code += [] if own else [name]
     return RunOverview(
         tuple(
             Compiled(
@@ -126,12 +136,13 @@ def overview_of(events: Iterable[Event]) -> RunOverview:
                 tuple(remarks.get(one.id, ())),
                 tuple(changes.get(one.id, ())),
                 guards.get(one.id),
+                tuple(code.get(one.id, ())),
             )
             for one in compilations
         ),
         _phases(compilations),
         tuple(others),
-        code_of(events),
+        tuple(other_code),
     )
 
 
@@ -158,11 +169,13 @@ def _phases(compilations: Iterable[Compilation]) -> tuple[tuple[str, float], ...
     return tuple(sorted(spent.items(), key=lambda pair: -pair[1]))
 
 
-def code_of(events: Iterable[Event]) -> tuple[RevisionName, ...]:
-    """The listings of code that the run made, each as it made it last; and those that it
-    measured, which a run before it may have made.
+def code_of(events: Iterable[Event]) -> dict[RevisionName, tuple[str, ...]]:
+    """The listings of code that the run made, each as it made it last, with the
+    compilations that made it; and those that it measured, which a run before it may have
+    made.
     """
     found: dict[tuple[Identity, str], RevisionName] = {}
+    made_by: dict[tuple[Identity, str], dict[str, None]] = defaultdict(dict)
     for one in events:
         if isinstance(one, Spent):
             name = one.revision
@@ -171,7 +184,9 @@ def code_of(events: Iterable[Event]) -> tuple[RevisionName, ...]:
             name = one.revision
             if name.identity.stage.rpartition(", ")[2] == KERNELS:
                 found[name.identity, name.text] = name
-    return tuple(found.values())
+                if one.compilation is not None:
+                    made_by[name.identity, name.text][one.compilation] = None
+    return {name: tuple(made_by.get(key, ())) for key, name in found.items()}
 
 
 def _those(kind: type[_T], events: Iterable[Event]) -> Iterator[_T]:

@@ -12,6 +12,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import CodeType
 
@@ -19,7 +20,7 @@ from fxls import tensor_view
 from fxls.attempt import Raised, attempt
 from fxls.code_cache import CodeCache
 from fxls.listing import Listing
-from fxls.record import Made, RevisionName, Run
+from fxls.record import Run
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
@@ -44,10 +45,12 @@ from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.runtime.producers.torch_tracer import TorchTracer
-from fxls.runtime.record.recorder import Note, Recorder
+from fxls.runtime.record.noted_listings import NotedListings
+from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.record.run_head import ThisRun
 from fxls.runtime.record.writer import RecordWriter
-from fxls.store import Revision, Store, StoreError, prune_seldom
+from fxls.runtime.torch_private import compile_id, is_compiling
+from fxls.store import Store, StoreError, prune_seldom
 
 __all__ = ["Installation", "built"]
 
@@ -157,11 +160,12 @@ def built(
     keeping = KeepValues()
     breakpoints = Breakpoints(store, running=lambda: list(codes))
     store.bound.keep(lambda: (*list(codes), *breakpoints.held()))
-    later = DeferredWork()
-    recorder = Recorder()
+    recorder, later = Recorder(), DeferredWork()
     if run is not None:
         recorder = Recorder(RecordWriter(store.root, _head(store, run, program)))
-        store.tell(_noting(recorder.note, run))
+        noted = NotedListings(recorder.note, run, partial(_compilation, recorder))
+        store.tell(noted.made)
+        later = DeferredWork(noted.carried)
     compilations = Compilations(recorder.note)
     recorder.called = compilations.called
     if keeping_numbers is not None:
@@ -236,18 +240,9 @@ def _head(store: Store, run: ThisRun, program: str | None) -> Callable[[], Run]:
     return head
 
 
-def _noting(note: Note, run: ThisRun) -> Callable[[Revision], None]:
-    """What takes note of each listing, once in a run."""
-    noted: set[tuple[str, str, str]] = set()
-
-    def made(revision: Revision) -> None:
-        key = (run.id, revision.path.name, revision.facts)
-        if key not in noted:
-            noted.add(key)
-            name = revision.path.name
-            note(Made(RevisionName(revision.identity, name, revision.facts)))
-
-    return made
+def _compilation(recorder: Recorder) -> str | None:
+    """What the record calls the compilation that runs in this thread."""
+    return recorder.called(compile_id()) if is_compiling() else None
 
 
 def _instances(

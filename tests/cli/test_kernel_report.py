@@ -58,18 +58,18 @@ def test_code_that_was_loaded_twice_has_the_time_of_both() -> None:
     assert measured == [(20, 0.05, 0.1), (20, 0.04, 0.1)]
 
 
-def test_code_that_ran_unwatched_as_well_says_how_long_that_took() -> None:
+def test_code_that_ran_with_nobody_looking_as_well_says_how_long_that_took() -> None:
     lines = ((0, 0.015), (1, 0.005))
     close = Spent(CODE, 10, 0.020, lines, 5, 0.009)
     short = Spent(CODE, 10, 0.020, lines, 10, 0.010)
 
     assert text([Made(CODE), close])[2:4] == [
-        "  2.000 ms each in 10 calls; 1.800 ms in 5 calls that ran unwatched",
+        "  2.000 ms each in 10 calls, 1.800 ms when nobody looks at its lines",
         "   75% 1.500 ms k:0, line 1: n0, from net.py:1",
     ]
     assert text([Made(CODE), short])[2:4] == [
-        "  2.000 ms each in 10 calls; 1.000 ms in 10 calls that ran unwatched",
-        "  watching added 100%: the kernels are too short for shares to count on",
+        "  2.000 ms each in 10 calls, 1.000 ms when nobody looks at its lines",
+        "  looking added 100%: the kernels are too short for shares",
     ]
     found = kernels_as_json([Made(CODE), close, short], lambda _: listing(1))["kernels"]
     measured = [(one["whole_calls"], one["whole_seconds"]) for one in found]
@@ -99,6 +99,9 @@ def test_lines_that_are_too_many_are_counted_and_have_their_time_together() -> N
 
 
 def test_code_that_was_not_measured_has_its_kernels_and_no_time() -> None:
+    assert text([Made(CODE), Made(CODE, "0/0"), Made(CODE, "0/0 (2)")])[1] == (
+        "0/0, 0/0 (2)  Net graph 0, kernels  Net_1.py"
+    )
     assert text([Made(CODE)]) == [
         "",
         "Net graph 0, kernels  Net_1.py",

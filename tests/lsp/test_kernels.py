@@ -256,7 +256,7 @@ def test_a_run_lists_its_kernels_with_their_lines(shown: Shown) -> None:
         for name in ("cpp_fused_add_relu_0:1", "extern_kernels.mm:2")
     )
     assert ended.stdout.split("\n")[-4:] == [
-        f"Net graph 0, forward, kernels  {shown.code.name}",
+        f"0/0  Net graph 0, forward, kernels  {shown.code.name}",
         f"  cpp_fused_add_relu_0:1, line {first}: add, relu, from net.py:6",
         f"  extern_kernels.mm:2, line {second}: mm, from net.py:7",
         "",

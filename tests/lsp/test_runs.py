@@ -28,6 +28,7 @@ from tests.support.lsp_client import started
 from tests.support.records import FIRST, SECOND, written
 
 CODE = Identity("net", "Net", "torch.compile", "graph 0, forward, kernels")
+OTHER = Identity("net", "Net", "torch.compile", "graph 0, backward, kernels")
 
 
 def recompiled(count: int) -> list[Event]:
@@ -104,9 +105,10 @@ def test_a_run_has_its_compilations_with_what_leads_on_from_each(
         ),
         Remark(Subject.BREAK, "print", "0/0", "GB0059", (place,), ("leave it out",)),
         Made(RevisionName(NET, listing.name)),
-        Made(RevisionName(CODE, listing.name)),
-        Made(RevisionName(CODE, listing.name)),
-        Made(RevisionName(CODE, "../net.py")),
+        Made(RevisionName(CODE, listing.name), "0/0"),
+        Made(RevisionName(CODE, listing.name), "0/0"),
+        Made(RevisionName(CODE, "../net.py"), "0/0"),
+        Made(RevisionName(OTHER, listing.name)),
         Guards("0/0", 7, (Guard("TENSOR_MATCH", "x"),)),
         Compilation(
             *("0/0", "forward", Outcome.BREAK, Cause.FIRST, place, (), "print", 2),
@@ -167,6 +169,7 @@ def test_a_run_has_its_compilations_with_what_leads_on_from_each(
             ],
             "guards": 7,
             "document": f"fxls:/runs/{FIRST}/0-0/guards.txt",
+            "code": [{"uri": listing.as_uri(), "qualname": "Net", "stage": CODE.stage}],
         }
     ]
     of_g = {"function": "g", "outcome": "ok"}
@@ -190,7 +193,7 @@ def test_a_run_has_its_compilations_with_what_leads_on_from_each(
         "remarks": [
             {"subject": "error", "title": "error", "reason": "of no compilation"}
         ],
-        "code": [{"uri": listing.as_uri(), "qualname": "Net", "stage": CODE.stage}],
+        "code": [{"uri": listing.as_uri(), "qualname": "Net", "stage": OTHER.stage}],
     }
 
 

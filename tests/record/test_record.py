@@ -49,7 +49,7 @@ EVENTS: list[Event] = [
         Pairs(1, (("d", "compute intensive op"),)),
     ),
     Remark(Subject.BREAK, "print", "1/0", "GB0059", (PLACE,), ("leave it out",)),
-    Made(REVISION),
+    Made(REVISION, "0/0"),
     InBlob("pass", "0" * 12, 70_000),
     Truncated(1 << 24),
     Counts({"pass": 4}, 1),

@@ -30,13 +30,19 @@ class DeferredWork:
     - With a debugger it is done at once, because who stops in a listing wants its facts.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        carried: Callable[[Callable[[], None]], Callable[[], None]] = lambda work: work,
+    ) -> None:
+        """`carried` gives a piece what it has to know of the thread that adds it."""
+        self._carried = carried
         self._forget()
         if hasattr(os, "register_at_fork"):  # Windows never forks
             os.register_at_fork(before=self._before_fork, after_in_child=self._forget)
 
     def add(self, key: Hashable, work: Callable[[], None]) -> None:
         """Let `work` be done soon."""
+        work = self._carried(work)
         with self._lock:
             self._waiting.pop(key, None)
             self._waiting[key] = work

@@ -218,6 +218,7 @@ def test_a_run_says_the_time_of_each_kernel_and_of_each_line(tmp_path: Path) -> 
                 ("extern_kernels.mm:2", 2),
             ]
             assert {one["whole_calls"] for one in found} == {2}
+            assert [one["compilations"] for one in found] == [["0/0"], ["0/0"]]
             (whole,) = {one["of_seconds"] for one in found}
             assert 0 < sum(one["seconds"] for one in found) <= whole
     printed = fxls(tmp_path, "runs", "-1").splitlines()
@@ -225,11 +226,11 @@ def test_a_run_says_the_time_of_each_kernel_and_of_each_line(tmp_path: Path) -> 
     words = [
         re.sub(r"^ +\d+% (\d+\.\d+ ms )?", "", line)
         for line in printed[at + 2 :]
-        if not line.startswith("  watching added ")  # such small ones are not worth it
+        if not line.startswith("  looking added ")  # such small ones are not worth it
     ]
     lines = [one["line"] for one in found]
     assert re.fullmatch(
-        r"  [\d.]+ ms each in 2 calls; [\d.]+ ms in 2 calls that ran unwatched",
+        r"  [\d.]+ ms each in 2 calls, [\d.]+ ms when nobody looks at its lines",
         printed[at + 1],
     )
     assert words[:5] == [

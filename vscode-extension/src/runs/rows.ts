@@ -97,13 +97,14 @@ export function callsOf(
 }
 
 function belowCompilation(id: string, item: CompilationItem): Row[] {
-  const { remarks = [], changes = [], guards = 0, document } = item;
+  const { remarks = [], changes = [], guards = 0, document, code = [] } = item;
   return [
     ...remarks.map((one, at) => of('remark', one, `${id} remark ${at}`)),
     ...changes.map((one, at) => of('change', one, `${id} change ${at}`)),
     ...(document === undefined
       ? []
       : [of('guards', { count: guards, document }, `${id} guards`)]),
+    ...code.map((one) => of('code', one, `${id} ${one.uri}`)),
   ];
 }
 

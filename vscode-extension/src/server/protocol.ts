@@ -232,6 +232,7 @@ export interface OverviewItem {
   readonly phases: readonly PhaseItem[];
   /** Those of no compilation. */
   readonly remarks: readonly RemarkItem[];
+  /** That of no compilation. */
   readonly code: readonly CodeItem[];
   readonly leftOut?: number;
 }
@@ -252,6 +253,7 @@ export interface CompilationItem {
   readonly guards?: number;
   /** The document of the guards. */
   readonly document?: string;
+  readonly code?: readonly CodeItem[];
 }
 
 /** What torch.compile could not do. */

@@ -1,0 +1,52 @@
+"""Takes note of each listing that is made, and of the compilation that it is made in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from fxls.record import Made, RevisionName
+from fxls.runtime.record.recorder import Note
+from fxls.runtime.record.run_head import ThisRun
+from fxls.store import Revision
+
+__all__ = ["NotedListings"]
+
+_of: ContextVar[str | None] = ContextVar("fxls_listing_of", default=None)
+"""The compilation whose listings are written in this thread, behind its back."""
+
+
+class NotedListings:
+    """What a store tells of each listing, told once in a run and for each compilation."""
+
+    def __init__(
+        self, note: Note, run: ThisRun, compilation: Callable[[], str | None]
+    ) -> None:
+        """`compilation` gives the name of the one that runs in this thread."""
+        self._note = note
+        self._run = run
+        self._compilation = compilation
+        self._noted: set[tuple[str, str, str, str | None]] = set()
+
+    def made(self, revision: Revision) -> None:
+        """Take note of a listing."""
+        name = revision.path.name
+        of = _of.get() or self._compilation()
+        key = (self._run.id, name, revision.facts, of)
+        if key not in self._noted:
+            self._noted.add(key)
+            made = RevisionName(revision.identity, name, revision.facts)
+            self._note(Made(made, of))
+
+    def carried(self, work: Callable[[], None]) -> Callable[[], None]:
+        """Work for later and another thread, on listings of the compilation that runs."""
+        of = self._compilation()
+
+        def carrying() -> None:
+            token = _of.set(of)
+            try:
+                work()
+            finally:
+                _of.reset(token)
+
+        return work if of is None else carrying
