@@ -24,6 +24,13 @@ from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary
 from fxls.ide.listing.kernel_card import computed_by, kernel_blocks
+from fxls.ide.listing.node_times import (
+    TimedCode,
+    by_node,
+    share_text,
+    timed_kernels,
+    times_text,
+)
 from fxls.ide.listing.parent import is_made_since
 from fxls.ide.listing.recorded import OfText, Recorded, makings, pass_name
 from fxls.ide.listing.submodule_calls import Part
@@ -48,6 +55,7 @@ from fxls.ide.source.under_cursor import (
 )
 from fxls.listing import KERNELS, Facts, Identity, Place, Scope
 from fxls.record import OUTSIDE
+from fxls.record.kernel_times import CALL
 from fxls.record.remarks import SourceRemark, costs_of, role_of, title_of
 from fxls.text import LineTable, Point, Span
 
@@ -72,6 +80,8 @@ class Beside:
     """Of code, the last graph before it."""
     code: Callable[[], Document | None] = _no_code
     """Of a graph, the code that was written for it."""
+    times: Callable[[], Sequence[TimedCode]] = tuple
+    """The code of it that runs measured."""
 
 
 _NAMES = 24
@@ -104,7 +114,9 @@ def hover(
     return None
 
 
-def source_hover(source: SourceFile, point: Point) -> Hover | None:
+def source_hover(
+    source: SourceFile, point: Point, codes: Sequence[TimedCode] = ()
+) -> Hover | None:
     """What the code under a cursor became, with links and shapes.
 
     On an expression its nodes as they were captured, and how many it has in the other
@@ -130,7 +142,8 @@ def source_hover(source: SourceFile, point: Point) -> Hover | None:
     if not found:
         return None
     graphs = stages(found)
-    blocks = [block for graph in graphs[:_GRAPHS] for block in _stage_blocks(graph)]
+    shown = graphs[:_GRAPHS]
+    blocks = [block for graph in shown for block in _stage_blocks(graph, codes)]
     if len(graphs) > _GRAPHS:
         more = counted(len(graphs) - _GRAPHS, "more graph")
         blocks.append(Line((f"… and in {more}",)))
@@ -208,6 +221,7 @@ def _node_card(
     code = beside.code()
     if code is not None:
         card += computed_by(facts.name, code)
+    card += _took(document, (node,), beside)
     card += _frames(list(listing.places(facts.origin)), source)
     card += _others([[*listing.places(row)] for row in facts.more_origins], source)
     return tuple(card)
@@ -221,9 +235,25 @@ def _kernel_card(
     if card is None:
         return None
     facts = document.listing.nodes[node]
+    if facts.opcode != "buffer":
+        calls = facts.users if facts.opcode == "kernel" else (node,)
+        card += _took(document, calls, beside)
     card += _frames(list(document.listing.places(facts.origin)), source)
     chains = [[*document.listing.places(row)] for row in facts.more_origins]
     return (*card, *_others(chains, source))
+
+
+def _took(document: Document, nodes: Sequence[int], beside: Beside) -> Iterator[Block]:
+    """How long the kernels take that compute nodes, where a run measured them."""
+    known = by_node(timed_kernels(document, beside.times()))
+    kernels = [one for node in nodes for one in known.get(node, ())]
+    if not kernels:
+        return
+    opcode = document.listing.nodes[nodes[0]].opcode
+    said = share_text(kernels[0]) if opcode == CALL else times_text(kernels)
+    calls = min(one.calls for one in kernels)
+    mean = "mean" if len(kernels) == 1 else "means"
+    yield Field("took", (f"{said}, the {mean} of {counted(calls, 'call')}",))
 
 
 def _makings(name: str, passes: Passes) -> Iterator[Block]:
@@ -356,7 +386,7 @@ def _listing_line(document: Document) -> tuple[Inline, ...]:
     return ("generated ", link, f" of {title(document)}: {count}")
 
 
-def _stage_blocks(graph: Stages) -> Iterator[Block]:
+def _stage_blocks(graph: Stages, codes: Sequence[TimedCode]) -> Iterator[Block]:
     for made in graph.shown:
         yield from _made_blocks(made)
     if graph.other:
@@ -366,18 +396,22 @@ def _stage_blocks(graph: Stages) -> Iterator[Block]:
         stage = _stage(made.document, graph.captured)
         link = Link(stage, made.document.path, there)
         if stage.rpartition(", ")[2] == KERNELS:
-            yield Field("", (link, ": ", *_kernels(made)))
+            yield Field("", (link, ": ", *_kernels(made, codes)))
         else:
             yield Field("", (link, f": {counted(len(made.nodes), 'node')}"))
     if len(graph.other) > _NAMES:
         yield Line((f"… and {len(graph.other) - _NAMES:,} more",))
 
 
-def _kernels(made: Made) -> Iterator[Inline]:
-    """The calls of kernels that compute an expression."""
+def _kernels(made: Made, codes: Sequence[TimedCode]) -> Iterator[Inline]:
+    """The calls of kernels that compute an expression, and how long each takes."""
+    own = [one for one in codes if one.document.path == made.document.path]
+    times = by_node(timed_kernels(made.document, own))
     for number, node in enumerate(made.nodes[:_NAMES]):
         yield from (", ",) if number else ()
         yield node_link(made.document, node)
+        if node in times:
+            yield f" ({share_text(times[node][0])})"
     if len(made.nodes) > _NAMES:
         yield f", … and {len(made.nodes) - _NAMES:,} more"
 

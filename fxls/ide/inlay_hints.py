@@ -8,13 +8,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from fxls.counted import counted
 from fxls.ide.listing.document import Document
+from fxls.ide.listing.node_times import (
+    TimedCode,
+    by_node,
+    code_text,
+    milliseconds,
+    share_text,
+    timed_kernels,
+    times_text,
+)
 from fxls.ide.listing.value_text import holds_tensor, long_form, short_form
 from fxls.ide.source.agreement import (
     agrees,
     is_alone_at_its_start,
     taken_out,
 )
+from fxls.ide.source.line_times import line_times
 from fxls.ide.source.runs import (
     Definitions,
     definitions_of,
@@ -25,10 +36,19 @@ from fxls.ide.source.runs import (
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.pieces import trees
 from fxls.listing import Role
+from fxls.record.kernel_times import CALL
 from fxls.record.sizes import InputSize
 from fxls.text import LineTable, Point, Span
 
-__all__ = ["Hint", "hints", "size_hints", "source_hints", "tip"]
+__all__ = [
+    "Hint",
+    "hints",
+    "line_time_hints",
+    "size_hints",
+    "source_hints",
+    "time_hints",
+    "tip",
+]
 
 _SHAPES = 3
 """Code that ran with more shapes than this shows only some of them."""
@@ -101,6 +121,50 @@ def size_hints(
         if first <= span.end.line <= last:
             texts.setdefault(span.end, []).append(_size_text(size))
     return tuple(Hint(at, f": {'; '.join(said)}") for at, said in texts.items())
+
+
+def time_hints(
+    document: Document, codes: Iterable[TimedCode], first: int, last: int
+) -> tuple[Hint, ...]:
+    """How long kernels take, behind the lines of a listing: of code that calls them, and
+    of a graph whose nodes they compute.
+    """
+    codes = [*codes]
+    kernels = by_node(timed_kernels(document, codes))
+    texts: dict[int, str] = {}
+    for node, facts in enumerate(document.listing.nodes):
+        if facts.opcode == "kernel":
+            called = [one for user in facts.users for one in kernels.get(user, ())]
+            if called:
+                seconds = milliseconds(sum(one.seconds for one in called))
+                texts[facts.line] = f"{seconds} in {counted(len(called), 'call')}"
+        elif facts.opcode == CALL and node in kernels:
+            texts[facts.line] = share_text(kernels[node][0])
+        elif node in kernels:
+            texts[facts.line] = times_text(kernels[node])
+    for code in codes:
+        if code.document.path == document.path:
+            texts[document.listing.definition] = code_text(code.times)
+    return tuple(
+        _at_end(document.lines, line, text)
+        for line, text in texts.items()
+        if first <= line <= last
+    )
+
+
+def line_time_hints(
+    source: SourceFile, codes: Iterable[TimedCode], first: int, last: int
+) -> tuple[Hint, ...]:
+    """How long the kernels take that compute what stands on lines, behind these lines."""
+    return tuple(
+        _at_end(source.lines, line, time.text())
+        for line, time in sorted(line_times(source, codes).items())
+        if first <= line <= last
+    )
+
+
+def _at_end(lines: LineTable, line: int, text: str) -> Hint:
+    return Hint(Point(line, len(lines.line(line))), f"  {text}")
 
 
 def _size_text(size: InputSize) -> str:

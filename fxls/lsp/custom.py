@@ -40,6 +40,7 @@ __all__ = [
     "ContentItem",
     "DeletedItem",
     "IdentityItem",
+    "KernelItem",
     "ListingItem",
     "Revised",
     "RevisionItem",
@@ -134,12 +135,25 @@ class ContentItem(Item, frozen=True):
     text: str
 
 
+class KernelItem(Item, frozen=True):
+    """A call of a kernel, and the nodes that share its time."""
+
+    nanoseconds: int
+    nodes: tuple[int, ...]
+    shared_by: int
+    """How many nodes it computes, also where the graph does not have them."""
+
+
 class TimesItem(Item, frozen=True):
     """How long each node takes, or why nobody can say."""
 
     nanoseconds: tuple[int, ...] = ()
     """In the order of the graph."""
     problem: str | None = None
+    kernels: tuple[KernelItem, ...] = ()
+    """Where kernels were measured, and not nodes: each once."""
+    calls: int = 0
+    """So many calls of the code were measured, where a run measured them."""
 
 
 class IdentityItem(Item, frozen=True):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import cache
+
+from msgspec.structs import replace
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.groups import Group
@@ -123,6 +125,10 @@ class RowItem(Item, frozen=True):
     module_type: str = ""
     passes: tuple[str, ...] = ()
     origin: PlaceItem | None = None
+    nanoseconds: int | None = None
+    """Of all kernels that compute it together, or its own; None where nobody measured."""
+    shared: bool = False
+    """Whether one of these kernels computes other nodes as well."""
 
 
 class TableItem(Item, frozen=True):
@@ -179,8 +185,12 @@ def table_item(
     found: Sequence[int],
     asked: Rows,
     lines_of: Lines,
+    times: Sequence[int] = (),
+    shared: Set[int] = frozenset(),
 ) -> TableItem:
-    """The window that was asked for, of the nodes that were found."""
+    """The window that was asked for, of the nodes that were found; `times` has the
+    nanoseconds of each node, of which some are `shared` with others.
+    """
     first = max(asked.first, 0)
     last = None if asked.count is None else first + max(asked.count, 0)
     shown = found[first:last]
@@ -189,7 +199,14 @@ def table_item(
     return TableItem(
         len(document.listing.nodes),
         len(found),
-        [_row(client, document, node, units, cached) for node in shown],
+        [
+            replace(
+                _row(client, document, node, units, cached),
+                nanoseconds=(times[node] or None) if times else None,
+                shared=node in shared,
+            )
+            for node in shown
+        ],
     )
 
 

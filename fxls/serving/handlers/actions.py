@@ -12,12 +12,20 @@ from fxls.ide import completion as comments
 from fxls.ide import document_links as links
 from fxls.ide.edits.fix import Fix
 from fxls.ide.entries import write_entry as written_entry
-from fxls.ide.inlay_hints import hints, size_hints, source_hints, tip
+from fxls.ide.inlay_hints import (
+    hints,
+    line_time_hints,
+    size_hints,
+    source_hints,
+    time_hints,
+    tip,
+)
 from fxls.ide.text_document_content import Sheet
 from fxls.lsp import actions, from_lsp, structure
 from fxls.lsp.code_lenses import LensItem, lens_items
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
+from fxls.serving.handlers.kernels import timed, timed_around
 from fxls.serving.handlers.passes import node_actions
 from fxls.serving.handlers.repairs import repair_actions
 from fxls.serving.handlers.request_place import document_of
@@ -42,12 +50,15 @@ def on_inlay_hint(
     document = document_of(ls, params.text_document.uri)
     path = path_of(params.text_document.uri)
     if document is not None:
-        found, lines = hints(document, first, last), document.lines
+        times = time_hints(document, timed(ls, document), first, last)
+        found, lines = hints(document, first, last) + times, document.lines
         known = {document.path: document}
     elif path is not None and not ls.session.is_listing(path):
         source = ls.session.source(path)
         sizes = size_hints(ls.session.sizes(path), first, last)
-        found, lines = source_hints(source, first, last) + sizes, source.lines
+        times = line_time_hints(source, timed_around(ls, source), first, last)
+        found = source_hints(source, first, last) + sizes + times
+        lines = source.lines
         known = {document.path: document for document in source.documents}
     else:
         return None

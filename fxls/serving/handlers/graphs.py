@@ -7,13 +7,16 @@ from typing import Any
 
 from fxls.graph_diff import as_json, graph_diff
 from fxls.ide.listing.comparable_text import normalized
+from fxls.ide.listing.node_times import nanoseconds, timed_kernels
 from fxls.ide.listing.parent import parent_paths
 from fxls.ide.listing.recorded import change_of
+from fxls.ide.listing.table_rows import Column
 from fxls.lsp import custom, params
 from fxls.lsp import graph_view as picture
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.documents import content
+from fxls.serving.handlers.kernels import timed
 from fxls.serving.handlers.request_place import document_of
 from fxls.serving.library import Library
 from fxls.serving.run_records import Placed
@@ -84,10 +87,21 @@ def on_rows(ls: Connection, asked: params.Rows) -> picture.TableItem | None:
     document = document_of(ls, asked.uri)
     if document is None:
         return None
+    times = ls.session.times.measured(document.path)
+    kernels = timed_kernels(document, timed(ls, document))
+    if kernels:
+        times = nanoseconds(len(document.listing.nodes), kernels)
     found = ls.session.rows(
-        document, asked.sort, descending=asked.descending, search=asked.search
+        document,
+        asked.sort,
+        descending=asked.descending,
+        search=asked.search,
+        times=times if asked.sort is Column.TIME else (),
     )
-    return picture.table_item(ls.client, document, found, asked, ls.session.lines_of)
+    shared = {node for one in kernels if one.shared_by > 1 for node in one.nodes}
+    return picture.table_item(
+        *(ls.client, document, found, asked, ls.session.lines_of, times, shared)
+    )
 
 
 def on_normalized(

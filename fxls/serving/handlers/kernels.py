@@ -9,12 +9,16 @@ from msgspec import structs
 
 from fxls.ide.hover import Beside
 from fxls.ide.listing.document import Document
+from fxls.ide.listing.node_times import TimedCode
 from fxls.ide.listing.parent import parent_paths
-from fxls.listing import KERNELS
+from fxls.ide.source.source_file import SourceFile
+from fxls.listing import KERNELS, Identity
 from fxls.lsp.uris import SCHEME
+from fxls.record import Spent
+from fxls.record.kernel_times import kernel_times
 from fxls.serving.connection import Connection
 
-__all__ = ["beside"]
+__all__ = ["beside", "timed", "timed_around"]
 
 _LAST = "post-grad"
 """The stage of the graph that code is written for."""
@@ -25,10 +29,48 @@ _MOST = 8
 def beside(ls: Connection, document: Document) -> Beside:
     """What goes with a listing: code with its graph, and a graph with its code."""
     stage = document.listing.identity.stage
+    times = partial(timed, ls, document)
     if stage.rpartition(", ")[2] == KERNELS:
         above = next(parent_paths(document), None)
-        return Beside(graph=ls.session.document(above) if above else None)
-    return Beside(code=partial(_code_of, ls, document))
+        return Beside(graph=ls.session.document(above) if above else None, times=times)
+    return Beside(code=partial(_code_of, ls, document), times=times)
+
+
+def timed(ls: Connection, document: Document) -> tuple[TimedCode, ...]:
+    """The code that runs measured, of the graph that a listing is a stage of."""
+    identity = document.listing.identity
+    if document.path.startswith(f"{SCHEME}:"):
+        return ()
+    known = ls.session.times.spent(Path(document.path).parent)
+    graph = _graph_of(identity)
+    found = (
+        _timed(ls.session.library.beside(document, text), spent)
+        for (code, text), spent in known.items()
+        if _graph_of(code) == graph
+    )
+    return tuple(one for one in found if one is not None)
+
+
+def timed_around(ls: Connection, source: SourceFile) -> tuple[TimedCode, ...]:
+    """The code that runs measured, of what stands in a source."""
+    found: list[TimedCode] = []
+    for document in source.documents:
+        identity, path = document.listing.identity, Path(document.path)
+        if identity.stage.rpartition(", ")[2] == KERNELS:
+            known = ls.session.times.spent(path.parent).get((identity, path.name))
+            one = known and _timed(document, known)
+            found += [one] if one else []
+    return tuple(found)
+
+
+def _timed(code: Document | None, spent: Spent) -> TimedCode | None:
+    times = None if code is None else kernel_times(spent, code.listing)
+    return None if code is None or times is None else TimedCode(code, times)
+
+
+def _graph_of(identity: Identity) -> Identity:
+    """That of the captured graph."""
+    return structs.replace(identity, stage=identity.stage.partition(", ")[0])
 
 
 def _code_of(ls: Connection, document: Document) -> Document | None:

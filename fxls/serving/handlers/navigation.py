@@ -19,7 +19,7 @@ from fxls.ide.references import references, uses
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.type_definition import type_definition
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.kernels import beside
+from fxls.serving.handlers.kernels import beside, timed_around
 from fxls.serving.handlers.passes import recorded_of
 from fxls.serving.handlers.request_place import Positioned, RequestPlace, place_of
 from fxls.text import Point
@@ -49,7 +49,8 @@ def on_hover(ls: Connection, params: lsp.HoverParams) -> lsp.Hover | None:
         others = beside(ls, place.document)
         found = hover(place.document, place.point, texts, parent, passes, others)
     else:
-        found = source_hover(ls.session.source(place.path), place.point)
+        source = ls.session.source(place.path)
+        found = source_hover(source, place.point, timed_around(ls, source))
         said = remark_hover(ls.session.remarks(place.path), place.point)
         if found is not None and said is not None:
             found = replace(found, card=(*found.card, *said.card))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from fxls.entry import Entry, Kind, Producer
 from fxls.ide.listing.definitions import class_of_graph
 from fxls.ide.listing.document import Document
+from fxls.ide.listing.node_times import TimedKernel, nanoseconds, timed_kernels
 from fxls.lsp import custom, params
 from fxls.serving.connection import Connection
+from fxls.serving.handlers.kernels import timed
 from fxls.serving.handlers.request_place import document_of
 from fxls.serving.handlers.tracing import with_progress
 from fxls.wire import Failed
@@ -20,6 +23,11 @@ async def on_times(ls: Connection, asked: params.About) -> custom.TimesItem | No
     document = document_of(ls, asked.uri)
     if document is None:
         return None
+    kernels = timed_kernels(document, timed(ls, document))
+    if kernels:
+        return _recorded(document, kernels)
+    if document.listing.identity.producer == "torch.compile":
+        return custom.TimesItem(problem=_COMPILED)
     entry = _entry_of(ls, document)
     if entry is None:
         return custom.TimesItem(
@@ -47,7 +55,26 @@ async def on_times(ls: Connection, asked: params.About) -> custom.TimesItem | No
     traced = ls.session.document(outcome.path)
     if traced is None or traced.listing.text != document.listing.text:
         return custom.TimesItem(problem="The model has changed since then.")
+    ls.session.times.measure(document.path, outcome.times)
     return custom.TimesItem(outcome.times)
+
+
+def _recorded(document: Document, kernels: Sequence[TimedKernel]) -> custom.TimesItem:
+    """What a run measured of the kernels that compute nodes."""
+    return custom.TimesItem(
+        nanoseconds(len(document.listing.nodes), kernels),
+        kernels=tuple(
+            custom.KernelItem(round(one.seconds * 1e9), one.nodes, one.shared_by)
+            for one in kernels
+        ),
+        calls=min(one.calls for one in kernels),
+    )
+
+
+_COMPILED = (
+    "No run has measured the kernels of this graph: run the program with "
+    "`fxls run --times`, such that it calls the compiled function at least twice."
+)
 
 
 def _entry_of(ls: Connection, document: Document) -> Entry | None:
