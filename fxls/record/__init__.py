@@ -114,7 +114,7 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field=
     schema: int
     id: str
     launch: str
-    """Equal for all processes that one program started."""
+    """Equal for all processes that one program, or a launcher of ranks, started."""
     pid: int
     start: float
     """In seconds since 1970."""

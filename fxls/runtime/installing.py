@@ -22,7 +22,7 @@ from fxls.rules import OnBreak, Rule, on_break_of, rules_of
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.inductor.kernel_times import KernelTimes
 from fxls.runtime.installation import Installation, built
-from fxls.runtime.listings.rank import launched_as
+from fxls.runtime.listings.rank import launch_of_ranks, launched_as
 from fxls.runtime.numbers.keeping import Keeping
 from fxls.runtime.record.run_head import ThisRun, is_compile_worker
 from fxls.said_once import SaidOnce
@@ -194,11 +194,13 @@ def _numbers(environ: Mapping[str, str]) -> Keeping | None:
 def _run(environ: MutableMapping[str, str]) -> ThisRun | None:
     """The run of this process, which is to be recorded; None where ``FXLS_RECORD`` is 0.
 
-    Processes that it starts inherit by the environment what they belong to.
+    Processes that it starts inherit by the environment what they belong to. A launcher of
+    ranks makes no graph, so what it starts inherits nothing of it.
     """
     if environ.get("FXLS_RECORD") == "0" or is_compile_worker():
         return None
-    run = ThisRun(_inherited["FXLS_LAUNCH"], _inherited["FXLS_RUN"])
+    launch = _inherited["FXLS_LAUNCH"] or launch_of_ranks(environ)
+    run = ThisRun(launch, _inherited["FXLS_RUN"])
     _hand_down(run, environ)
     return run
 

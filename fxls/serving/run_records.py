@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from calendar import timegm
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from fxls.listing import Identity
 from fxls.record import Entry, Made, Pass, RevisionName
 from fxls.serving.kept_records import KeptRecords
 from fxls.store import Revision, Store, StoreError
+from fxls.store.runs import started_at
 
 __all__ = ["Placed", "RunRecords"]
 
@@ -91,19 +90,12 @@ class RunRecords:
             run
             for run in self._records.ids(root)
             if run.rsplit("-", 2)[1] == str(revision.pid)
-            and _start(run) <= revision.time
+            and started_at(run) <= revision.time
         ][:2]
 
 
 def _graph_event(entry: Entry) -> Pass | Made | None:
     return entry.event if isinstance(entry.event, Pass | Made) else None
-
-
-def _start(run: str) -> float:
-    try:
-        return timegm(time.strptime(run.partition("-")[0], "%Y%m%dT%H%M%SZ"))
-    except ValueError:
-        return 0.0
 
 
 def _recorded(

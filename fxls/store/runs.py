@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import re
+import time
+from calendar import timegm
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +54,7 @@ __all__ = [
     "newest_ids",
     "record_path",
     "run_ids",
+    "started_at",
     "summary_path",
 ]
 
@@ -64,6 +68,9 @@ MOST_IN_BLOB = 4 << 20
 MOST_IN_SUMMARY = 1 << 20
 _MOST_RUNS = 1024
 """So many runs are in a list: the newest."""
+
+_APART = 3600
+"""Within so many seconds begin the ranks of a launch, those that make graphs at all."""
 
 _RECORD = ".jsonl"
 _SUMMARY = ".json"
@@ -149,17 +156,33 @@ class Runs:
         Raises `StoreError`.
         """
         ids = run_ids(self._root)
-        if not ids:
-            return ()
-        launch = self._head(record_path(self._root, ids[0])).launch
-        found = [ids[0]]
-        for name in ids[1:]:
-            # A launch is named after its first run, and names begin with the time.
-            if name.partition("-")[0] < launch.partition("-")[0]:
+        return self.launch_of(ids[0]) if ids else ()
+
+    def launch_of(self, run: str) -> tuple[str, ...]:
+        """The ids of the runs of the launch of a run, the oldest first.
+
+        Raises `StoreError`; another run that cannot be read is reported.
+        """
+        launch = self._head(record_path(self._root, run)).launch
+        # A launch is named after its first run, and one of ranks by their launcher.
+        is_of_program = is_run_id(launch)
+        first = started_at(launch) if is_of_program else started_at(run) - _APART
+        last = math.inf if is_of_program else started_at(run) + _APART
+        found: list[str] = []
+        for name in run_ids(self._root):
+            started = started_at(name)
+            if started < first:
                 break
-            if self._head(record_path(self._root, name)).launch == launch:
+            if started <= last and (name == run or self._is_of(name, launch)):
                 found.append(name)
         return tuple(reversed(found))
+
+    def _is_of(self, run: str, launch: str) -> bool:
+        try:
+            return self._head(record_path(self._root, run)).launch == launch
+        except StoreError as error:
+            self._report(error)
+            return False
 
     def sizes(self) -> Mapping[str, int]:
         """How long the record of each run is, which grows with what it says.
@@ -294,6 +317,14 @@ def blob_name(content: bytes) -> str:
 def is_run_id(name: str) -> bool:
     """Whether a run may have this name; no other is looked for in a folder."""
     return _ID.fullmatch(name) is not None
+
+
+def started_at(run: str) -> float:
+    """When a run began, in seconds since 1970, by its id; 0 where that is no time."""
+    try:
+        return timegm(time.strptime(run.partition("-")[0], "%Y%m%dT%H%M%SZ"))
+    except ValueError:
+        return 0.0
 
 
 def run_ids(root: Path) -> tuple[str, ...]:
