@@ -6,6 +6,8 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fxls.cli.command import (
     Commands,
@@ -21,6 +23,12 @@ from fxls.cli.command import (
     sources_here,
 )
 from fxls.cli.run_argument import HOW, add_run, found_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fxls.record import Event
+    from fxls.store.runs import Runs
 
 __all__ = ["add", "runs"]
 
@@ -66,13 +74,9 @@ def runs(options: argparse.Namespace) -> int:
     from fxls.cli.reports import run_report
     from fxls.cli.reports.kernel_report import kernels_as_json, kernels_text
     from fxls.cli.reports.pass_report import reading
-    from fxls.cli.reports.run_ranks import (
-        differences,
-        ranks_as_json,
-        ranks_of,
-        ranks_text,
-    )
+    from fxls.cli.reports.run_ranks import ranks_as_json, ranks_text
     from fxls.store import Store, StoreError
+    from fxls.store.run_ranks import differences, ranks_of
     from fxls.store.runs import Runs
 
     troubles = Troubles()
@@ -80,21 +84,19 @@ def runs(options: argparse.Namespace) -> int:
     of_store = Runs(root, troubles)
     try:
         if options.run is None:
-            found = of_store.newest()
-            if options.json:
-                print(json.dumps(run_report.runs_as_json(str(root), found)))
-            elif found:
-                _print(run_report.runs_table(found, sources_here(), time.time()))
-            elif troubles.code is ExitCode.OK:
-                say(f"fxls: no runs in {root}\nhelp: {HOW}")
+            _print_all(root, of_store, troubles, is_json=options.json)
             return troubles.code
         one = of_store.one(found_run(of_store, options.run))
         part = of_store.read(one.run.id)
-        of_launch = ranks_of(one, of_store.newest()) if one.run.rank is not None else []
+        of_launch = ranks_of(of_store, one.run.id) if one.run.rank is not None else []
     except StoreError as error:
         return failed(error)
     store = Store(root, report=troubles)
-    differing = differences(of_launch, of_store, store, troubles)
+
+    def events_of(run: str) -> Iterator[Event]:
+        return (entry.event for entry in of_store.read(run).entries)
+
+    differing = differences(of_launch, events_of, store, troubles)
     events = [entry.event for entry in part.entries]
     if options.json:
         said = run_report.run_as_json(one, part, guards=options.guards)
@@ -109,6 +111,18 @@ def runs(options: argparse.Namespace) -> int:
         kernels = kernels_text(events, reading(store), sources)
         _print("\n".join([text, *kernels]))
     return troubles.code
+
+
+def _print_all(root: Path, runs: Runs, troubles: Troubles, *, is_json: bool) -> None:
+    from fxls.cli.reports import run_report
+
+    found = runs.newest()
+    if is_json:
+        print(json.dumps(run_report.runs_as_json(str(root), found)))
+    elif found:
+        _print(run_report.runs_table(found, sources_here(), time.time()))
+    elif troubles.code is ExitCode.OK:
+        say(f"fxls: no runs in {root}\nhelp: {HOW}")
 
 
 def _print(text: str) -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "as_json",
     "call_text",
     "graph_diff",
+    "places_of_erased",
     "summary",
 ]
 
@@ -132,12 +133,30 @@ class GraphDiff:
         )
 
     @property
-    def first(self) -> int | None:
-        """The first node of the new graph that is not as in the old one; None for none
-        of it, and where only the old graph has more.
+    def first(self) -> tuple[Listing, int] | None:
+        """The first node that is not the same in both: of the new graph, or of the old
+        one where that one alone has it; None where there is none.
         """
         nodes = (*self.created, *(one.new for one in (*self.altered, *self.moved)))
-        return min(nodes, default=None)
+        first = min(nodes, default=None)
+        if self.erased:
+            gone = self.erased[0]
+            # Of one place what went comes before what came.
+            if first is None or places_of_erased(self)[gone] <= first:
+                return self.old, gone
+        return None if first is None else (self.new, first)
+
+
+def places_of_erased(diff: GraphDiff) -> dict[int, int]:
+    """For each node that went, that of the new graph before which it would stand."""
+    moved = {one.new for one in diff.moved}
+    back = {there: at for at, there in diff.same.items() if at not in moved}
+    found: dict[int, int] = {}
+    place = 0
+    for at in range(len(diff.old.nodes)):
+        place = back.get(at, place - 1) + 1
+        found[at] = place
+    return {at: found[at] for at in diff.erased}
 
 
 def graph_diff(old: Listing, new: Listing) -> GraphDiff:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from fxls import record
 from fxls.listing import Identity, Place
@@ -90,17 +92,19 @@ def test_many_recompilations_of_a_frame_are_one_row_that_opens(fxls: Command) ->
     assert "2/3  g: ok, recompilation, 0.50 s" in opened
 
 
-def of_rank(root: Path, name: str, rank: int, *body: str) -> None:
-    """The run of a rank, of a launch whose ranks made a graph each."""
+def of_rank(root: Path, name: str, rank: int, *body: str) -> str:
+    """The run of a rank, of a launch whose ranks made a graph each; its listing."""
     identity = Identity("net", "Net", "torch.compile", "graph 0", rank)
-    written(root, name, Made(made(root, *body, identity=identity)))
+    listing = made(root, *body, identity=identity)
+    written(root, name, Made(listing))
     path = record_path(root, name)
     first, rest = path.read_bytes().split(b"\n", 1)
     entry = record.decode(first)
     assert isinstance(entry, Entry)
-    run = msgspec.structs.replace(entry.event, rank=rank, launch="one", world_size=2)
+    run = msgspec.structs.replace(entry.event, rank=rank, launch=FIRST, world_size=2)
     head = record.encode(msgspec.structs.replace(entry, event=run))
     path.write_bytes(head + b"\n" + rest)
+    return listing.text
 
 
 def test_ranks_stand_side_by_side_with_the_first_node_that_differs(
@@ -118,7 +122,7 @@ def test_ranks_stand_side_by_side_with_the_first_node_that_differs(
     ]
     assert out.split("\n")[-2] == (
         "rank 1 differs from rank 0 in Net, graph 0: +1 ~1 nodes, 1 moved, first at"
-        " neg_1"
+        " neg_1 (Net_<hash>.py:4)"
     )
     said = json.loads(fxls.run("runs", SECOND, "--json").out)
     assert said["ranks"] == [{"rank": 0, "run": FIRST}, {"rank": 1, "run": SECOND}]
@@ -133,6 +137,7 @@ def test_ranks_stand_side_by_side_with_the_first_node_that_differs(
                 "rank": None,
             },
             "node": "neg_1",
+            "text": "Net_<hash>.py",
             "summary": "+1 ~1 nodes, 1 moved",
         }
     ]
@@ -146,3 +151,76 @@ def test_ranks_whose_graphs_are_the_same_say_so(fxls: Command) -> None:
 
     assert ended == Ended(0, ended.out, "")
     assert ended.out.endswith("the graphs of all ranks are the same\n")
+
+
+def test_the_first_node_that_differs_may_be_one_of_the_lowest_rank_alone(
+    fxls: Command,
+) -> None:
+    root = fxls.folder / ".fxls"
+    of_rank(root, FIRST, 0, *OLD)
+    of_rank(root, SECOND, 1, *OLD[1:3], "sub = torch.sub(x, cos)", OLD[4])
+    out = fxls.run("runs", "-1").out
+
+    assert out.split("\n")[-2] == (
+        "rank 1 differs from rank 0 in Net, graph 0: -1 ~1 nodes, first at sin of rank 0"
+        " (Net_<hash>.py:4)"
+    )
+
+
+def test_ranks_of_which_a_listing_is_gone_are_not_said_to_be_the_same(
+    fxls: Command,
+) -> None:
+    root = fxls.folder / ".fxls"
+    of_rank(root, FIRST, 0, *OLD)
+    (root / of_rank(root, SECOND, 1, *NEW)).unlink()
+    ended = fxls.run("runs", "-1")
+
+    assert ended.out.split("\n")[-2] == (
+        "rank 1 differs from rank 0 in Net, graph 0: a listing cannot be read"
+    )
+
+
+RANKS = """\
+import sys
+import torch
+import torch.distributed as dist
+
+class Net(torch.nn.Module):
+    def __init__(self, rank):
+        super().__init__()
+        self.rank = rank
+
+    def forward(self, x):
+        x = x + 1
+        if self.rank == 1:
+            x = torch.sigmoid(x)
+        return x.relu()
+
+dist.init_process_group("gloo")
+torch.compile(Net(dist.get_rank()), backend="eager")(torch.ones(2))
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 8])
+def test_the_ranks_that_a_launcher_starts_are_side_by_side(
+    fxls: Command, ranks: int
+) -> None:
+    fxls.file(RANKS, "prog.py")
+    job = ("--standalone", "--nproc-per-node", str(ranks), "prog.py")
+    for _ in range(2):  # a launch of before is another one
+        assert fxls.run("run", "-m", "torch.distributed.run", *job).code == 0
+    out = fxls.run("runs", "-1").out
+    said = json.loads(fxls.run("runs", "-1", "--json").out)
+
+    assert [one["rank"] for one in said["ranks"]] == [*range(ranks)]
+    (differing,) = said["rank_differences"]
+    assert (differing["ranks"], differing["node"]) == ([0, 1], "x_1")
+    said_of_one = (
+        "rank 1 differs from rank 0 in Net, graph 0: +1 ~1 nodes,"
+        " first at x_1 (Net_<hash>.py:"
+    )
+    assert re.search(rf"{re.escape(said_of_one)}\d+, from prog.py:13\)\n", out)
+    assert len(json.loads(fxls.run("remarks", "--json").out)["runs"]) == ranks

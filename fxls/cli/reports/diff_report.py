@@ -20,6 +20,7 @@ from fxls.graph_diff import (
     Moved,
     as_json,
     call_text,
+    places_of_erased,
     summary,
 )
 from fxls.listing import Identity, Listing
@@ -104,7 +105,7 @@ def _row(one: Compared, sources: Sources) -> tuple[str, ...]:
     if one.diff is not None:
         said = summary(one.diff)
         at = one.diff.first
-        first = "" if at is None else _first(one.diff.new, at, sources)
+        first = "" if at is None else _first(*at, sources)
     elif one.old is not None and one.new is not None:
         said = "cannot be read"
     else:
@@ -127,7 +128,7 @@ def changed_nodes(diff: GraphDiff, sources: Sources) -> Iterator[str]:
         *((one.new, "~", *_altered(diff, one)) for one in diff.altered),
         *((one.new, ">", *_moved(diff, one)) for one in diff.moved),
     ]
-    places = _places_of_erased(diff)
+    places = places_of_erased(diff)
     lines += [
         (places[at], "-", old.nodes[at].name, _call(old, at, sources))
         for at in diff.erased
@@ -137,18 +138,6 @@ def changed_nodes(diff: GraphDiff, sources: Sources) -> Iterator[str]:
     width = max((len(name) for _, _, name, _ in lines), default=0)
     for _, sign, name, text in lines:
         yield f"{sign} {name:<{min(width, 40)}}  {text}"
-
-
-def _places_of_erased(diff: GraphDiff) -> dict[int, int]:
-    """For each node that went, that of the new graph before which it would stand."""
-    moved = {one.new for one in diff.moved}
-    back = {there: at for at, there in diff.same.items() if at not in moved}
-    found: dict[int, int] = {}
-    place = 0
-    for at in range(len(diff.old.nodes)):
-        place = back.get(at, place - 1) + 1
-        found[at] = place
-    return {at: found[at] for at in diff.erased}
 
 
 def _call(listing: Listing, node: int, sources: Sources) -> str:
