@@ -106,7 +106,8 @@ def _said(output: Path, inside: Inside, wanted: Wanted) -> str:
     holds = (
         f"{counted(inside.compilations, 'compilation')},"
         f" {counted(inside.remarks, 'remark')}, {counted(inside.listings, 'listing')},"
-        f" {counted(inside.diffs, 'diff of a pass', 'diffs of passes')}"
+        f" {counted(inside.diffs, 'diff of a pass', 'diffs of passes')},"
+        f" {counted(inside.pictures, 'picture')}"
     )
     choices = (
         ("lines of the source", wanted.source),

@@ -85,7 +85,8 @@ def test_a_page_needs_nothing_and_says_what_is_inside(fxls: Command) -> None:
     elements = _Elements(text).found
 
     assert ended.out == (
-        "report.html: 1 compilation, 1 remark, 1 listing, 1 diff of a pass\n"
+        "report.html: 1 compilation, 1 remark, 1 listing, 1 diff of a pass,"
+        " 1 picture\n"
         "  with: lines of the source\n"
         "  without: arguments, home folder and machine, environment\n"
     )
@@ -156,6 +157,8 @@ def test_a_browser_opens_what_a_fragment_names_and_runs_nothing_else(
     text = page(fxls)
     path = fxls.folder / "report.html"
     (line,) = re.findall(r'id="(Evil_[0-9a-f]{12}-4)"', text)
+    # A box of the picture leads to the same line.
+    assert f'<a href="#{line}"><rect' in text
 
     linked = _Elements(dom(path, f"#{line}")).found
     found = [one for _, one in linked if one.get("class") == "found"]
@@ -236,5 +239,5 @@ def test_a_page_has_a_bound(fxls: Command) -> None:
     )
 
     assert len(text.encode()) <= MOST
-    assert (inside.listings, inside.left_out) == (1, 3)
+    assert (inside.listings, inside.pictures, inside.left_out) == (1, 1, 3)
     assert "3 listings and diffs are left out." in text

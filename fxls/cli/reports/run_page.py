@@ -18,8 +18,11 @@ from pathlib import Path
 from fxls.cli.command import harmless
 from fxls.cli.report import Sources, position
 from fxls.cli.reports.diff_report import changed_nodes
+from fxls.cli.reports.graph_picture import STYLE as PICTURE_STYLE
+from fxls.cli.reports.graph_picture import picture
 from fxls.counted import counted
 from fxls.graph_diff import graph_diff, summary
+from fxls.ide.listing.document import Document
 from fxls.ide.listing.value_text import short_form
 from fxls.listing import Listing
 from fxls.record import (
@@ -42,6 +45,8 @@ __all__ = ["MOST", "Inside", "Page", "Wanted"]
 MOST = 10 << 20
 """So many bytes has a page at most."""
 _ROOM = 64 << 10
+_MOST_PICTURES = 200
+"""So many graphs are drawn, the first; each takes some hundredths of a second."""
 _MOST_PHASES = 8
 """So many phases of a compilation are named, the longest first; they lie in each other."""
 
@@ -69,6 +74,7 @@ class Inside:
     remarks: int
     listings: int
     diffs: int
+    pictures: int
     left_out: int
     """Listings and diffs for which there is no room, or that cannot be read."""
 
@@ -88,19 +94,25 @@ class Page:
             if one.subject not in ON_REQUEST
         )
         self._size = 0
-        self._left_out = self._listings = self._diffs = 0
+        self._left_out = self._listings = self._diffs = self._pictures = 0
 
     def text(self, read: Read) -> tuple[str, Inside]:
         """The page, and what is in it."""
         overview = "".join(self._overview())
         self._size = len(overview.encode())
-        listings = "".join(self._all_listings(read))
+        shown = list(self._all_listings(read))
         diffs = "".join(self._all_diffs(read))
+        # Pictures take what room the texts leave.
+        listings = "".join(
+            f"{head}{self._picture(listing, anchor)}</details>"
+            for head, anchor, listing in shown
+        )
         inside = Inside(
             len(self._compilations),
             len(self._by_line),
             self._listings,
             self._diffs,
+            self._pictures,
             self._left_out,
         )
         note = ""
@@ -181,26 +193,42 @@ class Page:
     def _where(quoted: QuotedPlace) -> str:
         return f"{quoted.place.path}:{position(quoted)}"
 
-    def _all_listings(self, read: Read) -> Iterator[str]:
+    def _all_listings(self, read: Read) -> Iterator[tuple[str, str, Listing]]:
+        """The sections without their ends, their fragments, and the listings."""
         events = (entry.event for entry in self._part.entries)
         made = [one.revision for one in events if isinstance(one, Made)]
         # Of each graph the text that the run ended with.
         for name in {one.identity: one for one in made}.values():
             found = read(name)
-            section = None if found is None else self._listing(name, found)
+            anchor = self._words(name.text.removesuffix(".py"))
+            section = None if found is None else self._listing(anchor, found)
             if self._takes(section):
-                assert section is not None, "it was taken"
+                assert found is not None, "it was taken"
+                assert section is not None, "likewise"
                 self._listings += 1
-                yield section
+                yield section, anchor, found
 
-    def _listing(self, name: RevisionName, listing: Listing) -> str:
+    def _picture(self, listing: Listing, anchor: str) -> str:
+        if self._pictures >= _MOST_PICTURES:
+            return f"<p>There is no picture: a page has {_MOST_PICTURES}.</p>"
+        drawn, said = picture(Document("", listing), anchor, self._words)
+        if drawn is None:
+            return f"<p>{said}</p>"
+        section = f"<details><summary>{said}</summary>{drawn}</details>"
+        size = len(section.encode())
+        if self._size + size > MOST - _ROOM:
+            return "<p>There is no picture: the page has no room for it.</p>"
+        self._size += size
+        self._pictures += 1
+        return section
+
+    def _listing(self, anchor: str, listing: Listing) -> str:
         say = self._words
         shapes: dict[int, str] = {}
         for facts in listing.nodes:
             # Inputs stand together on the line of the `def`.
             if facts.value is not None and facts.line != listing.definition:
                 shapes[facts.line] = short_form(facts.value)
-        anchor = say(name.text.removesuffix(".py"))
         lines: list[str] = []
         text = listing.text.rstrip("\n")
         if not self._wanted.source:
@@ -215,7 +243,7 @@ class Page:
         return (
             f'<details class="found" id="{anchor}"><summary>{say(title)},'
             f' {counted(len(listing.nodes), "node")} <a href="#{anchor}">#</a></summary>'
-            "<pre>" + "\n".join(lines) + "</pre></details>"
+            "<pre>" + "\n".join(lines) + "</pre>"
         )
 
     def _all_diffs(self, read: Read) -> Iterator[str]:
@@ -300,7 +328,9 @@ _CODE = re.compile(r"^(\s*# File: .*?), code: .*$", re.MULTILINE)
 """How torch quotes the source in a graph that it prints."""
 _SIGNS = {"+": "came", "-": "went", "~": "other", ">": "moved"}
 
-_STYLE = """
+_STYLE = (
+    PICTURE_STYLE
+    + """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 80em; margin: 2em auto;
   padding: 0 1em; color: #1c1c1c; background: #fff; }
 pre { font: 13px/1.45 ui-monospace, monospace; overflow-x: auto; background: #f5f5f5;
@@ -319,6 +349,7 @@ i::after { content: "  " attr(data-shape); color: #5f5f5f; }
   .moved { color: #8ab4f8; }
 }
 """
+)
 
 _SCRIPT = """
 const found = [...document.querySelectorAll(".found")];
