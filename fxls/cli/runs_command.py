@@ -88,7 +88,7 @@ def runs(options: argparse.Namespace) -> int:
             return troubles.code
         one = of_store.one(found_run(of_store, options.run))
         part = of_store.read(one.run.id)
-        of_launch = ranks_of(of_store, one.run.id) if one.run.rank is not None else []
+        of_launch = ranks_of(of_store, one.run.id)
     except StoreError as error:
         return failed(error)
     store = Store(root, report=troubles)

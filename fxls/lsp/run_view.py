@@ -8,7 +8,7 @@ from fxls.ide.listing.recorded import change_of
 from fxls.lsp.client import Client, Lines
 from fxls.lsp.graph_view import PlaceItem, place_item
 from fxls.lsp.item import Item
-from fxls.record import Pass, QuotedPlace, Remark, RevisionName, Run
+from fxls.record import Pass, QuotedPlace, Remark, Run
 from fxls.record.run_overview import SUBJECTS, Compiled, RunOverview
 from fxls.record.run_summary import State, Summary
 
@@ -18,6 +18,7 @@ __all__ = [
     "CompilationItem",
     "OverviewItem",
     "PhaseItem",
+    "RankItem",
     "RemarkItem",
     "RunItem",
     "overview_item",
@@ -27,7 +28,7 @@ __all__ = [
 _MOST = 2_000
 """So many compilations are sent, so many passes of each, and so many remarks."""
 
-_Uri = Callable[[RevisionName], str | None]
+_Uri = Callable[[str], str | None]
 _Document = Callable[[str], str]
 
 
@@ -115,6 +116,22 @@ class CompilationItem(Item, frozen=True):
     """What inductor wrote in it."""
 
 
+class RankItem(Item, frozen=True):
+    """A rank of the launch, and where it first differs from the lowest."""
+
+    rank: int
+    run: RunItem
+    graph: str | None = None
+    """The first that the lowest rank has otherwise; left out where all are the same."""
+    summary: str = ""
+    node: str | None = None
+    """The first of that graph that is not the same."""
+    uri: str | None = None
+    """The listing with this node; left out where that is not in the store."""
+    line: int = 0
+    place: PlaceItem | None = None
+
+
 class OverviewItem(Item, frozen=True):
     """What a run did."""
 
@@ -128,6 +145,8 @@ class OverviewItem(Item, frozen=True):
     """That of no compilation."""
     left_out: int = 0
     """How many compilations are too many to be sent."""
+    ranks: tuple[RankItem, ...] = ()
+    """All of the launch, the lowest first."""
 
 
 def run_item(run: Run, summary: Summary, state: State) -> RunItem:
@@ -156,10 +175,11 @@ def overview_item(
     uri: _Uri,
     guards: _Document,
     lines_of: Lines,
+    ranks: tuple[RankItem, ...],
 ) -> OverviewItem:
     """What a run did.
 
-    `uri` gives that of a revision that is in the store, and `guards` the document with
+    `uri` gives that of the text of a revision that is in the store, and `guards` the document with
     the guards of a compilation.
     """
 
@@ -177,7 +197,7 @@ def overview_item(
         )
 
     def change(one: Pass) -> ChangeItem:
-        left = None if one.after is None else uri(one.after)
+        left = None if one.after is None else uri(one.after.text)
         return ChangeItem(
             *(one.name, one.stage, one.ordinal, change_of(one), one.raised, left)
         )
@@ -220,4 +240,5 @@ def overview_item(
         [remark(one) for one in overview.remarks[:_MOST]],
         [*code(overview.code)],
         len(overview.compiled) - sent,
+        ranks,
     )

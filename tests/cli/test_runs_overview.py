@@ -6,15 +6,12 @@ import json
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from fxls import record
 from fxls.listing import Identity, Place
 from fxls.record import (
     Cause,
     Compilation,
-    Entry,
     Made,
     Names,
     Outcome,
@@ -23,7 +20,6 @@ from fxls.record import (
     Remark,
     Subject,
 )
-from fxls.store.runs import record_path
 from fxls.text import Span
 from tests.cli.command import Command, Ended
 from tests.cli.test_diff import NEW, OLD, made
@@ -96,14 +92,7 @@ def of_rank(root: Path, name: str, rank: int, *body: str) -> str:
     """The run of a rank, of a launch whose ranks made a graph each; its listing."""
     identity = Identity("net", "Net", "torch.compile", "graph 0", rank)
     listing = made(root, *body, identity=identity)
-    written(root, name, Made(listing))
-    path = record_path(root, name)
-    first, rest = path.read_bytes().split(b"\n", 1)
-    entry = record.decode(first)
-    assert isinstance(entry, Entry)
-    run = msgspec.structs.replace(entry.event, rank=rank, launch=FIRST, world_size=2)
-    head = record.encode(msgspec.structs.replace(entry, event=run))
-    path.write_bytes(head + b"\n" + rest)
+    written(root, name, Made(listing), launch=FIRST, rank=rank)
     return listing.text
 
 

@@ -42,6 +42,7 @@ MESSAGES = {
         run_view.ChangeItem,
         run_view.PhaseItem,
         run_view.CodeItem,
+        run_view.RankItem,
     ),
     f"Request `{custom.DELETE}`": (custom.DeletedItem,),
     f"Notification `{custom.CHANGED}`": (custom.Changed,),

@@ -21,9 +21,10 @@ from fxls.record import (
     RevisionName,
     Subject,
 )
+from fxls.store import Store
 from fxls.store.runs import record_path
 from fxls.text import Span
-from tests.support.listings import NET
+from tests.support.listings import NET, listing_of
 from tests.support.lsp_client import started
 from tests.support.records import FIRST, SECOND, written
 
@@ -227,3 +228,52 @@ def test_of_many_thousand_compilations_the_rest_is_counted(project: Path) -> Non
         client.unread()
         client.end()
     assert (len(found["rows"]), found["leftOut"]) == (2_000, 100)
+
+
+def test_ranks_stand_side_by_side_each_with_the_first_node_that_differs(
+    project: Path,
+) -> None:
+    root = project / ".fxls"
+    names = [f"20260102T03040{rank}Z-host-7-0123abcd" for rank in range(4)]
+    bodies = ["y = x + 1", "y = x + 1\n    z = y * 2", "y_1 = x + 1"]
+    paths: list[Path] = []
+    for rank, name in enumerate(names):
+        events: list[Event] = [Compilation("0/0", "f", Outcome.OK, seconds=1.5)]
+        for body in bodies[rank : rank + 1]:
+            identity = Identity("net", "Net", "torch.compile", "graph 0", rank)
+            text = f"def forward(self, x):\n    {body}\n"
+            path = Store(root).materialize(listing_of(text, identity=identity))
+            events.append(Made(RevisionName(identity, path.name)))
+            paths.append(path)
+        written(root, name, *events, launch=names[0], rank=rank)
+    # Of another launch.
+    written(root, SECOND, Compilation("0/0", "f", Outcome.OK))
+    with started() as client:
+        client.initialize(project)
+        found = client.request("fxls/run", {"run": names[2]})["ranks"]
+        again = client.request("fxls/run", {"run": names[0]})["ranks"]
+        alone = client.request("fxls/run", {"run": SECOND})
+        client.unread()
+        client.end()
+    runs = [one.pop("run") for one in found]
+
+    assert [{**one, "run": run} for one, run in zip(found, runs, strict=True)] == again
+    assert "ranks" not in alone
+    assert [(run["id"], run["rank"], run["seconds"]) for run in runs] == [
+        (name, rank, 1.5) for rank, name in enumerate(names)
+    ]
+    differs = {"graph": "Net, graph 0"}
+    assert found == [
+        {"rank": 0},
+        {
+            **differs,
+            "rank": 1,
+            "summary": "+1 node",
+            "node": "z",
+            "uri": paths[1].as_uri(),
+            "line": 2,
+        },
+        # Another name is no difference.
+        {"rank": 2},
+        {**differs, "rank": 3, "summary": "rank 3 has no such graph"},
+    ]

@@ -14,7 +14,9 @@ FIRST = "20260102T030405Z-host-7-0123abcd"
 SECOND = "20260103T030405Z-host-8-0123abcd"
 
 
-def written(root: Path, name: str, *events: Event, launch: str = "") -> None:
+def written(
+    root: Path, name: str, *events: Event, launch: str = "", rank: int | None = None
+) -> None:
     head = Run(
         1,
         name,
@@ -26,6 +28,7 @@ def written(root: Path, name: str, *events: Event, launch: str = "") -> None:
         boot=machine.boot(),
         host=machine.host(),
         versions={"torch": "2.13.0"},
+        rank=rank,
     )
     path = record_path(root, name)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from fxls.cli.report import Sources, rows
-from fxls.graph_diff import summary
 from fxls.store.run_ranks import RankDifference
 from fxls.store.runs import RunInList
 
@@ -32,8 +31,11 @@ def ranks_text(
         ],
     )
     for one in found:
-        name = f"{one.identity.qualname}, {one.identity.stage}".rstrip(", ")
-        yield f"rank {one.rank} differs from rank {one.low} in {name}: {_how(one, sources)}"
+        first = _first(one, sources)
+        yield (
+            f"rank {one.rank} differs from rank {one.low} in {one.graph}:"
+            f" {one.summary}{first}"
+        )
     if not found:
         yield "the graphs of all ranks are the same"
 
@@ -48,35 +50,22 @@ def ranks_as_json(
             {
                 "ranks": [one.low, one.rank],
                 "identity": msgspec.to_builtins(one.identity),
-                "node": _node(one),
-                "text": None if one.first is None else one.first[0].text,
-                "summary": None if one.diff is None else summary(one.diff),
+                "node": one.first and one.first.name,
+                "text": one.first and one.first.text,
+                "summary": one.summary,
             }
             for one in found
         ],
     }
 
 
-def _node(one: RankDifference) -> str | None:
-    if one.diff is None or one.diff.first is None:
-        return None
-    listing, node = one.diff.first
-    return listing.nodes[node].name
-
-
-def _how(one: RankDifference, sources: Sources) -> str:
-    if one.diff is None:
-        if one.old is not None and one.new is not None:
-            return "a listing cannot be read"
-        return f"rank {one.rank if one.new is None else one.low} has no such graph"
-    said = summary(one.diff)
-    if one.diff.first is None or one.first is None:
-        return said
-    listing, node = one.diff.first
-    origin = listing.origin(node)
-    where = f"{one.first[0].text}:{listing.nodes[node].line + 1}"
-    if origin is not None:
-        place = origin.places[0]
-        where += f", from {sources.name(place.path)}:{place.span.start.line + 1}"
-    alone = f" of rank {one.low}" if listing is one.diff.old else ""
-    return f"{said}, first at {listing.nodes[node].name}{alone} ({where})"
+def _first(one: RankDifference, sources: Sources) -> str:
+    node = one.first
+    if node is None:
+        return ""
+    where = f"{node.text}:{node.line + 1}"
+    if node.place is not None:
+        line = node.place.span.start.line + 1
+        where += f", from {sources.name(node.place.path)}:{line}"
+    alone = f" of rank {one.low}" if node.rank == one.low else ""
+    return f", first at {node.name}{alone} ({where})"
