@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from fxls import record, regular_file
-from fxls.listing import Identity, Listing
+from fxls.listing import KERNELS, Identity, Listing
 from fxls.listing.sidecar import encode
 from fxls.record import (
     MOST_IN_LINE,
@@ -35,6 +35,7 @@ from fxls.record import (
     kind_of,
     run_summary,
 )
+from fxls.record.logged_code import logged_code
 from fxls.record.printed_graph import printed_graph
 from fxls.record.quoted_place import of_program
 from fxls.record.run_summary import Summary, Tally
@@ -74,6 +75,7 @@ _STAGES: dict[str, tuple[str, ...]] = {
     "aot_inference_graph": ("forward",),
     "aot_backward_graph": ("backward",),
     "inductor_post_grad_graph": ("post-grad",),
+    "inductor_output_code": (KERNELS,),
 }
 """What a graph of a log is called, by the word that torch has for it."""
 
@@ -163,6 +165,8 @@ class _Reader:
         self._frames: dict[tuple[str, str], list[str]] = {}
         """Of each function, torch's numbers of its graphs."""
         self._directions: dict[str, list[str]] = {}
+        self._lowered: dict[str, str] = {}
+        """Of each compilation, the direction that inductor was given last."""
         self._texts: dict[int, str] = {}
         self._program: str | None = None
         self._version = ""
@@ -296,13 +300,20 @@ class _Reader:
         elif step == ("post-grad",):
             # The forward is lowered first; the backward when it is needed.
             known = self._directions.get(name) or ["forward"]
-            step = (known.pop(0) if len(known) > 1 else known[0], *step)
+            self._lowered[name] = known.pop(0) if len(known) > 1 else known[0]
+            step = (self._lowered[name], *step)
+        elif step == (KERNELS,):
+            step = (self._lowered.get(name, "forward"), *step)
         identity = self._identity(name, step)
-        head = (
-            f"# The code of {identity.qualname}'s graph, which torch logged and fxls"
-            f" imported.\n# It is {identity.stage} of {identity.qualname}.\n\n"
-        )
-        found = printed_graph(entry.text, identity, head)
+        code = f"The code of {identity.qualname}'s graph"
+        head = [
+            f"# {code}, which torch logged and fxls imported.",
+            f"# It is {identity.stage} of {identity.qualname}.",
+        ]
+        if step[-1:] == (KERNELS,):
+            found = logged_code(entry.text, identity, head)
+        else:
+            found = printed_graph(entry.text, identity, "\n".join((*head, "", "")))
         if found is None:
             self._unread += 1
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -132,6 +133,81 @@ def test_a_log_of_torch_alone_says_what_fxls_records(fxls: Command) -> None:
     assert {key: calls(theirs[key]) for key in ours} == {
         key: calls(listing) for key, listing in ours.items()
     }
+
+
+KERNELS = """\
+import torch
+
+
+@torch.compile
+def f(x, w):
+    y = torch.nn.functional.gelu(x @ w)
+    return y.sum(0) + y.amax(1), y.view(-1).cumsum(0)
+
+
+w = torch.randn(4, 4)
+f(torch.randn(4, 4, requires_grad=True), w)[0].sum().backward()
+"""
+
+
+@pytest.mark.slow
+def test_a_log_has_the_kernels_of_inductors_code(fxls: Command) -> None:
+    fxls.file(KERNELS, "prog.py")
+    env = {
+        "TORCH_TRACE": str(fxls.folder / "logs"),
+        # What torch has in its cache, it does not make again.
+        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
+    }
+    assert fxls.run("run", "prog.py", env=env).code == 0
+    (live,) = Runs(fxls.folder / ".fxls", unwanted).newest()
+    assert fxls.run("import", "logs").code == 0
+    imported = next(
+        one.run.id
+        for one in Runs(fxls.folder / ".fxls", unwanted).newest()
+        if one.run.id != live.run.id
+    )
+    store = Store(fxls.folder / ".fxls")
+    ours, theirs = (
+        {
+            stage: kernel_calls(listing)
+            for (_, stage), listing in graphs(store, run).items()
+            if stage.endswith(", kernels")
+        }
+        for run in (live.run.id, imported)
+    )
+
+    assert {*ours} == {"graph 0, forward, kernels", "graph 0, backward, kernels"}
+    assert all(ours.values())
+    assert theirs == ours
+    said = fxls.run("runs", imported).out
+    listed = re.findall(r"^  (\S+:\d), line \d+$", said, re.M)
+    assert [*map(str, listed)] == [
+        name for calls in ours.values() for name, *_ in calls
+    ]
+
+
+def kernel_calls(listing: Listing) -> list[tuple[str, list[str], list[str]]]:
+    """The calls of kernels, with the names of what each is given and writes."""
+    names = [one.name for one in listing.nodes]
+    return [
+        (
+            one.name,
+            [
+                names[each]
+                for piece in one.args
+                for each in piece
+                if isinstance(each, int)
+            ],
+            [
+                names[each]
+                for _, piece in one.kwargs
+                for each in piece
+                if isinstance(each, int)
+            ],
+        )
+        for one in listing.nodes
+        if one.opcode == "call_kernel"
+    ]
 
 
 def test_what_holds_no_log_is_said(fxls: Command) -> None:

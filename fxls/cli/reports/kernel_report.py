@@ -58,7 +58,8 @@ def _calls_text(
     for node, facts in calls[:_MOST]:
         computed = _first([*facts.made_from])
         shown = _first([*dict.fromkeys(_lines(listing, node, sources))])
-        said = f"{facts.name}, line {facts.line + 1}: {computed}"
+        said = f"{facts.name}, line {facts.line + 1}"
+        said = f"{said}: {computed}" if computed else said
         if times is not None:
             seconds = times.kernels[node]
             said = f"{_percent(seconds, times.each)} {seconds * 1e3:.3f} ms {said}"

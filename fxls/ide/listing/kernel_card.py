@@ -66,7 +66,8 @@ def _of_kernel(
     yield Line((Code(facts.name), f": kernel in {language}, {calls}"))
     for user in facts.users[:_MOST]:
         yield Field("called", (node_link(document, user),))
-    yield Field("computes", _computes(facts, graph))
+    if facts.made_from:  # a log does not say it
+        yield Field("computes", _computes(facts, graph))
 
 
 def _of_call(
@@ -82,7 +83,8 @@ def _of_call(
         case _:
             pass
     yield Line((Code(facts.name), ": call of ", called))
-    yield Field("computes", _computes(facts, graph))
+    if facts.made_from:  # a log does not say it
+        yield Field("computes", _computes(facts, graph))
     reads = {one for pieces in inputs for one in pieces if isinstance(one, int)}
     size = _bytes(document, reads)
     yield Field("inputs", (*arguments(document, inputs), *size))

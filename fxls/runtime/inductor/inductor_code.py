@@ -28,21 +28,21 @@ from fxls.listing import (
     Value,
 )
 from fxls.record import RevisionName
-from fxls.runtime.debugging.breakpoints import Breakpoints
-from fxls.runtime.faults import logging_faults
-from fxls.runtime.hooks import Hook, around
-from fxls.runtime.inductor.kernel_times import KernelTimes
-from fxls.runtime.listings.head import Leading, Words, head_of
-from fxls.runtime.listings.kernel_listing import (
+from fxls.record.kernel_listing import (
     Buffer,
     Computed,
     Generated,
     KernelListing,
 )
+from fxls.record.wrapper_text import WrapperText, read
+from fxls.runtime.debugging.breakpoints import Breakpoints
+from fxls.runtime.faults import logging_faults
+from fxls.runtime.hooks import Hook, around
+from fxls.runtime.inductor.kernel_times import KernelTimes
+from fxls.runtime.listings.head import Leading, Words, head_of
 from fxls.runtime.listings.module_names import importable_name
 from fxls.runtime.listings.rank import rank
 from fxls.runtime.listings.value_facts import value_of
-from fxls.runtime.listings.wrapper_text import WrapperText, read
 from fxls.runtime.producers.capture import Capture
 from fxls.runtime.producers.compiler_steps import direction_of
 from fxls.runtime.producers.deferred import DeferredWork
@@ -272,7 +272,8 @@ def _made(capture: Capture, code: str) -> KernelListing:
     for parent in capture.parents[:1]:
         link = Leading(parent.file, ToParent(parent.file))
         head.append(("It was made from ", link, "."))
-    return KernelListing(identity, head_of(head), code)
+    made = head_of(head)
+    return KernelListing(identity, made.lines, made.links, code)
 
 
 def _identity(capture: Capture) -> Identity:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from fxls.listing import Identity, Listing, Role, Tensor
-from fxls.runtime.listings.head import head_of
-from fxls.runtime.listings.kernel_listing import (
+from fxls.record.kernel_listing import (
     Buffer,
     Computed,
     Generated,
     KernelListing,
 )
-from fxls.runtime.listings.wrapper_text import read
+from fxls.record.wrapper_text import read
 
 TRITON = """\
 triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', \'\'\'
@@ -49,7 +48,7 @@ def listing_of(*calls: Computed) -> Listing:
     assert wrapper is not None
     buffers = {f"buf{number}": Buffer(None, VALUE) for number in range(4)}
     generated = Generated(calls, buffers, ("arg0_1",), (), ())
-    made = KernelListing(Identity("net", "Net"), head_of([("Said.",)]), TRITON)
+    made = KernelListing(Identity("net", "Net"), ["# Said."], (), TRITON)
     return made.listing(wrapper, generated, None, ())
 
 

@@ -7,13 +7,14 @@ a kernel. A call came from all that the nodes came from that it computes.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
 
 from fxls.listing import (
     Facts,
+    HeadLink,
     Identity,
     Items,
     Listing,
@@ -24,8 +25,7 @@ from fxls.listing import (
     Tensor,
     Value,
 )
-from fxls.runtime.listings.head import Head
-from fxls.runtime.listings.wrapper_text import (
+from fxls.record.wrapper_text import (
     Argument,
     Called,
     Spot,
@@ -74,12 +74,19 @@ class Generated:
 class KernelListing:
     """The listing under way: its text is known at once, and the rest when it is asked."""
 
-    def __init__(self, identity: Identity, head: Head, code: str) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        head: Sequence[str],
+        links: tuple[HeadLink, ...],
+        code: str,
+    ) -> None:
+        """`head` are the lines that stand above the code, and `links` those in them."""
         self.identity = identity
-        self._head = head
-        self.above = len(head.lines) + 2
+        self._links = links
+        self.above = len(head) + 2
         """So many lines stand above those that inductor wrote."""
-        self.text = "\n".join([*head.lines, "", "", code])
+        self.text = "\n".join([*head, "", "", code])
 
     def listing(
         self,
@@ -101,7 +108,7 @@ class KernelListing:
             scopes=() if graph is None else graph.scopes,
             parameters=None if graph is None else graph.parameters,
             parents=parents,
-            links=self._head.links,
+            links=self._links,
             computes_gradients=graph is not None and graph.computes_gradients,
             without_kernel=generated.without_kernel,
         )
