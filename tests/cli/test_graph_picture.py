@@ -119,26 +119,25 @@ def long(count: int, scopes: int = 0) -> Listing:
 
 
 def test_where_nodes_are_too_many_submodules_are_closed() -> None:
-    svg, said = drawn(long(200, scopes=4))
+    svg, said = drawn(long(520, scopes=4))
 
     assert svg is not None
-    assert said == "Picture, with 2 submodules closed"
+    assert said == "Picture, with 1 submodule closed"
     found = boxes_in(svg)
-    assert len(found) == 104 <= MOST
+    assert len(found) == 393 <= MOST
     assert found[1][2] == ["relu_0", "relu"]
-    assert found[-3:] == [
-        ("#Net_0-102", "", ["layers.2", "Layer · 50 nodes"]),
-        ("#Net_0-152", "", ["layers.3", "Layer · 50 nodes"]),
-        ("#Net_0-202", "k5", ["output", "output"]),
+    assert found[-2:] == [
+        ("#Net_0-392", "", ["layers.3", "Layer · 130 nodes"]),
+        ("#Net_0-522", "k5", ["output", "output"]),
     ]
 
 
 def test_a_graph_without_a_picture_says_why() -> None:
     said = (
-        "There is no picture: a page draws 150 boxes, and this graph has 202 side by"
+        "There is no picture: a page draws 400 boxes, and this graph has 522 side by"
         " side. The editor draws it."
     )
-    assert drawn(long(200)) == (None, said)
+    assert drawn(long(520)) == (None, said)
 
 
 def test_names_mean_nothing_in_a_picture() -> None:

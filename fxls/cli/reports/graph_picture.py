@@ -17,9 +17,9 @@ from fxls.ide.listing.value_text import short_form
 
 __all__ = ["MOST", "STYLE", "picture"]
 
-MOST = 150
+MOST = 400
 """So many boxes are drawn: more cannot be read, and take long to place."""
-_MOST_LINES = 1_000
+_MOST_LINES = 2_000
 _WIDEST = 34
 """So many characters stand in a box."""
 _OF_CHARACTER = 7.2
