@@ -161,7 +161,7 @@ def _identity(store: Store, words: str) -> Revision:
     """The newest revision of the one identity that says all these words."""
     newest = (store.newest(identity) for identity in store.identities())
     every = [Newest(one, one.nodes) for one in newest if one is not None]
-    named = [one for one in every if called(one.revision.identity) == words]
+    named = [one for one in every if _is_called(one.revision.identity, words)]
     found = named or [one for one in every if _says(one, words.split())]
     if len(found) > 1:
         # A class alone means its graph as it was captured.
@@ -174,6 +174,15 @@ def _identity(store: Store, words: str) -> Revision:
     several = ", ".join(repr(called(one.revision.identity)) for one in found[:4])
     more = " ..." if len(found) > 4 else "."
     raise NotFound(f"{len(found)} listings say {words!r}", f"Say more: {several}{more}")
+
+
+def _is_called(identity: Identity, words: str) -> bool:
+    """Whether words say all of an identity; its module and producer may be left out."""
+    whole = called(identity)
+    without_module = whole.removeprefix(f"{identity.module}.")
+    names = {whole, without_module}
+    names |= {one.replace(f" {identity.producer}", "", 1) for one in names}
+    return " ".join(words.split()) in names
 
 
 def _says(one: Newest, words: list[str]) -> bool:

@@ -57,6 +57,22 @@ def made(root: Path, *body: str, identity: Identity = NET) -> RevisionName:
     return RevisionName(identity, path.name, revision.facts)
 
 
+def test_a_graph_is_meant_by_all_of_its_name_without_module_and_producer(
+    fxls: Command,
+) -> None:
+    root = fxls.folder / ".fxls"
+    for stage, body in (("graph 0", OLD), ("graph 0, joint", NEW)):
+        made(root, *body, identity=Identity("net", "Net", "torch.compile", stage))
+    shown = (
+        "--- .fxls/Net_<hash>.py  net.Net torch.compile graph 0\n"
+        "+++ .fxls/Net_<hash>.py  net.Net torch.compile graph 0, joint\n"
+    )
+    for words in ("net.Net graph 0", "Net torch.compile graph 0", "Net graph 0"):
+        ended = fxls.run("diff", words, "joint")
+        assert (ended.code, ended.err) == (1, "")
+        assert ended.out.startswith(shown)
+
+
 def test_two_revisions_are_compared_node_by_node(fxls: Command) -> None:
     root = fxls.folder / ".fxls"
     made(root, *OLD)
