@@ -7,7 +7,6 @@ round, and tells a log why not. What is still apart when it is done is a missed 
 from __future__ import annotations
 
 import operator
-import re
 import threading
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -15,22 +14,19 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from fxls.installed_torch import private
-from fxls.listing import Place
-from fxls.record import QuotedPlace, Remark, Subject, pairs
-from fxls.record.quoted_place import Sources
+from fxls.record import Remark, Subject, pairs
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.compiler_steps import is_given_gradients
-from fxls.runtime.producers.stack_traces import origin_of
+from fxls.runtime.producers.node_places import NodePlaces, bare
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.torch_private import compile_id, is_compiling, is_view
 
-__all__ = ["MissedFusions", "NodePlaces", "bare"]
+__all__ = ["MissedFusions"]
 
 _MISSED = "the fusions that inductor did not make are not recorded"
 _MOST = 100
 """So many remarks are made of a graph; those of equal layers are one."""
-_MOST_PLACES = 16
 _LONGEST = 500
 
 _Asked = dict[tuple[str, str], tuple[str, tuple[Any, ...]]]
@@ -106,23 +102,6 @@ class MissedFusions:
                 remarks.setdefault(remark, []).append(names)
         for remark, nodes in remarks.items():
             self._recorder.note(replace(remark, nodes=pairs(nodes)))
-
-
-class NodePlaces:
-    """Where nodes of torch's graphs are from."""
-
-    def __init__(self) -> None:
-        self._sources = Sources()
-
-    def of(self, node: Any) -> tuple[QuotedPlace, ...]:
-        """Where a node is from, innermost first."""
-        chain = origin_of(node.meta)
-        found: list[QuotedPlace] = []
-        while chain is not None and len(found) < _MOST_PLACES:
-            place, _, chain = chain
-            assert isinstance(place, Place), "a stack has nothing else"
-            found.append(self._sources.at(place))
-        return tuple(found)
 
 
 def _missed(
@@ -266,14 +245,6 @@ def _operator(node: Any) -> str:
     if node.target is operator.getitem:
         return _operator(node.args[0])
     return bare(node.name)
-
-
-def bare(name: str) -> str:
-    """The name of a node, without the number by which equal ones are told apart."""
-    return _NUMBER.sub("", name) or name
-
-
-_NUMBER = re.compile(r"(?<=[a-z])_\d+$")
 
 
 def _is_nothing(kernel: Any) -> bool:

@@ -20,7 +20,7 @@ from fxls.installed_torch import private
 from fxls.record import Remark, Subject, pairs
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
-from fxls.runtime.inductor.missed_fusions import NodePlaces, bare
+from fxls.runtime.producers.node_places import NodePlaces, bare
 from fxls.runtime.producers.patterns import code_of, functions_of, named
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.torch_private import compile_id, is_compiling
