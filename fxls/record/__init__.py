@@ -17,7 +17,17 @@ import msgspec
 
 from fxls.encodable import encoded
 from fxls.formats import other_format
-from fxls.listing import Identity, Place
+from fxls.record.parts import (
+    MOST_NAMES,
+    MatchedPattern,
+    Names,
+    Natural,
+    Pairs,
+    QuotedPlace,
+    RevisionName,
+    names,
+    pairs,
+)
 
 __all__ = [
     "MOST_IN_LINE",
@@ -62,50 +72,10 @@ SCHEMA = 1
 MOST_IN_LINE = 16_000
 """A line is shorter than that; a longer event lies in a file of its own."""
 
-MOST_NAMES = 64
-"""So many nodes of each kind a pass names; it counts them all."""
-
 OUTSIDE = "(outside of any pass)"
 """Stands for the name where a graph changed between two passes of one step."""
 
-_LONGEST_NAME = 200
-
-_Natural = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
-
-
-class QuotedPlace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A place in a source, and what stood there when the program ran."""
-
-    place: Place
-    line: str = ""
-    """The text of its first line, without its end; empty where nobody has it."""
-    digest: str = ""
-    """That of the file, as `fxls.listing.source_digest` makes it; empty likewise."""
-
-
-class RevisionName(msgspec.Struct, frozen=True):
-    """How the store names one revision of an identity."""
-
-    identity: Identity
-    text: str
-    """The name of the file of its text."""
-    facts: str = ""
-    """The hash of its sidecar; empty where that is not written yet."""
-
-
-class Names(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Names of nodes: the first of them, and how many there are."""
-
-    count: _Natural = 0
-    first: tuple[str, ...] = ()
-
-
-class Pairs(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Nodes, each with another one or a word: the first of them, and how many there are."""
-
-    count: _Natural = 0
-    first: tuple[tuple[str, str], ...] = ()
 
 
 class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field="kind"):
@@ -189,26 +159,15 @@ class Compilation(
     """For a recompilation, the guards that failed, each as torch says it."""
     reason: str = ""
     """Why it did not go on to the end of the function, as torch says it."""
-    attempts: _Natural = 1
+    attempts: Natural = 1
     """How often Dynamo began anew."""
     seconds: _Seconds | None = None
     phases: tuple[tuple[str, _Seconds], ...] = ()
     """The time of each step, by torch's name of the step; steps lie in one another."""
     cached: tuple[str, ...] = ()
     """What was taken from a cache, by torch's name of the cache."""
-    nodes: _Natural | None = None
-    guards: _Natural | None = None
-
-
-class MatchedPattern(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pattern that a pass looks for, and had matches of."""
-
-    name: str
-    """That of the pattern or the operator, or of the function that it is made of."""
-    count: _Natural = 1
-    """How many matches it had; of an operator that was decomposed, how many nodes."""
-    place: QuotedPlace | None = None
-    """Where that function is written."""
+    nodes: Natural | None = None
+    guards: Natural | None = None
 
 
 class Pass(
@@ -217,7 +176,7 @@ class Pass(
     """A step, of a compiler or of the user, that was given a graph."""
 
     name: str
-    ordinal: _Natural = 0
+    ordinal: Natural = 0
     """Which of those with its name it is, in its compilation and stage; names repeat."""
     compilation: str | None = None
     """torch's name of the compilation; None for a pass outside of any."""
@@ -326,7 +285,7 @@ class Guards(msgspec.Struct, frozen=True, tag="guards", tag_field="kind"):
     """The guards of a compilation: the first of them, and how many there are."""
 
     compilation: str
-    count: _Natural
+    count: Natural
     first: tuple[Guard, ...]
 
 
@@ -334,13 +293,13 @@ class Spent(msgspec.Struct, frozen=True, tag="spent", tag_field="kind"):
     """How long the code of a listing took, as far as it was measured."""
 
     revision: RevisionName
-    calls: _Natural
+    calls: Natural
     """How often its lines were measured; never where it ran once, or was not called."""
     seconds: float
     """Of all these calls together."""
-    lines: tuple[tuple[_Natural, float], ...]
+    lines: tuple[tuple[Natural, float], ...]
     """Of each line, from zero; those that took longest when there are many."""
-    whole_calls: _Natural = 0
+    whole_calls: Natural = 0
     """How often it ran besides, while nobody looked at its lines."""
     whole_seconds: float = 0.0
     """Of these together, by a clock around the call."""
@@ -352,21 +311,21 @@ class InBlob(msgspec.Struct, frozen=True, tag="blob", tag_field="kind"):
     of: str
     """The kind of the event."""
     name: str
-    size: _Natural
+    size: Natural
 
 
 class Truncated(msgspec.Struct, frozen=True, tag="truncated", tag_field="kind"):
     """The record became too long: events are counted from now on."""
 
-    bound: _Natural
+    bound: Natural
     """Bytes."""
 
 
 class Counts(msgspec.Struct, frozen=True, tag="counts", tag_field="kind"):
     """How many events of each kind there were, also of those that are not written."""
 
-    counts: dict[str, _Natural]
-    lost: _Natural = 0
+    counts: dict[str, Natural]
+    lost: Natural = 0
     """How many were not written."""
 
 
@@ -395,7 +354,7 @@ Event = (
 class Entry(msgspec.Struct, frozen=True):
     """An event, when it happened and where."""
 
-    number: _Natural
+    number: Natural
     """In the order of the record."""
     thread: int
     clock: float
@@ -407,19 +366,6 @@ class Entry(msgspec.Struct, frozen=True):
 
 class RecordError(ValueError):
     """Bytes that are no record of this schema; the message says in what way."""
-
-
-def names(found: list[str]) -> Names:
-    """As many of these as are kept."""
-    return Names(len(found), tuple(one[:_LONGEST_NAME] for one in found[:MOST_NAMES]))
-
-
-def pairs(found: list[tuple[str, str]]) -> Pairs:
-    """As many of these as are kept."""
-    kept = tuple(
-        (old[:_LONGEST_NAME], new[:_LONGEST_NAME]) for old, new in found[:MOST_NAMES]
-    )
-    return Pairs(len(found), kept)
 
 
 def encode(entry: Entry) -> bytes:
