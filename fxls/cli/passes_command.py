@@ -26,8 +26,9 @@ from fxls.counted import counted
 if TYPE_CHECKING:
     from fxls.cli.report import Sources
     from fxls.listing import Place
-    from fxls.record import Pass
+    from fxls.record import Event, Pass
     from fxls.record.first_pass import Answer, Found, Question
+    from fxls.record.pattern_runs import PatternRuns
     from fxls.store import Store
     from fxls.store.runs import Runs
 
@@ -127,11 +128,11 @@ def passes(options: argparse.Namespace) -> int:
 
         events = [entry.event for entry in entries]
         return show_became(events, store, run, options) or troubles.code
-    ran = [entry.event for entry in entries if isinstance(entry.event, Pass)]
-    ran = [one for one in ran if _says(one, options.words)]
+    events = [entry.event for entry in entries]
+    ran = [one for one in events if isinstance(one, Pass) and _says(one, options.words)]
     question = _question(options)
     if question is None:
-        _show(ran, store, run, options)
+        _show(ran, _searches(events, options), store, run, options)
     else:
         _answer(ran, store, run, question, options)
     return troubles.code
@@ -175,15 +176,44 @@ def _says(one: Pass, words: Iterable[str]) -> bool:
 # -- the list ----------------------------------------------------------------------
 
 
-def _show(ran: list[Pass], store: Store, run: str, options: argparse.Namespace) -> None:
+def _searches(
+    events: Iterable[Event], options: argparse.Namespace
+) -> tuple[PatternRuns, ...]:
+    """The passes that looked for patterns; those of torch where all are asked for."""
+    from fxls.record.pattern_runs import pattern_runs_of
+
+    return tuple(
+        one
+        for one in pattern_runs_of(events)
+        if (options.all or one.patterns)
+        and any(
+            all(word.lower() in name.lower() for word in options.words)
+            for name in (one.name, *(each.name for each in one.patterns.values()))
+        )
+    )
+
+
+def _show(
+    ran: list[Pass],
+    searches: tuple[PatternRuns, ...],
+    store: Store,
+    run: str,
+    options: argparse.Namespace,
+) -> None:
     shown = [one for one in ran if options.all or one.changed or one.raised]
     if options.json:
-        from fxls.cli.reports.pass_report import pass_as_json
+        from fxls.cli.reports.pass_report import pass_as_json, runs_as_json
 
         found = [pass_as_json(one, store.root) for one in _in_order(shown)]
-        print(json.dumps({"schema": 1, "run": run, "passes": found}))
-    elif shown:
-        print(harmless(_table(shown, store.root)))
+        looked = [runs_as_json(one) for one in searches]
+        said = {"schema": 1, "run": run, "passes": found, "patterns": looked}
+        print(json.dumps(said))
+    elif shown or searches:
+        if shown:
+            print(harmless(_table(shown, store.root)))
+        if searches:
+            between = "\n" * bool(shown)
+            print(between + harmless(_patterns(searches)))
     else:
         more = "--all shows them." if ran else "WORD may say less."
         say(
@@ -237,10 +267,32 @@ def _details(one: Pass, sources: Sources) -> Iterator[tuple[str, str, str, str]]
         yield saved, "", "", ""
 
 
+def _patterns(searches: Iterable[PatternRuns]) -> str:
+    """How often each pass looked for its patterns, and how many matches it had."""
+    from fxls.cli.report import rows
+
+    sources = sources_here()
+
+    def row(one: PatternRuns, indent: str) -> tuple[str, ...]:
+        where = "" if one.place is None else _line(one.place.place, sources)
+        ran = counted(one.ran, "time")
+        return indent + one.name, ran, str(one.matched), where
+
+    body: list[tuple[str, ...]] = []
+    for one in searches:
+        # Of `replace_pattern`, the pass is the pattern.
+        own = [*one.patterns.values()]
+        is_alone = [pattern.name for pattern in own] == [one.name]
+        if not is_alone:
+            body.append(row(one, ""))
+        body += [row(pattern, "" if is_alone else "  ") for pattern in own]
+    return rows(("pass with patterns", "ran", "matched", "pattern"), body)
+
+
 def _line(place: Place, sources: Sources) -> str:
     """Where a pattern is written; in a package, from the name of the package on."""
-    _, _, short = place.path.replace("\\", "/").rpartition("/site-packages/")
-    return f"{short or sources.name(place.path)}:{place.span.start.line + 1}"
+    _, found, short = place.path.replace("\\", "/").rpartition("/site-packages/")
+    return f"{short if found else sources.name(place.path)}:{place.span.start.line + 1}"
 
 
 # -- the first pass ----------------------------------------------------------------

@@ -54,4 +54,11 @@ def newest_with_passes(of_store: Runs) -> str | None:
 
     Raises `StoreError`.
     """
-    return next((one.run.id for one in of_store.newest() if one.summary.passes), None)
+    return next(
+        (
+            one.run.id
+            for one in of_store.newest()
+            if one.summary.passes or one.summary.searches
+        ),
+        None,
+    )

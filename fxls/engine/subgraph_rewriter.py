@@ -79,7 +79,7 @@ def replace_pattern(
     ...     return torch.relu(y) - x
     >>> matches = replace_pattern(gm, pattern, replacement)
     """
-    replaced = replace_pattern_with_filters(gm, pattern, replacement)
+    replaced = _replace_pattern(gm, pattern, replacement)
     return [Match(one.anchor, one.nodes_map) for one in replaced]
 
 
@@ -98,6 +98,27 @@ def replace_pattern_with_filters(
     - `replacement_callback` makes what to put in a place for that place.
     - A node whose name contains `node_name_match` matches any node of the pattern.
     """
+    return _replace_pattern(
+        gm,
+        pattern,
+        replacement,
+        match_filters,
+        ignore_literals,
+        replacement_callback,
+        node_name_match,
+    )
+
+
+def _replace_pattern(
+    gm: GraphModule,
+    pattern: Callable[..., Any] | Graph | GraphModule,
+    replacement: Callable[..., Any] | Graph | GraphModule | None,
+    match_filters: list[MatchFilter] | None = None,
+    ignore_literals: bool = False,  # noqa: FBT001, FBT002 - as above
+    replacement_callback: MakeReplacement | None = None,
+    node_name_match: str = "",
+) -> list[ReplacedPatterns]:
+    """What both do; programs hold those two, and this one can be watched."""
     refuse_foreign(gm)
     pattern_graph = _graph_of(pattern)
     matcher = SubgraphMatcher(pattern_graph, ignore_literals=ignore_literals)

@@ -8,7 +8,7 @@ from fxls.ide.listing.recorded import change_of
 from fxls.lsp.client import Client, Lines
 from fxls.lsp.graph_view import PlaceItem, place_item
 from fxls.lsp.item import Item
-from fxls.record import Pass, QuotedPlace, Remark, Run
+from fxls.record import Pass, QuotedPlace, Remark, RevisionName, Run
 from fxls.record.run_overview import SUBJECTS, Compiled, RunOverview
 from fxls.record.run_summary import State, Summary
 
@@ -17,6 +17,7 @@ __all__ = [
     "CodeItem",
     "CompilationItem",
     "OverviewItem",
+    "PatternItem",
     "PhaseItem",
     "RankItem",
     "RemarkItem",
@@ -132,6 +133,18 @@ class RankItem(Item, frozen=True):
     place: PlaceItem | None = None
 
 
+class PatternItem(Item, frozen=True):
+    """A pattern of the program, and how often it was looked for."""
+
+    name: str
+    ran: int
+    matched: int
+    """How many matches it had."""
+    of: str | None = None
+    """The pass that looks for it, where that has another name."""
+    place: PlaceItem | None = None
+
+
 class OverviewItem(Item, frozen=True):
     """What a run did."""
 
@@ -143,6 +156,7 @@ class OverviewItem(Item, frozen=True):
     """Those of no compilation."""
     code: list[CodeItem]
     """That of no compilation."""
+    patterns: tuple[PatternItem, ...] = ()
     left_out: int = 0
     """How many compilations are too many to be sent."""
     ranks: tuple[RankItem, ...] = ()
@@ -204,7 +218,7 @@ def overview_item(
 
     def code(names: Iterable[RevisionName]) -> Iterator[CodeItem]:
         for one in names:
-            there = uri(one)
+            there = uri(one.text)
             if there is not None:
                 yield CodeItem(there, one.identity.qualname, one.identity.stage)
 
@@ -239,6 +253,17 @@ def overview_item(
         [PhaseItem(name, seconds) for name, seconds in overview.phases],
         [remark(one) for one in overview.remarks[:_MOST]],
         [*code(overview.code)],
+        tuple(
+            PatternItem(
+                pattern.name,
+                pattern.ran,
+                pattern.matched,
+                None if pattern.name == one.name else one.name,
+                place(pattern.place),
+            )
+            for one in overview.searches
+            for pattern in one.patterns.values()
+        )[:_MOST],
         len(overview.compiled) - sent,
         ranks,
     )

@@ -55,6 +55,7 @@ __all__ = [
     "Remark",
     "RevisionName",
     "Run",
+    "Searched",
     "Spent",
     "Subject",
     "Truncated",
@@ -210,6 +211,21 @@ class Pass(
     """Of these, the ones of which torch says why, each with what it says."""
 
 
+class Searched(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag="searched", tag_field="kind"
+):
+    """A pass looked for its patterns in a graph, once."""
+
+    name: str
+    """That of the pass; of the pattern, where it is the only one."""
+    count: Natural = 0
+    """How many matches there were."""
+    compilation: str | None = None
+    """torch's name of the compilation; None outside of any."""
+    patterns: tuple[MatchedPattern, ...] = ()
+    """Those of the program, also with no match."""
+
+
 class Made(
     msgspec.Struct, frozen=True, omit_defaults=True, tag="made", tag_field="kind"
 ):
@@ -340,6 +356,7 @@ Event = (
     Run
     | Compilation
     | Pass
+    | Searched
     | Made
     | Remark
     | Guards
@@ -429,7 +446,7 @@ _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, MemoryE
 _KINDS = frozenset(
     str(one.__struct_config__.tag)
     for one in (
-        *(Run, Compilation, Pass, Made, Remark, Guards, Spent),
+        *(Run, Compilation, Pass, Searched, Made, Remark, Guards, Spent),
         *(InBlob, Truncated, Counts, End),
     )
 )

@@ -24,6 +24,7 @@ from fxls.record import (
     Spent,
     Subject,
 )
+from fxls.record.pattern_runs import PatternRuns, pattern_runs_of
 
 __all__ = [
     "SUBJECTS",
@@ -82,6 +83,8 @@ class RunOverview:
     """The seconds of each phase, the longest first; phases lie in one another."""
     remarks: tuple[Remark, ...]
     """Those of no compilation."""
+    searches: tuple[PatternRuns, ...]
+    """The passes that looked for patterns of the program."""
     code: tuple[RevisionName, ...]
     """What inductor wrote, and what was measured of it, each once; without what stands
     at its compilation.
@@ -142,6 +145,7 @@ def overview_of(events: Iterable[Event]) -> RunOverview:
         ),
         _phases(compilations),
         tuple(others),
+        tuple(one for one in pattern_runs_of(events) if one.patterns),
         tuple(other_code),
     )
 

@@ -26,6 +26,7 @@ from fxls.record import (
     RecordError,
     Remark,
     Run,
+    Searched,
     Subject,
     Truncated,
 )
@@ -67,6 +68,8 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
     passes: _Natural = 0
     changes: _Natural = 0
     """Passes that changed their graph."""
+    searches: _Natural = 0
+    """How often a pass looked for patterns."""
     remarks: _Natural = 0
     seconds: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """Of all compilations; those inside of others count twice."""
@@ -86,6 +89,7 @@ class Tally:
         self._compilations: dict[str, tuple[Outcome, Cause, float]] = {}
         self._earlier = 0
         self._passes = self._changes = self._remarks = self._breaks = self._lost = 0
+        self._searches = 0
         self._last = run.start
         self._is_truncated = False
         self._end: End | None = None
@@ -106,6 +110,8 @@ class Tally:
             case Pass(changed=changed):
                 self._passes += 1
                 self._changes += changed
+            case Searched():
+                self._searches += 1
             case Remark(subject=subject) if subject in ON_REQUEST:
                 pass
             case Remark(subject=subject):
@@ -145,6 +151,7 @@ class Tally:
             running=outcomes.count(Outcome.RUNNING),
             passes=self._passes,
             changes=self._changes,
+            searches=self._searches,
             remarks=self._remarks,
             seconds=sum(seconds for _, _, seconds in self._compilations.values()),
             last=self._last,

@@ -42,6 +42,7 @@ from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.fxls_engine import FxlsEngine
 from fxls.runtime.producers.interpreted import InterpretedGraphs
 from fxls.runtime.producers.pickled_modules import PickledModules
+from fxls.runtime.producers.replaced_patterns import ReplacedPatterns
 from fxls.runtime.producers.torch_export import ExportedPrograms
 from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.runtime.producers.torch_tracer import TorchTracer
@@ -198,6 +199,11 @@ def built(
             *(compilations.hooks() if recorder.is_on else ()),
             *(MissedFusions(recorder).hooks() if recorder.is_on else ()),
             *(NearMisses(recorder).hooks() if recorder.is_on else ()),
+            *(
+                ReplacedPatterns(recorder, tracing.origin_of_any).hooks()
+                if recorder.is_on
+                else ()
+            ),
             *passes.hooks(),
             *(
                 AotSteps(passes, dynamo.step, dynamo.listed).hooks()

@@ -8,7 +8,17 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fxls.record import Compilation, Entry, Event, Guards, Made, Pass, Remark, Spent
+from fxls.record import (
+    Compilation,
+    Entry,
+    Event,
+    Guards,
+    Made,
+    Pass,
+    Remark,
+    Searched,
+    Spent,
+)
 from fxls.record.run_overview import RunOverview, overview_of
 from fxls.serving.kept_records import Heres, KeptRecords
 from fxls.store import Store, StoreError, files
@@ -110,5 +120,5 @@ def _of_overview(entry: Entry) -> Event | None:
         return event if event.changed else None
     if isinstance(event, Guards):
         return replace(event, first=())
-    of = Compilation | Made | Remark | Spent
+    of = Compilation | Made | Remark | Searched | Spent
     return event if isinstance(event, of) else None

@@ -65,6 +65,61 @@ with fxls.passes(gm):
 """
 
 
+PATTERNS = """\
+import torch
+from torch.fx import replace_pattern, symbolic_trace
+
+
+def shifted(x):
+    return torch.relu(x) + 1.0
+
+
+def halved(x):
+    return torch.exp(x) / 2.0
+
+
+def same(x):
+    return x
+
+
+def model(x):
+    return torch.relu(x) + 1.0
+
+
+for pattern in (shifted, halved):
+    for _ in range(2):
+        replace_pattern(symbolic_trace(model), pattern, same)
+"""
+
+
+@pytest.mark.slow
+def test_how_often_a_pattern_was_looked_for_and_how_many_matches_it_had(
+    fxls: Command,
+) -> None:
+    fxls.file(PATTERNS, "prog.py")
+    assert fxls.run("run", "prog.py").code == 0
+    assert fxls.run("passes") == Ended(
+        0,
+        "pass with patterns  ran      matched  pattern\n"
+        "shifted             2 times  2        prog.py:5\n"
+        "halved              2 times  0        prog.py:9\n",
+        "",
+    )
+    place = {"path": "prog.py", "function": "halved", "line": 9, "column": 1}
+    found = json.loads(fxls.run("passes", "halved", "--json").out)
+    (one,) = found["patterns"]
+    assert (one["name"], one["ran"], one["matched"]) == ("halved", 2, 0)
+    (pattern,) = one["patterns"]
+    assert (
+        pattern["place"].items()
+        >= {key: value for key, value in place.items() if key != "path"}.items()
+    )
+    assert (
+        "  halved, prog.py:9:1: ran 2 times and matched 0\n"
+        in fxls.run("runs", "-1").out
+    )
+
+
 @pytest.mark.slow
 def test_the_passes_of_a_run_and_the_first_that_did_something(fxls: Command) -> None:
     fxls.file(PROGRAM, "prog.py")

@@ -13,12 +13,14 @@ from fxls.record import (
     Guard,
     Guards,
     Made,
+    MatchedPattern,
     Names,
     Outcome,
     Pass,
     QuotedPlace,
     Remark,
     RevisionName,
+    Searched,
     Subject,
 )
 from fxls.store import Store
@@ -117,6 +119,9 @@ def test_a_run_has_its_compilations_with_what_leads_on_from_each(
         ),
         *recompiled(8),
         Remark(Subject.ERROR, "of no compilation"),
+        *2 * (Searched("fusions", 1, "0/0", (MatchedPattern("shifted", 0, place),)),),
+        Searched("halved", 3, None, (MatchedPattern("halved", 3),)),
+        Searched("torch's own", 5, "0/0"),
     )
     written(root, FIRST, *events)
     with started() as client:
@@ -195,6 +200,10 @@ def test_a_run_has_its_compilations_with_what_leads_on_from_each(
             {"subject": "error", "title": "error", "reason": "of no compilation"}
         ],
         "code": [{"uri": listing.as_uri(), "qualname": "Net", "stage": OTHER.stage}],
+        "patterns": [
+            {"name": "shifted", "of": "fusions", "ran": 2, "matched": 0, "place": at},
+            {"name": "halved", "ran": 1, "matched": 3},
+        ],
     }
 
 

@@ -23,6 +23,7 @@ from fxls.record import (
     Remark,
     RevisionName,
     Run,
+    Searched,
     Subject,
     Truncated,
 )
@@ -49,6 +50,7 @@ EVENTS: list[Event] = [
         Pairs(1, (("d", "compute intensive op"),)),
     ),
     Remark(Subject.BREAK, "print", "1/0", "GB0059", (PLACE,), ("leave it out",)),
+    Searched("fusions", 2, "0/0", (MatchedPattern("f", 0),)),
     Made(REVISION, "0/0"),
     InBlob("pass", "0" * 12, 70_000),
     Truncated(1 << 24),

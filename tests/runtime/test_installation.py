@@ -149,6 +149,18 @@ HOOKS = [
     ),
     *(
         (
+            f"{package}.{module}",
+            "near misses of `replace_pattern` are not recorded",
+            name,
+        )
+        for package in ("torch.fx", "fxls.engine")
+        for module, name in (
+            ("subgraph_rewriter", "_replace_pattern"),
+            ("passes.utils.matcher_utils", "SubgraphMatcher.match"),
+        )
+    ),
+    *(
+        (
             f"{package}.passes.graph_transform_observer",
             f"passes of {whose} are no revisions",
             "GraphTransformObserver.__enter__",

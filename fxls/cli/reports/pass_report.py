@@ -10,9 +10,10 @@ from typing import Any
 from fxls.cli.report import place_as_json
 from fxls.listing import Listing
 from fxls.record import Pass, RevisionName
+from fxls.record.pattern_runs import PatternRuns
 from fxls.store import Store, StoreError
 
-__all__ = ["pass_as_json", "reading"]
+__all__ = ["pass_as_json", "reading", "runs_as_json"]
 
 
 def pass_as_json(one: Pass, root: Path) -> dict[str, Any]:
@@ -49,6 +50,24 @@ def pass_as_json(one: Pass, root: Path) -> dict[str, Any]:
         "saved": {"count": one.saved.count, "first": one.saved.first},
         "recomputed": {"count": one.recomputed.count, "first": one.recomputed.first},
         "reasons": {"count": one.reasons.count, "first": one.reasons.first},
+    }
+
+
+def runs_as_json(one: PatternRuns) -> dict[str, Any]:
+    """How often a pass looked for its patterns, for programs."""
+    return {
+        "name": one.name,
+        "ran": one.ran,
+        "matched": one.matched,
+        "patterns": [
+            {
+                "name": pattern.name,
+                "ran": pattern.ran,
+                "matched": pattern.matched,
+                "place": pattern.place and place_as_json(pattern.place.place),
+            }
+            for pattern in one.patterns.values()
+        ],
     }
 
 

@@ -21,6 +21,7 @@ from fxls.record import (
     Remark,
     Subject,
 )
+from fxls.record.pattern_runs import PatternRuns
 from fxls.record.run_overview import (
     SUBJECTS,
     Compiled,
@@ -141,7 +142,19 @@ def run_text(
             lines.append(f"  passes that changed a graph: {changed}")
         if guards and compiled.guards is not None:
             lines += _guards(compiled.guards, sources)
+    if overview.searches:
+        lines += ["", "patterns", *_patterns(overview.searches, sources)]
     return "\n".join(lines)
+
+
+def _patterns(found: Iterable[PatternRuns], sources: Sources) -> Iterator[str]:
+    """How often the patterns of the program were looked for, and what came of it."""
+    for one in found:
+        for pattern in one.patterns.values():
+            of = "" if pattern.name == one.name else f" of {one.name}"
+            said = f"ran {counted(pattern.ran, 'time')} and matched {pattern.matched}"
+            at = "" if pattern.place is None else f", {_where(pattern.place, sources)}"
+            yield f"  {pattern.name}{of}{at}: {said}"
 
 
 def _phases(phases: Sequence[tuple[str, float]]) -> Iterator[str]:

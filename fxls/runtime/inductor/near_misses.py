@@ -17,11 +17,13 @@ from typing import Any
 import torch
 
 from fxls.installed_torch import private
-from fxls.record import Remark, Subject, pairs
+from fxls.record import MatchedPattern, Searched
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.node_places import NodePlaces, bare
 from fxls.runtime.producers.patterns import code_of, functions_of, named
+from fxls.runtime.producers.replaced_patterns import note_misses
+from fxls.runtime.producers.subgraph_misses import Miss
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.torch_private import compile_id, is_compiling
 
@@ -30,10 +32,9 @@ __all__ = ["NearMisses"]
 _MISSED = "near misses of patterns are not recorded"
 _MOST_PATTERNS = 64
 _MOST_CANDIDATES = 200
-_MOST_KEPT = 4
-"""So many near misses of a pattern are noted each time that its pass runs."""
-_LONGEST = 500
 _LONGEST_VALUE = 60
+_UNNAMED = "pattern_matcher"
+"""What inductor calls the run of a pass that has no name."""
 _WHOLE = 1_000
 """More than any part of a pattern."""
 
@@ -51,12 +52,18 @@ class _Watched:
     """The nodes that may be the last one of a match."""
     check: Callable[[Any], Any]
     """What the program refuses a match with."""
+    count: int = 0
+    """How many matches it had."""
     matched: set[Any] = field(default_factory=set[Any])
     """The last nodes of what was replaced."""
-    refused: dict[Any, _Miss] = field(default_factory=dict[Any, "_Miss"])
+    refused: dict[Any, Miss] = field(default_factory=dict[Any, Miss])
     """By the last node."""
     exact: Any = None
     """The pattern as the check made it for the types of a match."""
+
+    def named(self) -> MatchedPattern:
+        """What the record says of it."""
+        return named(self.entry, self.count)
 
     def watch(self) -> None:
         """Take note of what the check of the pattern says, until `leave`."""
@@ -72,6 +79,7 @@ class _Watched:
             with logging_faults(_MISSED):
                 node = match.nodes[-1]
                 if said:
+                    self.count += 1
                     self.matched.add(node)
                 else:
                     self.refused[node] = _refusal(node, self.exact)
@@ -86,16 +94,6 @@ class _Watched:
 
 _making = threading.local()
 """The pattern whose check runs in a thread, as `by`."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Miss:
-    node: Any
-    """Where the match would have ended."""
-    blocking: Any
-    reason: str
-    score: int
-    """How much of the pattern was there."""
 
 
 class NearMisses:
@@ -145,9 +143,22 @@ class NearMisses:
             for one in own:
                 one.leave()
         with logging_faults(_MISSED):
+            compilation = (
+                self._recorder.called(compile_id()) if is_compiling() else None
+            )
+            self._recorder.note(
+                Searched(
+                    patterns.pass_name or _UNNAMED,
+                    count,
+                    compilation,
+                    tuple(one.named() for one in own),
+                )
+            )
             for one in own:
-                nearest = sorted(_misses(one), key=lambda miss: -miss.score)
-                self._note(one.entry, nearest[:_MOST_KEPT])
+                note_misses(
+                    *(self._recorder, self._places, one.named(), compilation),
+                    _misses(one),
+                )
         return count
 
     def _entries(self, patterns: Any) -> list[Any]:
@@ -159,20 +170,6 @@ class NearMisses:
             known = len(entries), [*alone.values()][:_MOST_PATTERNS]
             self._own[patterns] = known
         return known[1]
-
-    def _note(self, entry: Any, found: list[_Miss]) -> None:
-        pattern = named(entry, 0)
-        compilation = self._recorder.called(compile_id()) if is_compiling() else None
-        for one in found:
-            self._recorder.note(
-                Remark(
-                    *(Subject.PATTERN, one.reason[:_LONGEST], compilation, ""),
-                    places=self._places.of(one.blocking),
-                    about=f"{pattern.name} at {bare(one.node.name)}",
-                    others=() if pattern.place is None else (pattern.place,),
-                    nodes=pairs([(one.node.name, one.blocking.name)]),
-                )
-            )
 
 
 def _is_own(entry: Any) -> bool:
@@ -194,7 +191,7 @@ def _candidates(entry: Any, graph: Any) -> Iterator[Any]:
             yield node
 
 
-def _misses(watched: _Watched) -> Iterator[_Miss]:
+def _misses(watched: _Watched) -> Iterator[Miss]:
     for node in watched.candidates:
         if node in watched.matched or node._erased:
             continue
@@ -206,17 +203,17 @@ def _misses(watched: _Watched) -> Iterator[_Miss]:
             " in it, or it has that form only since another match was replaced"
         )
         miss = _tried(watched.entry.pattern, node)
-        yield miss or _Miss(node, node, said, _WHOLE)
+        yield miss or Miss(node, node, said, _WHOLE)
 
 
-def _refusal(node: Any, exact: Any) -> _Miss:
+def _refusal(node: Any, exact: Any) -> Miss:
     """Why a check refused a match: it looks at constants, and at what the program says."""
     miss = None if exact is None else _tried(exact, node)
     said = "it has the form of the pattern, and the extra check refused it"
-    return miss or _Miss(node, node, said, _WHOLE)
+    return miss or Miss(node, node, said, _WHOLE)
 
 
-def _tried(pattern: Any, node: Any) -> _Miss | None:
+def _tried(pattern: Any, node: Any) -> Miss | None:
     """How far a pattern goes from a node on, in a context of torch's that takes note."""
     base: Any = private("torch._inductor.pattern_matcher:MatchContext", _MISSED)
     failure: Any = private("torch._inductor.pattern_matcher:FailedMatch", _MISSED)
@@ -260,7 +257,7 @@ def _tried(pattern: Any, node: Any) -> _Miss | None:
     if context.failed is None:
         return None
     blocking, reason, depth = context.failed
-    return _Miss(node, blocking or node, reason, context.held + depth)
+    return Miss(node, blocking or node, reason, context.held + depth)
 
 
 def _why(pattern: Any, node: Any, failed: Any, parent: Any, before: Any) -> str:

@@ -124,11 +124,12 @@ class TorchTracer:
         passes = (name, *earlier[: _PASSES - 1])
         self._made[node] = MadeBy(passes, tuple(old.name for old in olds))
         if node not in self._origins and not node.meta.get("stack_trace"):
-            merged = merge(map(self._origin_of_any, olds))
+            merged = merge(map(self.origin_of_any, olds))
             if merged is not None:
                 self._origins[node] = merged
 
-    def _origin_of_any(self, node: Any) -> RawOrigin | None:
+    def origin_of_any(self, node: Any) -> RawOrigin | None:
+        """The origin of a node of whoever made it."""
         return self.origin(node) or origin_of(node.meta)
 
     def following(self, tracer: Any, followed: NodeMaker) -> Callable[[], object]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import dis
 import importlib
-import importlib.util
 import re
-import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -16,11 +14,8 @@ from typing import Any
 import pytest
 import torch
 
-import fxls
-from fxls.record import QuotedPlace, Subject
-from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of, role_of, title_of
-from fxls.serving.ownership import is_installed
-from fxls.store.runs import Runs
+from fxls.record import Subject
+from fxls.record.remarks import RemarkKind, role_of, title_of
 from fxls.text import LineTable, Span
 from tests.runtime.passes.watching import Gpt, passes_alone
 from tests.runtime.producers import (
@@ -32,39 +27,12 @@ from tests.runtime.producers import (
 from tests.runtime.producers.clean_models import clean_models
 from tests.runtime.producers.graph_breaks import BREAKS
 from tests.runtime.producers.planted_sizes import PLANTED
+from tests.runtime.producers.recording import loaded, quoted, recorded
 from tests.runtime.producers.scheduling import written_alone
 
 any_torch: Any = torch
 
 pytestmark = pytest.mark.slow
-
-
-@contextlib.contextmanager
-def recorded(root: Path) -> Generator[list[SourceRemark]]:
-    """At the end of the block, all remarks of what was compiled in it."""
-    found: list[SourceRemark] = []
-    any_torch.compiler.reset()
-    fxls.install(root)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield found
-    finally:
-        fxls.uninstall()
-        any_torch.compiler.reset()
-    runs = Runs(root, lambda trouble: pytest.fail(str(trouble)))
-    (name,) = runs.newest_launch()
-    found += remarks_of(runs.read(name).entries, lambda path: not is_installed(path))
-
-
-def loaded(path: Path) -> Any:
-    """The module of a file."""
-    spec = importlib.util.spec_from_file_location("small_functions", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_each_kind_of_break_is_on_the_expression_that_the_bytecode_breaks_at(
@@ -155,13 +123,6 @@ def test_each_fusion_that_inductor_leaves_out_is_an_analysis_at_its_two_places(
         (text, found[text]) for text in planted if found[text] != planted[text]
     ] == []
     assert len(planted) >= 10
-
-
-def quoted(place: QuotedPlace | None) -> str:
-    """The expression that a place has."""
-    assert place is not None
-    span = place.place.span
-    return place.line[span.start.column : span.end.column]
 
 
 def test_fusions_of_equal_layers_are_one_remark_with_the_nodes_of_each(

@@ -6,6 +6,7 @@ import type {
   CompilationItem,
   NodeItem,
   OverviewItem,
+  PatternItem,
   PhaseItem,
   RemarkItem,
   RunItem,
@@ -44,6 +45,8 @@ export type Row =
   | Of<'remark', RemarkItem>
   | Of<'change', ChangeItem>
   | Of<'guards', GuardsItem>
+  | Of<'patterns', readonly PatternItem[]>
+  | Of<'pattern', PatternItem>
   | Of<'kernels', readonly CodeItem[]>
   | Of<'code', CodeItem>
   | Of<'call', CallItem>
@@ -51,7 +54,7 @@ export type Row =
 
 /** What stands below a run. */
 export function rowsOf(run: string, overview: OverviewItem): Row[] {
-  const { rows, phases, remarks, code, leftOut = 0 } = overview;
+  const { rows, phases, remarks, code, patterns = [], leftOut = 0 } = overview;
   return [
     ...rows.flatMap((row): readonly (Again | Compilation)[] => {
       const [first] = row;
@@ -60,6 +63,7 @@ export function rowsOf(run: string, overview: OverviewItem): Row[] {
     }),
     ...(leftOut === 0 ? [] : [of('more', leftOut, `${run} more`)]),
     ...remarks.map((item, at) => of('remark', item, `${run} remark ${at}`)),
+    ...(patterns.length === 0 ? [] : [of('patterns', patterns, `${run} patterns`)]),
     ...(code.length === 0 ? [] : [of('kernels', code, `${run} kernels`)]),
     ...(phases.length === 0 ? [] : [of('phases', phases, `${run} phases`)]),
   ];
@@ -75,6 +79,8 @@ export function below(row: Row): Row[] | undefined {
     }
     case 'compilation':
       return belowCompilation(id, row.item);
+    case 'patterns':
+      return row.item.map((item, at) => of('pattern', item, `${id} ${at}`));
     case 'kernels':
       return row.item.map((item) => of('code', item, `${id} ${item.uri}`));
     case 'phases':

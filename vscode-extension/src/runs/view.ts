@@ -94,6 +94,18 @@ function itemOf(row: Row): vscode.TreeItem {
       item.command = opens(row.item.document);
       return item;
     }
+    case 'patterns': {
+      const matched = row.item.reduce((sum, one) => sum + one.matched, 0);
+      return branch('Patterns', 'regex', counted(matched, 'match', 'matches'));
+    }
+    case 'pattern': {
+      const { name, ran, matched, of, place } = row.item;
+      const item = leaf(name, 'regex');
+      const said = `ran ${counted(ran, 'time')} and matched ${matched}`;
+      item.description = joined([said, of && `in ${of}`]);
+      if (place !== undefined) leads(item, place);
+      return item;
+    }
     case 'kernels':
       return branch('Kernels', 'chip', counted(row.item.length, 'listing'));
     case 'code': {

@@ -234,7 +234,18 @@ export interface OverviewItem {
   readonly remarks: readonly RemarkItem[];
   /** That of no compilation. */
   readonly code: readonly CodeItem[];
+  readonly patterns?: readonly PatternItem[];
   readonly leftOut?: number;
+}
+
+/** A pattern of the program, and how often it was looked for. */
+export interface PatternItem {
+  readonly name: string;
+  readonly ran: number;
+  readonly matched: number;
+  /** The pass that looks for it, where that has another name. */
+  readonly of?: string;
+  readonly place?: PlaceItem;
 }
 
 /** One attempt of torch.compile at a function. */
