@@ -248,6 +248,8 @@ class Subject(_Word):
     ERROR = "error"
     CUDA_GRAPH = "cuda graph"
     """Kernels are launched one by one, because they are not recorded as a graph."""
+    COST = "cost"
+    """What takes more time than it might, at the line because of which it does."""
     FUSION = "fusion"
     """Two kernels of inductor's that could have been one."""
     PATTERN = "pattern"

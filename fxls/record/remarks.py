@@ -360,4 +360,5 @@ _KINDS = {
     Subject.SKIPPED: RemarkKind.PROBLEM,
     Subject.ERROR: RemarkKind.PROBLEM,
     Subject.CUDA_GRAPH: RemarkKind.COST,
+    Subject.COST: RemarkKind.COST,
 }

@@ -45,6 +45,7 @@ SUBJECTS = {
     Subject.ERROR: "error",
     Subject.SPECIALIZED: "size fixed",
     Subject.CUDA_GRAPH: "no CUDA graph",
+    Subject.COST: "cost",
 }
 """How remarks begin."""
 

@@ -25,6 +25,7 @@ from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.hooks import Hooks
+from fxls.runtime.inductor.costs import Costs
 from fxls.runtime.inductor.inductor_code import InductorCode
 from fxls.runtime.inductor.kernel_times import KernelTimes
 from fxls.runtime.inductor.missed_fusions import MissedFusions
@@ -197,6 +198,7 @@ def built(
             *dynamo.hooks(),
             *inductor.hooks(),
             *(compilations.hooks() if recorder.is_on else ()),
+            *(Costs(recorder).hooks() if recorder.is_on else ()),
             *(MissedFusions(recorder).hooks() if recorder.is_on else ()),
             *(NearMisses(recorder).hooks() if recorder.is_on else ()),
             *(

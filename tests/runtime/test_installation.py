@@ -136,6 +136,16 @@ HOOKS = [
         "CheckFunctionManager.__init__",
     ),
     (
+        "torch._inductor.graph",
+        "operators that inductor has no code for are not recorded",
+        "GraphLowering.warn_fallback",
+    ),
+    (
+        "torch._inductor.ir",
+        "copies that inductor makes are not recorded",
+        "ExternKernel.copy_input",
+    ),
+    (
         "torch._inductor.scheduler",
         "the fusions that inductor did not make are not recorded",
         "WhyNoFuse.__call__",

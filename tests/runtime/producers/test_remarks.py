@@ -198,6 +198,50 @@ def test_a_cuda_graph_that_was_skipped_is_a_cost_at_the_line_that_torch_blames(
     assert quoted(one.place) == "y = x + 1"
 
 
+NO_CODE = "inductor has no code of its own for aten.{}.default, and calls torch's"
+COPY = "inductor copies a tensor of {} for {}, whose kernel needs it in another layout"
+COSTS = {
+    "h = «torch.cumsum(x, 0)»; return h + 1.0": {NO_CODE.format("cumsum")},
+    "return «x.histc()» * 2.0": {NO_CODE.format("histc")},
+    "return «torch.mm(x[::2, ::2], x[1::2, ::2])».relu()": {
+        COPY.format("8 x 8", "mm"),
+    },
+    "h = x.sin()[::2]; return h + «x.sort()».values[::2]": {
+        NO_CODE.format("sort").replace("default", "stable"),
+    },
+    # What is not computed yet is written as the kernel needs it, which is no copy.
+    "return (x + 1.0)[::2, ::2].relu() @ x[:8]": set[str](),
+}
+"""Lines, and what they cost at the expression in ``«…»``."""
+
+
+def test_what_inductor_calls_or_copies_is_a_cost_at_the_expression_that_needs_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "costs.py"
+    functions = (
+        f"def f{number}(x, w):\n    {text.replace('«', '').replace('»', '')}\n"
+        for number, text in enumerate(COSTS)
+    )
+    path.write_text("\n\n".join(("import torch", *functions)), "utf-8")
+    module = loaded(path)
+    with recorded(tmp_path / ".fxls") as remarks:
+        for number in range(len(COSTS)):
+            any_torch.compiler.reset()
+            function = getattr(module, f"f{number}")
+            x, w = torch.rand(16, 16), torch.rand(16, 16)
+            any_torch.compile(function, backend=written_alone)(x, w)
+
+    found: dict[str, set[str]] = {text: set() for text in COSTS}
+    for one in remarks:
+        if one.kind is RemarkKind.COST:
+            assert one.subject is Subject.COST
+            text = list(COSTS)[int(one.place.place.function[1:])] if one.place else ""
+            found[text].add(title_of(one))
+            assert [quoted(one.place)] == re.findall("«(.*?)»", text)
+    assert found == COSTS
+
+
 def test_each_line_that_fixes_a_size_is_the_line_that_is_named(tmp_path: Path) -> None:
     path = tmp_path / "sizes.py"
     path.write_text(planted_sizes.program(), "utf-8")
