@@ -136,6 +136,11 @@ HOOKS = [
         "CheckFunctionManager.__init__",
     ),
     (
+        INDUCTOR,
+        "inductor writes texts of its graphs, which nobody reads, while fxls records",
+        "trace_structured",
+    ),
+    (
         "torch._inductor.graph",
         "operators that inductor has no code for are not recorded",
         "GraphLowering.warn_fallback",

@@ -24,6 +24,7 @@ __all__ = ["Compilations"]
 _UNHEARD = "what torch.compile does, and could not do, is not recorded"
 _GUARDS = "the guards of compilations are not recorded"
 _PLACES = "graph breaks are recorded without their columns"
+_TEXTS = "inductor writes texts of its graphs, which nobody reads, while fxls records"
 
 
 class Compilations:
@@ -36,7 +37,7 @@ class Compilations:
 
     def hooks(self) -> tuple[Hook, ...]:
         """Where torch knows what its trace leaves out: the columns of a graph break, and
-        the line of each guard.
+        the line of each guard; and where the trace has what no record needs.
         """
         return (
             Hook(
@@ -52,6 +53,11 @@ class Compilations:
                 "torch._dynamo.guards",
                 _GUARDS,
                 {"CheckFunctionManager.__init__": around(self._guarding, _GUARDS)},
+            ),
+            Hook(
+                "torch._inductor.compile_fx",
+                _TEXTS,
+                {"trace_structured": around(self._tracing, _TEXTS)},
             ),
         )
 
@@ -114,6 +120,13 @@ class Compilations:
                 found = [one for guard in guards for one in _conditions(guard)]
                 self._listener.trace.take_guards(name, found)
         return made
+
+    def _tracing(self, *_: Any, **__: Any) -> Generator[None, Any, Any]:
+        """Let inductor write its graphs as texts where somebody else listens as well."""
+        log: Any = private("torch._logging._internal:trace_log", _TEXTS, _nobody)
+        if log is None or not all(isinstance(one, _Listener) for one in log.handlers):
+            return (yield)
+        return None
 
 
 class _Listener(logging.Handler):

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from fxls.record import (
 from fxls.runtime.producers.compilations import Compilations
 from fxls.store.runs import RecordPart, Runs
 from fxls.text import Span
+from tests.runtime.passes.watching import passes_alone
 
 any_torch: Any = torch
 
@@ -262,8 +264,8 @@ def test_each_attempt_of_torch_is_a_compilation_with_what_came_of_it(
             assert place(mine.place) == (one.co_filename, one.co_firstlineno)
     said = found.remarks(Subject.BREAK, Subject.LIMIT, Subject.ERROR)
     counted = (found.counters.get(one, {}) for one in ("graph_break", "unimplemented"))
-    # That of a backend is no lack of Dynamo's.
-    others = [one for one in found.metrics if one.fail_type == "BackendCompilerFailed"]
+    # That of a backend is no lack of Dynamo's, and from 2.14 on no error of a program is.
+    others = [one for one in found.metrics if one.fail_type in UNCOUNTED]
     # Giving up counts once more, behind the break that led to it.
     given_up = [
         one
@@ -273,6 +275,11 @@ def test_each_attempt_of_torch_is_a_compilation_with_what_came_of_it(
     wanted_count = sum(sum(one.values()) for one in counted)
     assert len(said) - len(others) + len(given_up) == wanted_count
     assert isinstance(found.part.entries[-1].event, End)
+
+
+UNCOUNTED = ["BackendCompilerFailed"]
+if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 14):
+    UNCOUNTED.append("TorchRuntimeError")
 
 
 def place(quoted: QuotedPlace | None) -> tuple[str, int] | None:
@@ -466,6 +473,40 @@ def test_others_who_listen_still_do_and_the_logger_is_as_it_was(
     assert LOG.handlers == [one for one in before[0] if one in LOG.handlers]
     assert other in LOG.handlers
     assert (LOG.level, LOG.propagate) == before[1:]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
+def test_inductor_writes_texts_of_its_graphs_for_others_who_listen_alone(
+    module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    write: Any = any_torch.fx.GraphModule.print_readable
+
+    def noting(gm: Any, *args: Any, **named: Any) -> str:
+        written.append(inspect.stack(0)[1].filename)
+        return write(gm, *args, **named)
+
+    monkeypatch.setattr(any_torch.fx.GraphModule, "print_readable", noting)
+    monkeypatch.setattr(LOG, "handlers", [])  # pytest listens to every log
+
+    def texts() -> int:
+        written.clear()
+        any_torch.compiler.reset()
+        with torch.no_grad():
+            eager(module.whole, backend=passes_alone)(X)
+        return sum(path.endswith("compile_fx.py") for path in written)
+
+    assert texts() == 0
+    fxls.install(tmp_path / ".fxls")
+    assert texts() == 0
+    heard = Other()
+    LOG.addHandler(heard)
+    for_both = texts()
+    fxls.uninstall()
+    for_others = texts()
+    LOG.removeHandler(heard)
+    assert for_both == for_others > 0
 
 
 def test_where_nothing_is_recorded_nobody_listens(

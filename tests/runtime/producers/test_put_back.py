@@ -85,6 +85,7 @@ PUT = {
     "torch._inductor.compile_fx._recursive_pre_grad_passes",
     "torch._inductor.compile_fx._recursive_joint_graph_passes",
     "torch._inductor.compile_fx._recursive_post_grad_passes",
+    "torch._inductor.compile_fx.trace_structured",
     "torch._inductor.pattern_matcher.PatternMatcherPass.apply",
     "torch._inductor.pattern_matcher.fx_to_pattern",
     "torch._inductor.pattern_matcher.GraphPatternEntry.apply",
