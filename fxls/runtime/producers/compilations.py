@@ -176,11 +176,14 @@ def _columns(translator: Any, exc: Any) -> dict[Line, Columns]:
                 frame.lineno, frame.colno, frame.end_lineno, frame.end_colno
             )
     at = translator.current_instruction.positions
-    # It may break in a function that this one calls.
-    if at is not None and len(stack) < 2 and None not in at:
-        path = translator.f_code.co_filename
+    if at is None or None in at:
+        return found
+    line = translator.f_code.co_filename, at.lineno
+    # It may break in a function that this one calls, which may be on the same line.
+    lines = [(frame.filename, frame.lineno) for frame in stack]
+    if len(lines) < 2 or (line not in found and lines.count(line) == 1):
         columns = Columns(at.lineno, at.col_offset, at.end_lineno, at.end_col_offset)
-        found[path, at.lineno] = columns
+        found[line] = columns
     return found
 
 
