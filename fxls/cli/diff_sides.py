@@ -14,6 +14,7 @@ from fxls.cli.reports.list_table import Newest, matching
 from fxls.cli.run_argument import found_run, newest_with_passes
 from fxls.listing import Identity, Listing
 from fxls.record import Made, Pass, RevisionName
+from fxls.record.pass_facts import with_facts
 from fxls.store import Revision, Store
 from fxls.store.names import is_file_name
 from fxls.store.runs import Runs
@@ -240,7 +241,7 @@ def _passes(runs: Runs, words: str, run: str | None) -> Pass:
     of = newest_with_passes(runs) if run is None else found_run(runs, run)
     if of is None:
         raise NotFound("no run in this store has passes", "`fxls runs` shows the runs.")
-    events = (entry.event for entry in runs.read(of).entries)
+    events = with_facts(entry.event for entry in runs.read(of).entries)
     changed = [
         one
         for one in events

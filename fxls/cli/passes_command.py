@@ -110,6 +110,7 @@ def add(commands: Commands) -> None:
 def passes(options: argparse.Namespace) -> int:
     """`fxls passes`: the passes of a run, or the first that did something."""
     from fxls.record import Pass
+    from fxls.record.pass_facts import with_facts
     from fxls.store import Store, StoreError
     from fxls.store.runs import Runs
 
@@ -120,15 +121,13 @@ def passes(options: argparse.Namespace) -> int:
         run = _chosen(runs, options.run)
         if run is None:
             return troubles.code
-        entries = runs.read(run).entries
+        events = with_facts(entry.event for entry in runs.read(run).entries)
     except StoreError as error:
         return failed(error)
     if options.became is not None:
         from fxls.cli.reports.became_report import show_became
 
-        events = [entry.event for entry in entries]
         return show_became(events, store, run, options) or troubles.code
-    events = [entry.event for entry in entries]
     ran = [one for one in events if isinstance(one, Pass) and _says(one, options.words)]
     question = _question(options)
     if question is None:
@@ -334,6 +333,7 @@ def _answer(
 
 
 def _found(one: Found, root: Path) -> str:
+    from fxls.cli.report import CHANGED
     from fxls.record import OUTSIDE
 
     sources = sources_here()
@@ -347,7 +347,9 @@ def _found(one: Found, root: Path) -> str:
         lines.append(f"  within  {', '.join(ran.under)}")
     if one.place is not None:
         start = one.place.span.start
-        text = sources.lines(one.place.path).line(start.line).strip()
+        text = CHANGED
+        if sources.is_as(one.place.path, (one.digest,)):
+            text = sources.lines(one.place.path).line(start.line).strip()
         name = sources.name(one.place.path)
         lines.append(f"  from    {name}:{start.line + 1}:{start.column + 1}: {text}")
     for side, name in (("before", ran.before), ("after", ran.after)):

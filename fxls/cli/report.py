@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,14 @@ from fxls import regular_file
 from fxls.counted import counted
 from fxls.entry import Entry
 from fxls.ide.listing.value_text import dtype_of, shape_of
-from fxls.listing import Failure, Listing, Place, Reason
+from fxls.listing import Failure, Listing, Place, Reason, source_digest
 from fxls.record import QuotedPlace
 from fxls.store import Revision
 from fxls.text import LineTable
 from fxls.wire import Traced
 
 __all__ = [
+    "CHANGED",
     "Sources",
     "TraceResult",
     "age",
@@ -51,6 +52,7 @@ class Sources:
 
     folder: Path
     _tables: dict[str, LineTable] = field(default_factory=dict[str, LineTable])
+    _digests: dict[str, str] = field(default_factory=dict[str, str])
 
     def name(self, path: str) -> str:
         """The path, short when the file is below the folder."""
@@ -67,10 +69,20 @@ class Sources:
             try:
                 data = regular_file.read(path, regular_file.SOURCE_BYTES)
                 text = data.decode("utf-8-sig", errors="replace")
+                self._digests[path] = source_digest(data)
             except (OSError, ValueError):
                 text = ""
             table = self._tables[path] = LineTable(text)
         return table
+
+    def is_as(self, path: str, digests: Collection[str]) -> bool:
+        """Whether a file is as it was when it had one of these digests."""
+        self.lines(path)
+        return self._digests.get(path) in digests
+
+
+CHANGED = "(the source is not as it was)"
+"""Stands where code would be quoted that is another one by now."""
 
 
 @dataclass(frozen=True, slots=True)

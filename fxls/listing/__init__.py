@@ -390,6 +390,10 @@ class Listing(msgspec.Struct, frozen=True):
         places = tuple(self.places(self.nodes[node].origin))
         return Origin(places) if places else None
 
+    def digest_of(self, path: str) -> str:
+        """That of a source when this was made; empty when it has nothing of the file."""
+        return next((one.digest for one in self.sources if one.path == path), "")
+
     def origins(self, node: int) -> tuple[Origin, ...]:
         """Everything that a node came from; `origin` first."""
         facts = self.nodes[node]

@@ -54,6 +54,8 @@ class Became:
 
     places: tuple[Place, ...]
     """The expressions that are meant; none where no graph has a node of them."""
+    digests: frozenset[str]
+    """Those of their source, as it was when the graphs were made."""
     stages: tuple[Stage, ...]
     unread: int
     """How many graphs are not in the store any more."""
@@ -80,13 +82,15 @@ def what_became(events: Iterable[Event], asked: Expression, read: Read) -> Becam
             if ran is not None:
                 graph.passes.append(ran)
     meant: dict[Place, None] = {}
+    digests: set[str] = set()
     unread = 0
     for name in _revisions(graphs.values()):
         listing = read(name)
         if listing is None:
             unread += 1
-        else:
-            meant |= dict.fromkeys(_places(listing, asked))
+        elif places := dict.fromkeys(_places(listing, asked)):
+            meant |= places
+            digests.add(listing.digest_of(asked.path))
     places = _smallest(meant) if asked.column is not None else tuple(meant)
     spans = {place.span for place in places}
     found: list[Stage] = []
@@ -97,7 +101,7 @@ def what_became(events: Iterable[Event], asked: Expression, read: Read) -> Becam
         without = () if listing is None else _without(listing, found)
         if nodes or steps or without:
             found.append(Stage(graph.newest, nodes, steps, without))
-    return Became(places, tuple(found), unread)
+    return Became(places, frozenset(digests), tuple(found), unread)
 
 
 def _inner(steps: Iterable[Step]) -> Iterator[Step]:

@@ -56,6 +56,8 @@ class Found:
     """As a sentence without its subject: ``is replaced by add_3``."""
     place: Place | None
     """The expression of the source that the node came from."""
+    digest: str = ""
+    """That of the source, as it was then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,9 @@ def first_passes(passes: Iterable[Pass], question: Question, read: Read) -> Answ
         key = (ran.compilation, ran.stage, ran.subgraph)
         if key not in found and (because := pair.answers(question)) is not None:
             node, reason, listing = because
-            found[key] = Found(ran, node, reason, _place(listing, node))
+            place = _place(listing, node)
+            digest = "" if place is None else listing.digest_of(place.path)
+            found[key] = Found(ran, node, reason, place, digest)
     return Answer(tuple(found.values()), unread, is_known)
 
 

@@ -264,6 +264,7 @@ def test_without_a_run_it_says_how_to_make_one(fxls: Command) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_became_of_a_line_is_read_as_the_run_had_it(fxls: Command) -> None:
     root = fxls.folder / ".fxls"
     earlier = "def f(x):\n    return x.sin()\n"
@@ -281,6 +282,14 @@ def test_what_became_of_a_line_is_read_as_the_run_had_it(fxls: Command) -> None:
         assert revision is not None
         written(root, run, Made(RevisionName(NET, path.name, revision.facts)))
 
+    def first_line(run: str, line: int) -> str:
+        return fxls.run("passes", "--run", run, "--became", f"net.py:{line}").out.split(
+            "\n"
+        )[0]
+
+    assert first_line(FIRST, 2) == "net.py:2:12: (the source is not as it was)"
+    assert first_line(SECOND, 5) == "net.py:5:12: x.sin()"
+
     def became(run: str, line: int) -> list[str]:
         words = ("--run", run, "--became", f"net.py:{line}", "--json")
         stages = json.loads(fxls.run("passes", *words).out)["stages"]
@@ -288,3 +297,38 @@ def test_what_became_of_a_line_is_read_as_the_run_had_it(fxls: Command) -> None:
 
     assert (became(FIRST, 2), became(FIRST, 5)) == (["sin"], [])
     assert (became(SECOND, 2), became(SECOND, 5)) == ([], ["sin"])
+
+
+def test_the_first_pass_is_of_the_lines_that_the_source_had_in_its_run(
+    fxls: Command,
+) -> None:
+    root = fxls.folder / ".fxls"
+    store = Store(root)
+    earlier = "def f(x):\n    return x.sin().cos()\n"
+    later = f"import torch\n\n\n{earlier}"
+    source = str(fxls.file(later, "net.py"))
+    texts = (
+        "def forward(self, x):\n    sin = x.sin()\n    cos = sin.cos()\n    return cos\n",
+        "def forward(self, x):\n    cos = x.cos()\n    return cos\n",
+    )
+    spots = {"sin": [(source, "x.sin()")], "cos": [(source, "x.sin().cos()")]}
+    for run, text in ((FIRST, earlier), (SECOND, later)):
+        noted: list[Made] = []
+        for code in texts:
+            origins = {name: spots[name] for name in spots if f"{name} =" in code}
+            listing = listing_of(code, sources={source: text}, origins=origins)
+            path = store.materialize(listing)
+            revision = store.newest(NET)
+            assert revision is not None
+            noted.append(Made(RevisionName(NET, path.name, revision.facts)))
+        before, after = (RevisionName(NET, one.revision.text) for one in noted)
+        ran = Pass("removes", changed=True, before=before, after=after)
+        # Facts are written when the pass is noted already, and some were before.
+        written(root, run, noted[0], ran, noted[1])
+
+    def said(run: str) -> str:
+        asked = ("passes", "--run", run, "--first-gone", "sin")
+        return fxls.run(*asked).out.splitlines()[1]
+
+    assert said(FIRST) == "  from    net.py:2:12: (the source is not as it was)"
+    assert said(SECOND) == "  from    net.py:5:12: return x.sin().cos()"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fxls.cli.command import ExitCode, harmless, say, sources_here
-from fxls.cli.report import Sources, place_as_json
+from fxls.cli.report import CHANGED, Sources, place_as_json
 from fxls.cli.reports.pass_report import pass_as_json, reading
 from fxls.counted import counted
 from fxls.record.became import Became, Expression, Stage, Step, what_became
@@ -77,7 +77,9 @@ def _text(found: Became, store: Store) -> str:
     lines: list[str] = []
     for place in found.places:
         start = place.span.start
-        code = " ".join(sources.lines(place.path).slice(place.span).split())
+        code = CHANGED
+        if sources.is_as(place.path, found.digests):
+            code = " ".join(sources.lines(place.path).slice(place.span).split())
         name = sources.name(place.path)
         lines.append(f"{name}:{start.line + 1}:{start.column + 1}: {code}")
     for stage in found.stages:

@@ -34,6 +34,7 @@ from fxls.record import (
     Remark,
     RevisionName,
 )
+from fxls.record.pass_facts import with_facts
 from fxls.record.remarks import costs_of, title_of
 from fxls.record.remarks import remarks_of as by_line
 from fxls.record.run_overview import compilations_of, remarks_of
@@ -248,8 +249,7 @@ class Page:
 
     def _all_diffs(self, read: Read) -> Iterator[str]:
         number = 0
-        for entry in self._part.entries:
-            one = entry.event
+        for one in with_facts(entry.event for entry in self._part.entries):
             if not isinstance(one, Pass) or not one.changed:
                 continue
             before = None if one.before is None else read(one.before)
