@@ -116,3 +116,13 @@ def set_trace() -> None:
     from fxls.pdb import stop_in_caller  # noqa: PLC0415 - as above
 
     stop_in_caller()
+
+
+def load_ipython_extension(_shell: object) -> None:
+    """``%load_ext fxls`` in a notebook: as `install`."""
+    install()
+
+
+def unload_ipython_extension(_shell: object) -> None:
+    """``%unload_ext fxls`` in a notebook: as `uninstall`."""
+    uninstall()

@@ -1,4 +1,4 @@
-"""A listing as a piece of HTML, for a notebook: its code with shapes, and its nodes.
+"""A listing as a piece of HTML, for a notebook: its code with shapes, table and picture.
 
 It stands in somebody else's page: all text is escaped, nothing is loaded, nothing runs,
 and its colours are those of the page.
@@ -12,6 +12,7 @@ from pathlib import PurePath
 
 from fxls.counted import counted
 from fxls.listing import Items, Listing, Role, Tensor, Value
+from fxls.listing.picture import picture_of
 from fxls.short_dtype import short_dtype
 
 __all__ = ["file_name", "html_of"]
@@ -29,7 +30,7 @@ def file_name(path: str) -> str:
 
 
 def html_of(listing: Listing, name_of: Callable[[str], str] = file_name) -> str:
-    """The listing; the table of its nodes is folded away.
+    """The listing; the table of its nodes and their picture are folded away.
 
     `name_of` gives the name by which a person knows a source.
     """
@@ -37,6 +38,7 @@ def html_of(listing: Listing, name_of: Callable[[str], str] = file_name) -> str:
     made = [identity.qualname, identity.producer, identity.stage]
     count = len(listing.nodes)
     nodes = counted(count, "node")
+    picture = picture_of(listing, lambda facts: _value(facts.value))
     return "\n".join(
         [
             "<div>",
@@ -49,9 +51,14 @@ def html_of(listing: Listing, name_of: Callable[[str], str] = file_name) -> str:
             "</table>",
             *_left(count - _ROWS, "node"),
             "</details>",
+            *(() if picture is None else _folded("Picture", picture)),
             "</div>",
         ]
     )
+
+
+def _folded(summary: str, content: str) -> tuple[str, ...]:
+    return "<details>", f"<summary>{summary}</summary>", content, "</details>"
 
 
 def _code(listing: Listing) -> str:

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 from fxls import tensor_view
 from fxls.attempt import Raised, attempt
 from fxls.code_cache import CodeCache
 from fxls.listing import Listing
 from fxls.record import Run
+from fxls.runtime import notebook
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
@@ -31,6 +33,7 @@ from fxls.runtime.inductor.kernel_times import KernelTimes
 from fxls.runtime.inductor.missed_fusions import MissedFusions
 from fxls.runtime.inductor.near_misses import NearMisses
 from fxls.runtime.listings.keeping import KeepValues
+from fxls.runtime.listings.listing_text import listing_of
 from fxls.runtime.numbers.keeping import Keeping
 from fxls.runtime.passes.aot_steps import AotSteps
 from fxls.runtime.passes.observed_passes import ObservedPasses
@@ -44,7 +47,7 @@ from fxls.runtime.producers.fxls_engine import FxlsEngine
 from fxls.runtime.producers.interpreted import InterpretedGraphs
 from fxls.runtime.producers.pickled_modules import PickledModules
 from fxls.runtime.producers.replaced_patterns import ReplacedPatterns
-from fxls.runtime.producers.torch_export import ExportedPrograms
+from fxls.runtime.producers.torch_export import ExportedPrograms, note_program
 from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.runtime.producers.torch_tracer import TorchTracer
 from fxls.runtime.record.noted_listings import NotedListings
@@ -88,6 +91,7 @@ class Installation:
         """Make listings of torch's graphs from now on."""
         atexit.register(self._prune)
         self.hooks.put_in()
+        notebook.represent(self._listings())
         if self.recorder.is_on:
             atexit.register(self._end)
             self.compilations.attach()
@@ -98,12 +102,24 @@ class Installation:
         atexit.unregister(self._end)
         self.compilations.detach()
         self.hooks.take_out()
+        notebook.represent_no_more(self._listings())
         self.later.finish()
         self._note_times()
         self.recorder.finish()
         tensor_view.listeners.discard(self.breakpoints.attend)
         self.breakpoints.take_out()
         pydevd.put_back()
+
+    def _listings(self) -> dict[str, Callable[[Any], Listing]]:
+        """What makes the listing of a value, by the full name of its class."""
+        torch_fx = self.torch_fx.listing
+        return {
+            "fxls.engine.graph_module.GraphModule": listing_of,
+            "torch.fx.graph_module.GraphModule": torch_fx,
+            "torch.export.exported_program.ExportedProgram": lambda program: torch_fx(
+                note_program(program)
+            ),
+        }
 
     def cut(self) -> None:
         """Let what comes be the record of another run."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 from msgspec.structs import replace
 
 from fxls.listing import Identity, Items
 from fxls.listing.html import html_of
+from fxls.listing.picture import picture_of
 from tests.ide.nets import NET_LISTING, TEXT, tensor
 from tests.support.listings import listing_of
 
@@ -59,8 +61,12 @@ def test_it_holds_no_markup_of_the_listing_and_loads_nothing() -> None:
     page = Page(html_of(replace(listing, nodes=nodes)))
 
     tags = {"div", "b", "pre", "span", "details", "summary", "table", "tr", "th", "td"}
-    assert page.tags == tags
-    assert page.attributes == {"style"}
+    drawn = {"svg", "path", "circle", "text", "tspan"}
+    assert page.tags == tags | drawn
+    place = {"width", "height", "d", "cx", "cy", "r", "x", "y", "dx"}
+    colour = {"fill", "fill-opacity", "stroke", "stroke-opacity"}
+    font = {"font-family", "font-size"}
+    assert page.attributes == {"style"} | place | colour | font
     assert f"y: (f32[2], f32[3]) = torch.f('{evil}', x)" in page.text
 
 
@@ -73,3 +79,31 @@ def test_a_long_listing_is_cut_and_says_so() -> None:
     assert "… and 503 more lines" in page.text
     assert "… and 502 more nodes" in page.text
     assert "x_600" not in page.text
+
+
+def test_its_picture_has_an_arc_for_each_use_of_a_node() -> None:
+    listing = listing_of(
+        "def forward(self, x):\n    relu = torch.relu(x)\n    add = relu + x\n"
+        "    return add\n"
+    )
+
+    svg = ElementTree.fromstring(picture_of(listing, lambda _: "f32[2]") or "")
+
+    assert ["".join(text.itertext()) for text in svg.iter("text")] == [
+        "xf32[2]",
+        "relutorch.reluf32[2]",
+        "addoperator.addf32[2]",
+        "outputf32[2]",
+    ]
+    # Each begins and ends in the middle of a row: 10 is that of `x`, 70 that of `output`.
+    arcs = [re.findall(r" (\d+)", path.get("d", "")) for path in svg.iter("path")]
+    assert sorted((int(arc[0]), int(arc[-1])) for arc in arcs) == [
+        *((10, 30), (10, 50), (30, 50), (50, 70))
+    ]
+
+
+def test_a_graph_that_nobody_would_read_in_a_cell_has_no_picture() -> None:
+    body = "".join(f"    x_{n} = torch.relu(x)\n" for n in range(300))
+    listing = listing_of(f"def forward(self, x):\n{body}    return x\n")
+    assert picture_of(listing, lambda _: "") is None
+    assert "<svg" not in html_of(listing)

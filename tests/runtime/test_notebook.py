@@ -5,16 +5,19 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        importlib.util.find_spec("ipykernel") is None,
+        importlib.util.find_spec("ipykernel") is None
+        and not os.environ.get("FXLS_TEST_ALL"),
         reason="there is no ipykernel here: install it to run notebooks",
     ),
 ]
@@ -54,27 +57,32 @@ json.dump(seen, open(sys.argv[2], "w"))
 """
 
 
-def test_a_cell_shows_the_listing_and_names_the_cell_of_each_node(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "helper.py").write_text(HELPER)
-    seen = tmp_path / "seen.json"
+def said_by(cells: tuple[str, ...], folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    """What a kernel in a folder says of cells: kinds of messages, and contents."""
+    (folder / "helper.py").write_text(HELPER)
+    seen = folder / "seen.json"
     subprocess.run(
-        [sys.executable, "-c", CLIENT, json.dumps(CELLS), str(seen)],
-        cwd=tmp_path,
+        [sys.executable, "-c", CLIENT, json.dumps(cells), str(seen)],
+        cwd=folder,
         env={
             **os.environ,
-            "FXLS_STORE": str(tmp_path / "store"),
+            "FXLS_STORE": str(folder / "store"),
             **{
-                f"{name}DIR": str(tmp_path / "jupyter")
+                f"{name}DIR": str(folder / "jupyter")
                 for name in ("IPYTHON", "JUPYTER_DATA_", "JUPYTER_RUNTIME_")
             },
         },
         check=True,
         timeout=300,
     )
+    return [(kind, content) for kind, content in json.loads(seen.read_text("utf-8"))]
 
-    said = json.loads(seen.read_text("utf-8"))
+
+def test_a_cell_shows_the_listing_and_names_the_cell_of_each_node(
+    tmp_path: Path,
+) -> None:
+    said = said_by(CELLS, tmp_path)
+
     shown = [content["data"] for kind, content in said if kind == "display_data"]
     (html,) = [data["text/html"] for data in shown]
     assert "<b>Net, engine</b>: 5 nodes" in html
@@ -84,3 +92,42 @@ def test_a_cell_shows_the_listing_and_names_the_cell_of_each_node(
     (path,) = (tmp_path / "store").glob("Net_*.py")
     printed = [content["text"] for kind, content in said if kind == "stream"]
     assert "".join(printed) == f"{path}:5\n"
+
+
+GRAPHS = (
+    "import torch, fxls, fxls.engine",
+    """\
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) + x
+""",
+    "fxls.engine.symbolic_trace(Net())",
+    "%load_ext fxls",
+    "fxls.engine.symbolic_trace(Net())",
+    "torch.fx.symbolic_trace(Net())",
+    "torch.export.export(Net(), (torch.ones(2),))",
+    "%unload_ext fxls",
+    "torch.fx.symbolic_trace(Net())",
+)
+
+
+def test_a_graph_that_is_the_value_of_a_cell_is_shown_as_its_listing(
+    tmp_path: Path,
+) -> None:
+    values = [
+        content["data"]
+        for kind, content in said_by(GRAPHS, tmp_path)
+        if kind == "execute_result"
+    ]
+    shown = [
+        re.findall(r"<b>(.*?)</b>: (\d) nodes", value.get("text/html", ""))
+        for value in values
+    ]
+    assert shown == [
+        *([], [("Net, engine", "4")], [("Net, torch.fx", "4")]),
+        *([("Net, torch.export", "4")], []),
+    ]
+    assert all(value["text/plain"] for value in values)
+    assert [value.get("text/html", "").count("<svg ") for value in values] == [
+        *(0, 1, 1, 1, 0)
+    ]
