@@ -223,6 +223,11 @@ _WORDS = (
         ),
         "type",
     ),
+    (
+        re.compile(r"___check_obj_id\((?P<name>.+?)\.__code__, \d+\)"),
+        "which function it is",
+    ),
+    (re.compile(r"___check_obj_id\((?P<name>.+?), \d+\)"), "which object it is"),
 )
 """The forms in which torch says a guard that is no expression, and what it is about."""
 _TABLE = re.compile(r"\b[LG]\['([A-Za-z_]\w*)'\]")

@@ -288,7 +288,12 @@ def _key(one: Remark | SourceRemark, place: QuotedPlace | None) -> object:
 def _shown(
     places: tuple[QuotedPlace, ...], is_own: Callable[[str], bool]
 ) -> QuotedPlace | None:
-    own = (place for place in places if is_own(place.place.path))
+    # What is in no file, as code that was generated, nobody can change.
+    own = (
+        place
+        for place in places
+        if not place.place.path.startswith("<") and is_own(place.place.path)
+    )
     return next(own, places[0] if places else None)
 
 

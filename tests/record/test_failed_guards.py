@@ -32,6 +32,12 @@ SAID = {
     "___check_type_id(xs, 140454303986496), type=<class 'list'>": FailedGuard(
         "xs: type", "xs", "list"
     ),
+    "5/0: ___check_obj_id(f.__code__, 139936919339264), type=<class 'code'>": (
+        FailedGuard("f: which function it is", "f")
+    ),
+    "___check_obj_id(L['self'].act, 1399)": FailedGuard(
+        "self.act: which object it is", "self.act"
+    ),
     "0/1: self.flag == 1": FailedGuard("self.flag", "self.flag", "1"),
     "!0/3/1: L['n'] == 2": FailedGuard("n", "n", "2"),
     "G['G'] == 3": FailedGuard("G", "G", "3"),

@@ -83,6 +83,76 @@ def spans(code: CodeType, lines: LineTable) -> Iterator[Span]:
             )
 
 
+ODD = """\
+import functools
+import torch
+
+def logged(f):
+    @functools.wraps(f)
+    def inner(*args):
+        return f(*args)
+    return inner
+
+in_lambda = lambda x: (print("a"), x + 1)[1]
+
+def in_comprehension(x):
+    return sum([(print(i), x + i)[1] for i in range(2)])
+
+@logged
+@logged
+def decorated(x):
+    print("b")
+    return x + 1
+
+@torch.compiler.disable
+def plain(x):
+    return x
+
+def two_on_a_line(x):
+    print("c"), plain(x); return x + 1
+
+namespace = {}
+exec("def made(x):\\n    print('made')\\n    return x + 1\\n", namespace)
+
+def calls_what_was_generated(x):
+    return namespace["made"](x) * 2
+"""
+
+
+def test_breaks_in_odd_places_are_on_the_expression_that_a_person_can_change(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "odd.py"
+    path.write_text(ODD, "utf-8")
+    module = loaded(path)
+    names = [
+        *("in_lambda", "in_comprehension", "decorated", "two_on_a_line"),
+        "calls_what_was_generated",
+    ]
+    found: list[tuple[str, list[str]]] = []
+    for name in names:
+        with recorded(tmp_path / name) as remarks:
+            any_torch.compile(getattr(module, name), backend="eager")(torch.ones(2))
+        breaks = [one for one in remarks if one.subject is Subject.BREAK]
+        assert [one.place and one.place.place.path for one in breaks] == [
+            str(path)
+        ] * len(breaks)
+        found.append((name, [quoted(one.place) for one in breaks]))
+    capfd.readouterr()
+    assert found == [
+        ("in_lambda", ['print("a")']),
+        ("in_comprehension", ["print(i)"]),
+        ("decorated", ['print("b")']),
+        ("two_on_a_line", ['print("c")', "plain(x)"]),
+        # The generated function is compiled with its caller, and then by itself: of a
+        # caller that runs as it was written, torch knows the line.
+        (
+            "calls_what_was_generated",
+            ['namespace["made"](x)', 'return namespace["made"](x) * 2'],
+        ),
+    ]
+
+
 def points(line: str, column: int) -> int:
     return len(line.encode()[:column].decode())
 
