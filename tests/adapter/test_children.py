@@ -188,12 +188,39 @@ BY_TORCHRUN = """\
     """
 
 
-@pytest.mark.parametrize("way", ["spawn", "forkserver", "torchrun"])
+BY_DATALOADER = """\
+    from torch.utils.data import DataLoader, Dataset
+    from model import work
+
+
+    class Data(Dataset):
+        def __len__(self):
+            return 1
+
+        def __getitem__(self, index):
+            work()
+            return 0
+
+
+    if __name__ == "__main__":
+        for batch in DataLoader(Data(), num_workers=1, multiprocessing_context="{way}"):
+            print("ended", batch.item(), flush=True)
+    """
+
+PARENTS = {
+    "spawn": BY_MULTIPROCESSING.format(way="spawn"),
+    "forkserver": BY_MULTIPROCESSING.format(way="forkserver"),
+    "torchrun": BY_TORCHRUN,
+    "a DataLoader that forks": BY_DATALOADER.format(way="fork"),
+    "a DataLoader that spawns": BY_DATALOADER.format(way="spawn"),
+}
+
+
+@pytest.mark.parametrize("way", PARENTS)
 def test_a_breakpoint_in_generated_code_stops_in_a_process_that_python_starts(
     way: str, project: Project
 ) -> None:
-    parent = BY_TORCHRUN if way == "torchrun" else BY_MULTIPROCESSING.format(way=way)
-    project.write({"model.py": MODEL, "parent.py": parent})
+    project.write({"model.py": MODEL, "parent.py": PARENTS[way]})
     project.run("-m", "fxls", "run", "model.py")
     (project.folder / "made.txt").unlink()
     path, line = project.line("Net:relu")
