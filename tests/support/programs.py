@@ -8,10 +8,11 @@ import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-__all__ = ["needs_inductor", "program"]
+__all__ = ["needs_inductor", "package", "program"]
 
 _ORIGIN = find_spec("torch")
 _PATHS = (str(_ORIGIN and _ORIGIN.origin), tempfile.gettempdir())
@@ -31,8 +32,19 @@ def program(name: str, advice: str) -> Path:
     """
     places = os.pathsep.join([f"{sys.prefix}/bin", os.environ.get("PATH", "")])
     found = shutil.which(name, path=places)
-    if found is None and os.environ.get("FXLS_TEST_ALL"):
-        pytest.fail(f"there is no {name}: {advice}")
     if found is None:
-        pytest.skip(f"there is no {name}: {advice}")
+        _missing(name, advice)
     return Path(found)
+
+
+def package(path: str, advice: str) -> Path:
+    """A folder of a package of the system's; without it, as without a program."""
+    if not Path(path).is_dir():
+        _missing(path, advice)
+    return Path(path)
+
+
+def _missing(what: str, advice: str) -> NoReturn:
+    if os.environ.get("FXLS_TEST_ALL"):
+        pytest.fail(f"there is no {what}: {advice}")
+    pytest.skip(f"there is no {what}: {advice}")
