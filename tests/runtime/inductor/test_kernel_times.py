@@ -56,7 +56,7 @@ def measured(function: Callable[[int], int], times: KernelTimes) -> Any:
 def test_each_line_has_its_time_and_all_together_are_that_of_the_calls() -> None:
     times = KernelTimes()
     run = measured(code, times)
-    assert [run(2) for _ in range(6)] == [code(2)] * 6
+    assert [run(2) for _ in range(7)] == [code(2)] * 7
 
     (spent,) = times.told()
 
@@ -69,16 +69,32 @@ def test_each_line_has_its_time_and_all_together_are_that_of_the_calls() -> None
     assert times.told() == [], "it was told"
 
 
-def test_every_other_call_is_timed_as_a_whole_and_nobody_looks_at_its_lines() -> None:
+def test_half_of_the_calls_are_timed_as_a_whole_and_nobody_looks_at_their_lines() -> (
+    None
+):
     times = KernelTimes()
     run = measured(traced, times)
 
-    assert [run(0) for _ in range(6)] == [False, True, False, True, False, True]
+    looked = [run(0) for _ in range(65)]
 
+    assert looked[:7] == [False, True, False, True, False, False, True]
     (spent,) = times.told()
-    assert (spent.calls, spent.whole_calls) == (3, 2)
+    assert (
+        (spent.calls, spent.whole_calls) == (sum(looked), 64 - sum(looked)) == (29, 35)
+    )
     assert spent.whole_seconds > 0
     assert times.nothing() == ""
+
+
+def test_batches_of_sizes_in_turns_are_looked_at_alike() -> None:
+    times = KernelTimes()
+    run = measured(traced, times)
+    looked = [run(0) for _ in range(129)][1:]
+    for period in range(2, 7):
+        shares = [
+            sum(looked[at::period]) / len(looked[at::period]) for at in range(period)
+        ]
+        assert all(0.25 < share < 0.75 for share in shares), period
 
 
 def test_the_first_call_is_not_counted_and_it_is_said_once_that_there_are_no_times() -> (
