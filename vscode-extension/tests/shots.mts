@@ -226,7 +226,7 @@ await scene(
     await widened(page, 600);
     await runs.open('recompiled.py', 'Time by phase');
     await runs.open('1/0 halved', 'graph break GB');
-    await runs.open('Kernels', 'graph 0');
+    await runs.open('3/0 shown', 'graph 0');
     await runs.open('graph 0, forward, kernels', 'cpp_fused');
     await runs.open('0/1 to 0/3', '0/2 scaled');
     await page.keyboard.press('Enter');

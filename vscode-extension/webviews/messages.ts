@@ -1,6 +1,11 @@
 // What the extension and its pages say to each other. Types alone: both sides import it.
 
-import type { GraphItem, RowsAnswer, RowsAsked } from '../src/server/protocol.ts';
+import type {
+  GraphItem,
+  KernelItem,
+  RowsAnswer,
+  RowsAsked,
+} from '../src/server/protocol.ts';
 
 /** What the extension tells a page. */
 export type ToPage =
@@ -14,7 +19,12 @@ export type ToPage =
   /** The picture as SVG is wanted. */
   | { readonly kind: 'export' }
   /** How long each node takes; null when that cannot be measured. */
-  | { readonly kind: 'times'; readonly nanoseconds: readonly number[] | null }
+  | {
+      readonly kind: 'times';
+      readonly nanoseconds: readonly number[] | null;
+      /** Where kernels were measured, and not nodes. */
+      readonly kernels?: readonly KernelItem[];
+    }
   /** There is no graph to show, for this reason. */
   | { readonly kind: 'failed'; readonly message: string };
 

@@ -7,7 +7,7 @@ import { isListing } from '../listings/listings.ts';
 import { saveSvg } from './export.ts';
 import { toggleBreak } from '../debugging/node_breakpoints.ts';
 import { html, type PageKind } from './pages.ts';
-import { graph, type GraphItem, rows, times } from '../server/protocol.ts';
+import { graph, type GraphItem, type KernelItem, rows, times } from '../server/protocol.ts';
 import { revealNode } from '../listings/reveal.ts';
 import { NARROW, roomFor } from './room.ts';
 import type { Server } from '../server/server.ts';
@@ -274,7 +274,7 @@ export class Panel {
         break;
       }
       case 'times':
-        this.#tell({ kind: 'times', nanoseconds: await this.#measure() });
+        this.#tell({ kind: 'times', ...(await this.#measure()) });
         break;
       case 'export':
         await saveSvg(await this.svg(), this.name);
@@ -286,23 +286,31 @@ export class Panel {
   }
 
   /** The times of the nodes; it is said why there are none. */
-  async #measure(): Promise<readonly number[] | null> {
+  async #measure(): Promise<Measured> {
     const client = await this.#server.client();
     const uri = client?.code2ProtocolConverter.asUri(this.#listing);
     const answer =
       uri === undefined
         ? undefined
         : await client?.sendRequest(times, { uri }).catch(() => null);
-    if (answer?.nanoseconds !== undefined) return answer.nanoseconds;
+    if (answer?.nanoseconds !== undefined) {
+      const { nanoseconds, kernels } = answer;
+      return { nanoseconds, ...(kernels === undefined ? {} : { kernels }) };
+    }
     void vscode.window.showWarningMessage(
       answer?.problem ?? 'The server does not answer how long the nodes take.',
     );
-    return null;
+    return { nanoseconds: null };
   }
 
   #tell(message: ToPage): void {
     void this.#panel.webview.postMessage(message);
   }
+}
+
+interface Measured {
+  readonly nanoseconds: readonly number[] | null;
+  readonly kernels?: readonly KernelItem[];
 }
 
 const TITLES = { picture: 'Graph', table: 'Table' } as const;

@@ -135,6 +135,10 @@ export interface RowItem {
   readonly moduleType?: string;
   readonly passes?: readonly string[];
   readonly origin?: PlaceItem;
+  /** Of all kernels that compute it, or its own. */
+  readonly nanoseconds?: number;
+  /** Whether one of these kernels computes other nodes as well. */
+  readonly shared?: boolean;
 }
 
 export type Column =
@@ -147,6 +151,7 @@ export type Column =
   | 'dtype'
   | 'device'
   | 'bytes'
+  | 'time'
   | 'module'
   | 'source';
 
@@ -171,6 +176,18 @@ export interface RowsAnswer {
 export interface TimesItem {
   readonly nanoseconds?: readonly number[];
   readonly problem?: string;
+  /** Where kernels were measured, and not nodes: each once. */
+  readonly kernels?: readonly KernelItem[];
+  /** How many calls of the code a run measured. */
+  readonly calls?: number;
+}
+
+/** A call of a kernel, and the nodes that share its time. */
+export interface KernelItem {
+  readonly nanoseconds: number;
+  readonly nodes: readonly number[];
+  /** How many nodes it computes, also where the graph does not have them. */
+  readonly sharedBy: number;
 }
 
 /** An identity of a store, and its newest revision. */

@@ -94,13 +94,21 @@ export async function lenses(document: vscode.TextDocument): Promise<string[]> {
 }
 
 export async function hints(document: vscode.TextDocument): Promise<string[]> {
+  return (await hintsBehind(document)).map(({ text }) => text);
+}
+
+/** What is shown behind the code of each line. */
+export async function hintsBehind(
+  document: vscode.TextDocument,
+): Promise<{ readonly line: number; readonly text: string }[]> {
   const whole = new vscode.Range(0, 0, document.lineCount, 0);
   const found = await vscode.commands.executeCommand<vscode.InlayHint[]>(
     'vscode.executeInlayHintProvider',
     document.uri,
     whole,
   );
-  return found.map(({ label }) =>
-    typeof label === 'string' ? label : label.map(({ value }) => value).join(''),
-  );
+  return found.map(({ label, position }) => ({
+    line: position.line,
+    text: typeof label === 'string' ? label : label.map(({ value }) => value).join(''),
+  }));
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import * as vscode from 'vscode';
-import { extension, file, open, place, type Test } from './editor.ts';
+import { extension, file, hintsBehind, open, place, type Test } from './editor.ts';
 import {
   isSeen,
   linkedFrom,
@@ -249,6 +249,22 @@ export const graphs: readonly Test[] = [
     },
   ],
   [
+    'what a run measured stands behind lines of the model, nodes and kernels',
+    async () => {
+      const all = await allStages();
+      const model = await timesBehind(await open('staged.py'));
+      assert.deepEqual(model, [
+        'hidden: N ms in 4 kernels; N ms in 1 kernel shared with line 14',
+        'return: N ms in 1 kernel shared with line 13',
+      ]);
+      const graph = stage(all, 'graph 0, forward, post-grad');
+      assert.deepEqual(await timesBehind(await vscode.workspace.openTextDocument(graph)), [
+        'addmm: N ms',
+        ...['relu', 'add', 'le'].map((node) => `${node}: N ms, shared by 3 nodes`),
+      ]);
+    },
+  ],
+  [
     'a model that changes takes its tab and its breakpoints along',
     async () => {
       await vscode.commands.executeCommand('workbench.action.closeAllEditors');
@@ -312,9 +328,20 @@ async function twoPasses(): Promise<readonly [vscode.Uri, vscode.Uri]> {
 /** What became of staged.py, from what torch.compile captured to the kernels. */
 async function allStages(): Promise<ReadonlyMap<string, vscode.Uri>> {
   if ((await stages('Staged')).size === 0) {
-    await python('-m', 'fxls', 'run', 'staged.py');
+    await python('-m', 'fxls', 'run', '--times', 'staged.py');
   }
   return stages('Staged');
+}
+
+/** The hints that are times, each behind the first word of its line. */
+async function timesBehind(document: vscode.TextDocument): Promise<string[]> {
+  const found = await hintsBehind(document);
+  return found
+    .filter(({ text }) => text.includes(' ms'))
+    .map(({ line, text }) => {
+      const [word = ''] = document.lineAt(line).text.trim().split(/[ :]/);
+      return `${word}: ${text.trim().replaceAll(/[\d.]+ ms/g, 'N ms')}`;
+    });
 }
 
 /** The newest listings of a model that torch.compile made, by their stages. */

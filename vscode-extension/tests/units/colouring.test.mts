@@ -31,6 +31,27 @@ void test('a group takes as long as its nodes do together, and is the hottest', 
   ]);
 });
 
+void test('a kernel that several nodes share counts once, and none has it for itself', () => {
+  const times = new Times(
+    [0, 3_000, 3_000, 10_000],
+    [
+      { nanoseconds: 3_000, nodes: [1, 2], sharedBy: 2 },
+      { nanoseconds: 10_000, nodes: [3], sharedBy: 1 },
+    ],
+  );
+  assert.deepEqual([times.of(1, 2), times.of(1, 3), times.of(0, 0)], [3_000, 13_000, 0]);
+  assert.deepEqual(
+    [times.text(1, 1), times.text(1, 2), times.text(2, 3), times.text(3, 3)],
+    [
+      '3.0 µs, shared by 2 nodes',
+      '3.0 µs',
+      '13 µs, partly shared with other nodes',
+      '10 µs',
+    ],
+  );
+  assert.equal(colouringOf(NET, 'time', PALETTE, times).legend.at(-1)?.[0], '10 µs');
+});
+
 void test('what nobody has measured has no colour', () => {
   const colouring = colouringOf(NET, 'time', PALETTE, undefined);
   assert.deepEqual([colouring.of(1), colouring.legend], [undefined, []]);

@@ -94,7 +94,7 @@ async function hear(message: ToPage): Promise<void> {
         showWay(shown.way);
         return;
       }
-      shown.times = new Times(message.nanoseconds);
+      shown.times = new Times(message.nanoseconds, message.kernels);
       colour(shown, way());
       describe(shown);
       break;

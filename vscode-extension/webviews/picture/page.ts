@@ -3,7 +3,7 @@
 import { element } from '../host.ts';
 import type { GraphItem } from '../../src/server/protocol.ts';
 import { type Colouring, sizeText, type Way, WAYS } from './colouring.ts';
-import { type Times, timeText } from './times.ts';
+import type { Times } from './times.ts';
 import type { Member } from './tree.ts';
 
 /** What the buttons ask for. */
@@ -95,7 +95,7 @@ function described(
     const { label, type, first, last } = member;
     const parts = [
       ...[label, type, `${last - first + 1} nodes`, isOpen ? 'open' : 'closed'],
-      times === undefined ? '' : timeText(times.of(first, last)),
+      times === undefined ? '' : times.text(first, last),
     ];
     return parts.filter(Boolean).join(' · ');
   }
@@ -110,7 +110,7 @@ function described(
     value,
     bytes === undefined ? '' : sizeText(bytes),
     device,
-    times === undefined ? '' : timeText(times.of(member, member)),
+    times === undefined ? '' : times.text(member, member),
     place === undefined ? '' : `${decodeURIComponent(file)}:${place.line + 1}`,
   ]
     .filter((part) => part !== undefined && part !== '')

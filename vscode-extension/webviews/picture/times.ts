@@ -1,20 +1,50 @@
 // How long nodes take, by themselves and together.
 
+import type { KernelItem } from '../../src/server/protocol.ts';
+
 export class Times {
-  /** Nanoseconds of each node. */
+  /** Nanoseconds of each node; of one that shares kernels, of all that compute it. */
   readonly each: readonly number[];
   /** For each node, how long those before it take together. */
   readonly #before: readonly number[];
+  /** Where kernels were measured: no time may count twice. */
+  readonly #kernels: readonly KernelItem[] | undefined;
 
-  constructor(each: readonly number[]) {
+  constructor(each: readonly number[], kernels?: readonly KernelItem[]) {
     this.each = each;
     let sum = 0;
     this.#before = [0, ...each.map((time) => (sum += time))];
+    this.#kernels = kernels;
   }
 
-  /** How long the nodes from one to another take together. */
+  /** How long the nodes from one to another take together; each kernel counts once. */
   of(first: number, last: number): number {
-    return (this.#before[last + 1] ?? 0) - (this.#before[first] ?? 0);
+    if (this.#kernels === undefined) {
+      return (this.#before[last + 1] ?? 0) - (this.#before[first] ?? 0);
+    }
+    return this.#computing(first, last).reduce((sum, one) => sum + one.nanoseconds, 0);
+  }
+
+  /** The same for people, who are told what is not of these nodes alone. */
+  text(first: number, last: number): string {
+    const time = timeText(this.of(first, last));
+    const kernels = this.#computing(first, last);
+    const within = (node: number) => first <= node && node <= last;
+    const shared = kernels.filter(
+      ({ nodes, sharedBy }) => nodes.filter(within).length < sharedBy,
+    );
+    if (shared.length === 0) return time;
+    const [kernel] = kernels;
+    if (first === last && kernels.length === 1 && kernel !== undefined) {
+      return `${time}, shared by ${kernel.sharedBy} nodes`;
+    }
+    return `${time}, partly shared with other nodes`;
+  }
+
+  #computing(first: number, last: number): readonly KernelItem[] {
+    return (this.#kernels ?? []).filter(({ nodes }) =>
+      nodes.some((node) => first <= node && node <= last),
+    );
   }
 }
 

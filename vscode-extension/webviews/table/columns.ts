@@ -1,6 +1,7 @@
 // The columns of the table: what each shows of a row.
 
 import type { Column, RowItem } from '../../src/server/protocol.ts';
+import { timeText } from '../picture/times.ts';
 
 export interface TableColumn {
   readonly title: string;
@@ -36,6 +37,16 @@ export const COLUMNS: readonly TableColumn[] = [
     width: '96px',
     isNumber: true,
     text: ({ bytes }) => (bytes === undefined ? '' : bytes.toLocaleString('en')),
+  },
+  {
+    title: 'Time',
+    sort: 'time',
+    width: '120px',
+    isNumber: true,
+    text: ({ nanoseconds, shared }) =>
+      nanoseconds === undefined
+        ? ''
+        : `${timeText(nanoseconds)}${shared === true ? ', shared' : ''}`,
   },
   {
     title: 'Users',
