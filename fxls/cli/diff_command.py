@@ -39,6 +39,7 @@ examples:
   fxls diff 'net.Net torch.compile graph 0' 'net.Net graph 0 joint'
   fxls diff pass:fuse_seed_creation_pass   what a pass did
   fxls diff 'pass:pattern_matcher(1)' 'pass:pattern_matcher(3)'
+  fxls diff 'pass:0/1 graph 0, joint pattern_matcher(1)'
   fxls diff run:-2 run:-1                  the graphs of two runs
   fxls diff rank:0 rank:1                  the graphs of two ranks
   fxls diff net.Net --json | jq '.summary'

@@ -247,7 +247,8 @@ def _passes(runs: Runs, words: str, run: str | None) -> Pass:
         for one in events
         if isinstance(one, Pass) and one.before is not None and one.after is not None
     ]
-    named = [one for one in changed if one.name == name]
+    # Before its name may stand where it ran, as `fxls passes` has it above.
+    named = [one for one in changed if _is_meant(one, name)]
     if number is not None:
         named = [one for one in named if one.ordinal == int(number)]
     if len(named) == 1:
@@ -258,8 +259,23 @@ def _passes(runs: Runs, words: str, run: str | None) -> Pass:
     # Each graph has passes of its own, so several may have one number.
     times = Counter(one.ordinal for one in named if one.ordinal)
     alone = [f"'pass:{name}({number})'" for number, count in times.items() if count < 2]
+    if not alone:
+        where = Counter(f"{one.compilation or ''} {one.stage}".strip() for one in named)
+        rest = words[words.rindex(named[0].name) :]
+        alone = [f"'pass:{at} {rest}'" for at, count in where.items() if count < 2]
     which = f"Say which: {', '.join(alone[:3])}, or" if alone else "Say"
     raise NotFound(
         f"{len(named)} passes are called {words!r}",
         f"{which} its revisions, which `fxls passes` shows.",
     )
+
+
+def _is_meant(one: Pass, words: str) -> bool:
+    """Whether words are the name of a pass, and what stands before it says where it ran."""
+    if words == one.name:
+        return True
+    if not words.endswith(f" {one.name}"):
+        return False
+    where = f"{one.compilation or ''} {one.stage}".replace(",", " ").split()
+    before = words.removesuffix(one.name).replace(",", " ").split()
+    return all(word in where for word in before)

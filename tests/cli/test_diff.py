@@ -181,7 +181,15 @@ def test_a_pass_is_compared_with_what_it_was_given(fxls: Command) -> None:
         2,
         "",
         "fxls: error: 2 passes are called 'part'\n"
-        "help: Say its revisions, which `fxls passes` shows.\n",
+        "help: Say which: 'pass:forward part', 'pass:backward part', or its revisions,"
+        " which `fxls passes` shows.\n",
+    )
+    told = fxls.run("diff", "pass:backward part")
+    assert told.out.split("\n")[2] == "-1 ~1 nodes, 1 moved"
+    assert fxls.run("diff", "pass:backward part(1)") == told
+    assert fxls.run("diff", "pass:joint part").err == (
+        f"fxls: error: no pass 'joint part' of {FIRST} changed a graph\n"
+        "help: `fxls passes` shows those that did.\n"
     )
     assert fxls.run("diff", "pass:idle") == Ended(
         2,
