@@ -108,7 +108,7 @@ for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows tr
   fi
   export FXLS_TEST_PROJECT=$run/project
   [ "$part" != view ] || FXLS_TEST_PROJECT=$(project view net.py rewritten.py)
-  [ "$part" != runs ] || FXLS_TEST_PROJECT=$(project runs net.py recompiled.py)
+  [ "$part" != runs ] || FXLS_TEST_PROJECT=$(project runs net.py recompiled.py ranks.py)
   if [ "$part" = trust ]; then
     sed -i 's/\("security.workspace.trust.enabled": \)false/\1true/' "$run/data/User/settings.json"
     FXLS_TEST_PROJECT=$(project untrusted net.py)

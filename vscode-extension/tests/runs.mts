@@ -16,6 +16,9 @@ await promisify(execFile)(
   { cwd: PROJECT, env },
 );
 
+/** By itself a job takes one port of the machine, which another may have. */
+const JOB = ['--standalone', '--nproc-per-node', '2'];
+
 await story('runs', 'net.py', async (page, done) => {
   await row(page, 'class Net').click();
   await traced(page);
@@ -92,4 +95,34 @@ await story('runs', 'net.py', async (page, done) => {
   await page.keyboard.press('Enter');
   await page.locator('.tab.active', { hasText: 'guards.txt' }).waitFor();
   await row(page, "L['times'] == 2.0").waitFor();
+
+  done('ranks stand side by side, and one that differs leads to the first node');
+  await promisify(execFile)(
+    join(PROJECT, '.venv/bin/python'),
+    ['-m', 'fxls', 'run', '-m', 'torch.distributed.run', ...JOB, 'ranks.py'],
+    { cwd: PROJECT, env },
+  );
+  await page.keyboard.press('Control+w');
+  await runs.focus();
+  await runs.open('ranks.py', 'differs from rank 0');
+  await runs.open('differs from rank 0', 'first at');
+  const ranks = (await runs.names()).filter((name) => /^rank/i.test(name));
+  assert.deepEqual(ranks.slice(1, 4), [
+    'Ranks, 2, rank 1 differs from rank 0',
+    'rank 0, 1 compilation, SECONDS',
+    'rank 1, differs in Gated, graph 0: +1 ~1 nodes, first at x_1, 1 compilation, SECONDS',
+  ]);
+  await runs.walk('first at');
+  await page.keyboard.press('Enter');
+  await page.locator('.tab.active', { hasText: 'Gated_' }).waitFor();
+  await row(page, 'torch.sigmoid(x)').waitFor();
+  await page.locator('.statusbar-item', { hasText: 'Ln 9' }).waitFor();
+
+  done('and to its line in the source');
+  await runs.focus();
+  await runs.open('first at', 'From the source');
+  await runs.walk('From the source');
+  await page.keyboard.press('Enter');
+  await page.locator('.tab.active', { hasText: 'ranks.py' }).waitFor();
+  await page.locator('.statusbar-item', { hasText: 'Ln 15' }).waitFor();
 });

@@ -8,6 +8,8 @@ import type {
   OverviewItem,
   PatternItem,
   PhaseItem,
+  PlaceItem,
+  RankItem,
   RemarkItem,
   RunItem,
 } from '../server/protocol.ts';
@@ -50,12 +52,16 @@ export type Row =
   | Of<'kernels', readonly CodeItem[]>
   | Of<'code', CodeItem>
   | Of<'call', CallItem>
+  | Of<'ranks', readonly RankItem[]>
+  | Of<'rank', RankItem>
+  | Of<'source', PlaceItem>
   | Of<'more', number>;
 
 /** What stands below a run. */
 export function rowsOf(run: string, overview: OverviewItem): Row[] {
-  const { rows, phases, remarks, code, patterns = [], leftOut = 0 } = overview;
+  const { rows, phases, remarks, code, patterns = [], leftOut = 0, ranks = [] } = overview;
   return [
+    ...(ranks.length === 0 ? [] : [of('ranks', ranks, `${run} ranks`)]),
     ...rows.flatMap((row): readonly (Again | Compilation)[] => {
       const [first] = row;
       if (row.length > 1) return [{ kind: 'again', item: row, id: `${run} ${first?.id}+` }];
@@ -85,6 +91,12 @@ export function below(row: Row): Row[] | undefined {
       return row.item.map((item) => of('code', item, `${id} ${item.uri}`));
     case 'phases':
       return row.item.map((item) => of('phase', item, `${id} ${item.name}`));
+    case 'ranks':
+      return row.item.map((item) => of('rank', item, `${id} ${item.rank}`));
+    case 'rank': {
+      const { place } = row.item;
+      return place === undefined ? [] : [of('source', place, `${id} source`)];
+    }
     case 'code':
       return undefined;
     default:

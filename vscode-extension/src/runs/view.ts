@@ -9,6 +9,7 @@ import { below, callsOf, type Row, rowsOf } from './rows.ts';
 import {
   type CompilationItem,
   type PlaceItem,
+  type RankItem,
   type RemarkItem,
   run,
   type RunItem,
@@ -84,7 +85,10 @@ function itemOf(row: Row): vscode.TreeItem {
       return remarkItem(row.item);
     case 'change': {
       const { name, ordinal, change, stage, raised, uri } = row.item;
-      const item = leaf(passName(name, ordinal), raised === undefined ? 'wand' : 'error');
+      const title = passName(name, ordinal);
+      const item = leaf(title, raised === undefined ? 'wand' : 'error');
+      // It changed a graph, so it is written in bold.
+      item.label = { label: title, highlights: [[0, title.length]] };
       item.description = joined([raised && `raised ${raised}`, change, stage]);
       if (uri !== undefined) item.command = opens(uri);
       return item;
@@ -122,6 +126,15 @@ function itemOf(row: Row): vscode.TreeItem {
       item.command = opens(uri, new vscode.Range(line, character, line, character));
       return item;
     }
+    case 'ranks':
+      return branch('Ranks', 'server', ranksSaid(row.item));
+    case 'rank':
+      return rankItem(row.item);
+    case 'source': {
+      const item = leaf('From the source', 'go-to-file');
+      leads(item, row.item);
+      return item;
+    }
     case 'phases': {
       const [longest] = row.item;
       const said = longest && `${longest.name} ${duration(longest.seconds)}`;
@@ -143,12 +156,24 @@ function itemOf(row: Row): vscode.TreeItem {
 }
 
 function runItem(item: RunItem): vscode.TreeItem {
-  const { compilations = 0, recompilations = 0, breaks = 0, limits = 0 } = item;
-  const { errors = 0, skipped = 0, rank, raised, state, start, seconds = 0 } = item;
+  const { rank, state, start } = item;
   const program = item.program === undefined ? item.id : path.basename(item.program);
   const found = branch([program, ...(item.arguments ?? [])].join(' '), STATES[state]);
   found.description = joined([
     rank === undefined ? undefined : `rank ${rank}`,
+    ...outcomesOf(item),
+    when(start),
+  ]);
+  found.tooltip = joined([item.program, `run ${item.id}`]);
+  found.contextValue = 'run';
+  return found;
+}
+
+/** How a run ended, and what is counted of it. */
+function outcomesOf(item: RunItem): (string | undefined)[] {
+  const { compilations = 0, recompilations = 0, breaks = 0, limits = 0 } = item;
+  const { errors = 0, skipped = 0, raised, state, seconds = 0 } = item;
+  return [
     raised === undefined ? (state === 'ended' ? undefined : state) : `raised ${raised}`,
     counted(compilations, 'compilation'),
     some(recompilations, 'recompilation'),
@@ -157,10 +182,32 @@ function runItem(item: RunItem): vscode.TreeItem {
     some(errors, 'error'),
     skipped === 0 ? undefined : `${skipped} skipped`,
     duration(seconds),
-    when(start),
+  ];
+}
+
+function ranksSaid(ranks: readonly RankItem[]): string {
+  const other = ranks.filter(({ graph }) => graph !== undefined);
+  const [first] = other;
+  if (first === undefined) return `${ranks.length} with the same graphs`;
+  const low = `from rank ${ranks[0]?.rank ?? 0}`;
+  const differ = other.length === 1 ? 'differs' : `and ${other.length - 1} more differ`;
+  return `${ranks.length}, rank ${first.rank} ${differ} ${low}`;
+}
+
+/** A rank; it leads to the first node that the lowest one has otherwise. */
+function rankItem(item: RankItem): vscode.TreeItem {
+  const { rank, run, graph, summary, node, uri, line = 0, place } = item;
+  const found =
+    place === undefined
+      ? leaf(`rank ${rank}`, STATES[run.state])
+      : branch(`rank ${rank}`, STATES[run.state]);
+  found.description = joined([
+    graph === undefined ? undefined : `differs in ${graph}: ${summary ?? ''}`,
+    node === undefined ? undefined : `first at ${node}`,
+    ...outcomesOf(run),
   ]);
-  found.tooltip = joined([item.program, `run ${item.id}`]);
-  found.contextValue = 'run';
+  found.tooltip = `run ${run.id}`;
+  if (uri !== undefined) found.command = opens(uri, new vscode.Range(line, 0, line, 0));
   return found;
 }
 

@@ -253,6 +253,22 @@ export interface OverviewItem {
   readonly code: readonly CodeItem[];
   readonly patterns?: readonly PatternItem[];
   readonly leftOut?: number;
+  /** All of the launch, the lowest first. */
+  readonly ranks?: readonly RankItem[];
+}
+
+/** A rank, and where it first differs from the lowest one. */
+export interface RankItem {
+  readonly rank: number;
+  readonly run: RunItem;
+  readonly graph?: string;
+  readonly summary?: string;
+  readonly node?: string;
+  /** The listing with that node. */
+  readonly uri?: string;
+  readonly line?: number;
+  /** What made the node. */
+  readonly place?: PlaceItem;
 }
 
 /** A pattern of the program, and how often it was looked for. */
