@@ -45,7 +45,8 @@ def change(before: GraphState, after: GraphState) -> Change:
     stayed = {id(new) for _, new in pairs}
     erased = [row for row in before.rows if id(row) not in left]
     created = [row for row in after.rows if id(row) not in stayed]
-    altered = [(old, new) for old, new in pairs if not is_same(old, new)]
+    in_copy = before.module is not after.module
+    altered = [pair for pair in pairs if not is_same(*pair, in_copy=in_copy)]
     new_of = _new_of(pairs, altered)
     return Change(
         created=tuple(row.name for row in created),

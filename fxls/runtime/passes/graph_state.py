@@ -10,6 +10,9 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
+import torch
+
+from fxls.attempt import attempt
 from fxls.runtime.listings.quiet_reading import attribute_at
 from fxls.runtime.listings.short_repr import written
 
@@ -17,6 +20,8 @@ __all__ = ["GraphState", "Row", "inputs_of", "is_same", "nodes_in"]
 
 _LONGEST = 1 << 16
 """So much is compared of how an object writes itself that is none of Python's own."""
+_MOST_NUMBERS = 1 << 20
+"""So many numbers are compared of a submodule that may be a copy."""
 
 
 class Row(NamedTuple):
@@ -89,14 +94,19 @@ class GraphState:
         if row.name != node.name or row.opcode != node.op:
             return False
         if row.node is not node:
-            return is_same(row, GraphState._row_of(node, module))
+            other = GraphState._row_of(node, module)
+            return is_same(row, other, in_copy=module is not self.module)
         return (
             (row.args is node.args or is_same_argument(row.args, node.args))
             and (row.target is node.target or _is_same_target(row.target, node.target))
             and (row.kwargs is node.kwargs or is_same_argument(row.kwargs, node.kwargs))
             and (row.type is node.type or is_same_argument(row.type, node.type))
             and is_same_scope(row.scope, node.meta.get("nn_module_stack"))
-            and (row.held is _nothing or row.held() is _held(module, node)())
+            and (
+                row.held is _nothing
+                or (held := _held(module, node)()) is (had := row.held())
+                or (module is not self.module and _is_copy(had, held))
+            )
         )
 
     @staticmethod
@@ -111,8 +121,11 @@ def inputs_of(module: Any) -> list[str]:
     return [node.name for node in module.graph.nodes if node.op == "placeholder"]
 
 
-def is_same(one: Row, other: Row) -> bool:
-    """Whether two nodes are the same, wherever each stands."""
+def is_same(one: Row, other: Row, *, in_copy: bool = False) -> bool:
+    """Whether two nodes are the same, wherever each stands.
+
+    With `in_copy` the module of the later one is another one, and may be a copy.
+    """
     return (
         one.name == other.name
         and one.opcode == other.opcode
@@ -121,7 +134,10 @@ def is_same(one: Row, other: Row) -> bool:
         and is_same_argument(one.kwargs, other.kwargs)
         and is_same_argument(one.type, other.type)
         and is_same_scope(one.scope, other.scope)
-        and one.held() is other.held()
+        and (
+            (had := one.held()) is (held := other.held())
+            or (in_copy and _is_copy(had, held))
+        )
     )
 
 
@@ -221,6 +237,32 @@ def _held(module: Any, node: Any) -> Callable[[], Any]:
         return weakref.ref(found)
     except TypeError:  # a number, or a string
         return lambda: found
+
+
+def _is_copy(one: Any, other: Any) -> bool:
+    """Whether a submodule or a tensor is what a copy of another one would be.
+
+    Numbers are compared of small ones, where that is allowed: fake tensors have none.
+    """
+    if type(one) is not type(other) or written(one, _LONGEST) != written(
+        other, _LONGEST
+    ):
+        return False
+    pairs = [*zip(_tensors(one), _tensors(other), strict=False)]
+    if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
+        return False
+    if sum(a.numel() for a, _ in pairs) > _MOST_NUMBERS:
+        return True
+    equal = attempt(lambda: all(a is b or torch.equal(a, b) for a, b in pairs))
+    return equal if isinstance(equal, bool) else True
+
+
+def _tensors(held: Any) -> list[Any]:
+    if isinstance(held, torch.Tensor):
+        return [held]
+    if isinstance(held, torch.nn.Module):
+        return [*held.parameters(), *held.buffers()]
+    return []
 
 
 def _nothing() -> None:

@@ -197,7 +197,7 @@ class ObservedPasses:
             after=after,
             created=names([*found.created]),
             erased=names([*found.erased]),
-            altered=names([*found.altered, *found.moved]),
+            altered=names([*dict.fromkeys((*found.altered, *found.moved))]),
             saved=names([*how.saved]),
             recomputed=names([*how.recomputed]),
             reasons=pairs([*how.reasons]),
@@ -336,7 +336,7 @@ class ObservedPasses:
             created=names([*found.created]),
             erased=names([*found.erased]),
             replaced=pairs([*found.replaced]),
-            altered=names([*found.altered, *found.moved]),
+            altered=names([*dict.fromkeys((*found.altered, *found.moved))]),
             patterns=running.matches.named() if found else (),
         )
         if scope.is_asked_for and (found or raised):

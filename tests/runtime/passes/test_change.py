@@ -189,6 +189,22 @@ def test_a_copy_of_the_graph_is_the_same_graph(made: Callable[[], Any]) -> None:
     assert after(made(), replace) == altered()
 
 
+@each
+def test_a_copy_of_the_module_is_the_same_graph_while_its_submodules_are_equal(
+    made: Callable[[], Any],
+) -> None:
+    module = made()
+    before, copied = GraphState(module), copy.deepcopy(module)
+
+    assert before.still_holds(copied)
+    assert change(before, GraphState(copied)) == altered()
+    torch.nn.init.zeros_(copied.other.bias)
+    assert not before.still_holds(copied)
+    assert change(before, GraphState(copied)) == altered(altered=("other",))
+    copied.other = torch.nn.Linear(3, 3, bias=False)
+    assert change(before, GraphState(copied)) == altered(altered=("other",))
+
+
 def table(module: Any) -> list[tuple[Any, ...]]:
     """A graph as plain values, by name, as a person would write it down."""
     return [
