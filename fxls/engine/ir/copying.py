@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from types import CodeType
 from typing import TYPE_CHECKING, cast
 
@@ -19,9 +20,9 @@ from fxls.engine.ir.users import add_user, add_uses
 
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
-    from fxls.engine.ir.snapshot import Snapshot
+    from fxls.engine.ir.snapshot import Content, Snapshot
 
-__all__ = ["append_copies", "copy_notes", "graph_of", "is_blank"]
+__all__ = ["append_copies", "copy_notes", "copy_of", "graph_of", "is_blank"]
 
 
 def copy_notes(old: Node, new: Node) -> None:
@@ -102,7 +103,27 @@ def graph_of(snapshot: Snapshot) -> Graph:
         codegen.__dict__.update(snapshot.rules)
     graph._codegen = codegen
     graph._has_given_names = snapshot.graph._has_given_names
+    _fill(graph, rows)
+    return graph
+
+
+def copy_of(graph: Graph) -> Graph:
+    """A copy of a graph, also of one in which a node uses another that is made later."""
+    new = graph._blank()
+    new._codegen = copy.deepcopy(graph._codegen)
+    new._has_given_names = graph._has_given_names
+    contents = (
+        (one, (one._op, one._target, one._args, one._kwargs, one._name, one._type))
+        for one in graph.nodes
+    )
+    _fill(new, contents)
+    return new
+
+
+def _fill(graph: Graph, rows: Iterable[tuple[Node, Content]]) -> None:
+    """Make nodes of what others are, in whichever order they use each other."""
     made: dict[Node, Node] = {}
+    rows = list(rows)
     for node, (op, target, _, _, name, kind) in rows:
         made[node] = new = graph._append(op, target, (), EMPTY_KWARGS, name, kind)
         copy_notes(node, new)
@@ -120,7 +141,6 @@ def graph_of(snapshot: Snapshot) -> Graph:
         new._args = map_references(args, earlier)
         new._kwargs = map_references(kwargs, earlier)
         add_uses(new)
-    return graph
 
 
 def _copied_arguments(

@@ -5,7 +5,6 @@ What cannot be written is logged once, and runs from memory, as without fxls.
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from fxls import regular_file
 from fxls.code_cache import CodeCache
 from fxls.engine.graph_module import GraphModule
+from fxls.engine.ir.copying import copy_of
 from fxls.engine.module import compile as engine_compile
 from fxls.engine.module.compile import ForwardCode, compile_in_memory
 from fxls.engine.origins.resolve import merge
@@ -94,7 +94,8 @@ class FxlsEngine:
 
         A graph that the module runs has a listing already.
         """
-        graph = copy.deepcopy(module.graph)
+        # A pass may leave a node in front of what it uses.
+        graph = copy_of(module.graph)
 
         def write(capture: Capture) -> Revised:
             text = ListingText(module, graph, capture.header)

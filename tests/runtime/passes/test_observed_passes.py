@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from fxls.engine.passes.infra.pass_base import PassResult
 from fxls.engine.passes.infra.pass_manager import PassManager
 from fxls.listing import Listing
 from fxls.record import OUTSIDE, Pass
+from fxls.record.first_pass import Asked, Question, first_passes
 from fxls.runtime import finish
 from fxls.runtime.passes import revisions
 from fxls.store import Store
@@ -212,6 +214,45 @@ def test_what_a_pass_manager_calls_are_passes(
         ("drop_mul", True),
         ("fail_half_way", False),
     ]
+
+
+@each
+def test_a_pass_that_copies_the_module_and_changes_nothing_is_no_revision(
+    noted: list[Pass], system: Any, observer: Any, manager: Any
+) -> None:
+    class Layered(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 4)
+
+        def forward(self, x: Any) -> Any:
+            return self.layer(x) + x
+
+    def copied(module: Any) -> Any:
+        return PassResult(copy.deepcopy(module), modified=True)
+
+    def swap_in_copy(module: Any) -> Any:
+        return swap_add(copy.deepcopy(module))
+
+    manager([copied, swap_in_copy])(system.symbolic_trace(Layered()))
+    assert [(row[0], row[5]) for row in told(noted)] == [("swap_add", ("add",))]
+
+
+@each
+def test_a_graph_that_a_pass_leaves_in_disorder_is_a_revision(
+    store: Store, noted: list[Pass], system: Any, observer: Any, manager: Any
+) -> None:
+    module = system.symbolic_trace(Net())
+    with observer(module, "misplaces"):
+        mul, add = node_of(module, "mul"), node_of(module, "add")
+        mul.prepend(add)
+        add.args = add.args[::-1]
+    (only,) = noted
+    assert only.altered.count == len({*only.altered.first}), "none is counted twice"
+    answer = first_passes(noted, Question(Asked.BROKEN), lambda name: read(store, name))
+    ((ran, node, reason),) = [(one.ran, one.node, one.reason) for one in answer.found]
+    assert (ran, node) == (only, "add")
+    assert reason == "uses mul before that is made"
 
 
 @each
