@@ -164,9 +164,9 @@ class Runs:
         Raises `StoreError`; another run that cannot be read is reported.
         """
         launch = self._head(record_path(self._root, run)).launch
-        # A launch is named after its first run, and one of ranks by their launcher.
+        # A launch is named after one of its first runs, or by the launcher of ranks.
         is_of_program = is_run_id(launch)
-        first = started_at(launch) if is_of_program else started_at(run) - _APART
+        first = started_at(launch if is_of_program else run) - _APART
         last = math.inf if is_of_program else started_at(run) + _APART
         found: list[str] = []
         for name in run_ids(self._root):

@@ -213,3 +213,15 @@ def test_the_ranks_that_a_launcher_starts_are_side_by_side(
     )
     assert re.search(rf"{re.escape(said_of_one)}\d+, from prog.py:13\)\n", out)
     assert len(json.loads(fxls.run("remarks", "--json").out)["runs"]) == ranks
+
+
+def test_a_rank_of_a_log_may_have_begun_before_the_one_its_launch_is_named_after(
+    fxls: Command,
+) -> None:
+    root = fxls.folder / ".fxls"
+    early = FIRST.replace("T030405Z", "T030404Z")
+    of_rank(root, FIRST, 0, *OLD)
+    of_rank(root, early, 1, *OLD)
+    said = json.loads(fxls.run("runs", "-1", "--json").out)
+
+    assert [one["run"] for one in said["ranks"]] == [FIRST, early]
