@@ -22,6 +22,7 @@ __all__ = [
     "add_command",
     "add_store",
     "add_store_to_read",
+    "bold",
     "chosen_or_located",
     "completed",
     "failed",
@@ -181,6 +182,11 @@ def sources_here() -> Sources:
     from fxls.cli.report import Sources
 
     return Sources(Path.cwd())
+
+
+def bold(text: str) -> str:
+    """A text in bold, on a terminal."""
+    return f"\x1b[1m{text}\x1b[0m"
 
 
 def is_colored(stream: TextIO) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +15,12 @@ from fxls.cli.command import (
     Troubles,
     add_command,
     add_store_to_read,
+    bold,
     chosen_or_located,
     completed,
     failed,
     harmless,
+    is_colored,
     say,
     sources_here,
 )
@@ -209,7 +213,11 @@ def _show(
         print(json.dumps(said))
     elif shown or searches:
         if shown:
-            print(harmless(_table(shown, store.root)))
+            text = harmless(_table(shown, store.root))
+            if is_colored(sys.stdout):
+                # A pass that changed a graph, and no other row, ends with its revision.
+                text = re.sub(r"(?m)^ .*\.py$", lambda one: bold(one[0]), text)
+            print(text)
         if searches:
             between = "\n" * bool(shown)
             print(between + harmless(_patterns(searches)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from fxls.cli.command import (
     Troubles,
     add_command,
     add_store_to_read,
+    bold,
     chosen_or_located,
     failed,
     harmless,
@@ -129,5 +131,8 @@ def _print(text: str) -> None:
     text = harmless(text)
     if is_colored(sys.stdout):
         first, newline, rest = text.partition("\n")
-        text = f"\x1b[1m{first}\x1b[0m{newline}{rest}"
+        text = bold(first) + newline + _CHANGES.sub(lambda one: bold(one[0]), rest)
     print(text)
+
+
+_CHANGES = re.compile(r"(?<=^  passes that changed a graph: ).*$", re.MULTILINE)

@@ -135,6 +135,13 @@ def test_the_passes_of_a_run_and_the_first_that_did_something(fxls: Command) -> 
         "  breaks   ~1        .fxls/Net_<hash>.py\n",
         "",
     )
+    # What changed a graph is in bold, on a terminal.
+    colored = fxls.run("passes", "--all", env={"FORCE_COLOR": "1"}).out.split("\n")
+    bold = [line for line in colored if line.startswith("\x1b[1m  ")]
+    assert [line.split()[1] for line in bold] == [
+        *("removes", "swaps", "moves", "makes", "breaks")
+    ]
+    assert len(colored) > 2 + len(bold)
     assert fxls.run("passes", "--first-gone", "add") == Ended(
         0,
         "removes (1), in torch.fx: add is replaced by sin\n"

@@ -83,6 +83,8 @@ def test_many_recompilations_of_a_frame_are_one_row_that_opens(fxls: Command) ->
         "2/9  g: limit, recompilation",
         "",
     ]
+    colored = fxls.run("runs", "-1", env={"FORCE_COLOR": "1"}).out
+    assert "passes that changed a graph: \x1b[1mfuse +2 ~1\x1b[0m\n" in colored
     opened = fxls.run("runs", "-1", "--all").out
     assert opened.count("guard failed") == 8
     assert "2/3  g: ok, recompilation, 0.50 s" in opened
