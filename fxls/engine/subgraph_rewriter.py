@@ -98,37 +98,41 @@ def replace_pattern_with_filters(
     - `replacement_callback` makes what to put in a place for that place.
     - A node whose name contains `node_name_match` matches any node of the pattern.
     """
-    return _replace_pattern(
-        gm,
-        pattern,
-        replacement,
-        match_filters,
+    options = _Options(
+        tuple(match_filters or ()),
         ignore_literals,
         replacement_callback,
         node_name_match,
     )
+    return _replace_pattern(gm, pattern, replacement, options)
+
+
+class _Options(NamedTuple):
+    """What may be said of a replacement besides its graphs."""
+
+    filters: tuple[MatchFilter, ...] = ()
+    ignores_literals: bool = False
+    callback: MakeReplacement | None = None
+    part_of_name: str = ""
 
 
 def _replace_pattern(
     gm: GraphModule,
     pattern: Callable[..., Any] | Graph | GraphModule,
     replacement: Callable[..., Any] | Graph | GraphModule | None,
-    match_filters: list[MatchFilter] | None = None,
-    ignore_literals: bool = False,  # noqa: FBT001, FBT002 - as above
-    replacement_callback: MakeReplacement | None = None,
-    node_name_match: str = "",
+    options: _Options = _Options(),  # noqa: B008 - it cannot be changed
 ) -> list[ReplacedPatterns]:
     """What both do; programs hold those two, and this one can be watched."""
     refuse_foreign(gm)
     pattern_graph = _graph_of(pattern)
-    matcher = SubgraphMatcher(pattern_graph, ignore_literals=ignore_literals)
+    matcher = SubgraphMatcher(pattern_graph, ignore_literals=options.ignores_literals)
     graph = gm.graph
     matches = [
         match
-        for match in matcher.match(graph, node_name_match)
-        if all(agrees(match, graph, pattern_graph) for agrees in match_filters or ())
+        for match in matcher.match(graph, options.part_of_name)
+        if all(agrees(match, graph, pattern_graph) for agrees in options.filters)
     ]
-    if replacement is None and replacement_callback is None:
+    if replacement is None and options.callback is None:
         raise AssertionError(
             "nothing to put in place of the pattern: give a replacement or a"
             " replacement_callback"
@@ -141,8 +145,8 @@ def _replace_pattern(
         rewriting = Rewriting(graph, pattern_graph)
         by: Replacement | None = None
         for match in matches:
-            if replacement_callback is not None:
-                by = Replacement.of(replacement_callback(match, graph, pattern_graph))
+            if options.callback is not None:
+                by = Replacement.of(options.callback(match, graph, pattern_graph))
             elif by is None:
                 by = Replacement.of(cast("Graph", fixed))
             made = rewriting.replace(match, by)
