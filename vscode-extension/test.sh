@@ -7,10 +7,13 @@
 # FXLS_TEST_PYTHON  a Python in a virtual environment that has fxls, torch and debugpy
 # FXLS_TEST_CACHE   where VS Code is installed (default: .cache here)
 # FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
-# FXLS_TEST_PARTS   some of "units inside workbench view runs graph windows trust" (default: all)
+# FXLS_TEST_PARTS   some of "units inside workbench view runs graph windows folders machine
+#                   trust" (default: all)
 #                   "shots" makes the pictures of docs/pictures again
+#                   "looks" makes pictures of every page, to be looked at, in FXLS_TEST_SHOTS
 #                   "times" prints how long a person waits, as docs/waiting.md has it
-# FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name
+# FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name; of inside,
+#                   also several texts with | between them
 set -euo pipefail
 # Where it is set, every start of Python takes longer than it does for a person.
 unset PYTHONDONTWRITEBYTECODE
@@ -66,15 +69,28 @@ code=("$node" "$cache/vscode/code-server/node_modules/code-server/out/node/entry
 export PIP_NO_INDEX=1 PIP_NO_DEPS=1
 # A machine that is busy needs longer than debugpy waits.
 export DEBUGPY_PROCESS_SPAWN_TIMEOUT=180
-setsid "${code[@]}" --auth none --bind-addr 127.0.0.1:0 --disable-telemetry \
-  --disable-update-check --disable-getting-started-override --disable-proxy \
-  --reconnection-grace-time 10 --vscode-option enable-smoke-test-driver >"$run/server.log" 2>&1 &
-server=$!
+
+# Starts VS Code's server, which chooses a port that is free; that is in $port. With
+# VSCODE_CLI it takes its environment for a terminal's, and asks no login shell for PATH.
+serve() {
+  local log=$run/$1.log
+  setsid "${code[@]}" --auth none --bind-addr 127.0.0.1:0 --disable-telemetry \
+    --disable-update-check --disable-getting-started-override --disable-proxy \
+    --reconnection-grace-time 10 --vscode-option enable-smoke-test-driver >"$log" 2>&1 &
+  servers+=($!)
+  until port=$(grep -soPm1 'server listening on http://127.0.0.1:\K\d+' "$log"); do
+    kill -0 $! || { cat "$log"; exit 1; }
+    sleep 0.2
+  done
+}
+servers=()
 # How the end goes says nothing of the tests: a process that has not heard of it yet may
 # still write to the folder.
 end() {
-  kill -- -$server 2>/dev/null || true
-  wait $server 2>/dev/null || true
+  for server in "${servers[@]}"; do
+    kill -- -$server 2>/dev/null || true
+    wait $server 2>/dev/null || true
+  done
   [ -z "${keep:-}" ] || return 0
   for _ in $(seq 20); do
     rm -rf "$run" 2>/dev/null && return 0
@@ -82,11 +98,7 @@ end() {
   done
 }
 trap end EXIT
-# It chooses a port that is free, and says which.
-until port=$(grep -oPm1 'server listening on http://127.0.0.1:\K\d+' "$run/server.log"); do
-  kill -0 $server || { cat "$run/server.log"; exit 1; }
-  sleep 0.2
-done
+serve server
 
 # A folder with some files alone, and a store of its own.
 project() {
@@ -98,17 +110,68 @@ project() {
   echo "$folder"
 }
 
-export FXLS_TEST_SERVER=http://127.0.0.1:$port
+# An environment of its own, with the packages of that of the tests.
+environment_at() {
+  "$python" -m venv --without-pip "$1"
+  local packages=("$1"/lib/python3*/site-packages)
+  "$python" -c 'import sysconfig
+print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' >"${packages[0]}/others.pth"
+  echo "NUMBER = $2" >"${packages[0]}/local_number.py"
+}
+
+# Two folders in one window, each with its own environment; pyenv and conda have others.
+folders() {
+  local name number=0
+  for name in first second; do
+    mkdir -p "$run/folders/$name"
+    cp tests/project/numbered.py "$run/folders/$name"
+    touch "$run/folders/$name/pyproject.toml"
+    environment_at "$run/folders/$name/.venv" $((number += 1))
+  done
+  echo '{"folders": [{"path": "first"}, {"path": "second"}]}' >"$run/folders/both.code-workspace"
+  mkdir -p "$HOME/.pyenv/versions" "$HOME/.conda"
+  "$python" -m venv --without-pip "$HOME/.pyenv/versions/3.11-empty"
+  environment_at "$run/conda" 3
+  echo "$run/conda" >"$HOME/.conda/environments.txt"
+}
+
+# What a machine without Python has on its PATH.
+without_python() {
+  mkdir "$run/programs"
+  find /usr/bin /bin/ -maxdepth 1 ! -type d ! -name '*py*' ! -name 'uv*' \
+    -exec ln -sf -t "$run/programs" {} +
+  echo "$run/programs"
+}
+
+ordinary=http://127.0.0.1:$port
 failed=0
-for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows trust}; do
+for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows folders machine trust}; do
   if [ "$part" = units ]; then
     "$node" --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test \
       --test-reporter=dot tests/units/*.test.mts || failed=1
     continue
   fi
-  export FXLS_TEST_PROJECT=$run/project
+  export FXLS_TEST_PROJECT=$run/project FXLS_TEST_SERVER=$ordinary
   [ "$part" != view ] || FXLS_TEST_PROJECT=$(project view net.py rewritten.py)
   [ "$part" != runs ] || FXLS_TEST_PROJECT=$(project runs net.py recompiled.py ranks.py)
+  if [ "$part" = folders ]; then
+    folders
+    FXLS_TEST_PROJECT=$run/folders
+    PATH=/usr/bin:/bin PYENV_ROOT= CONDA_PREFIX= VSCODE_CLI=1 serve folders
+    FXLS_TEST_SERVER=http://127.0.0.1:$port
+  fi
+  if [ "$part" = machine ]; then
+    # Of a home of its own, and with an index that no packet reaches.
+    FXLS_TEST_PROJECT=$run/machine
+    mkdir -p "$run/machine" "$run/home-alone"
+    cp tests/project/net.py "$run/machine"
+    touch "$run/machine/pyproject.toml"
+    PATH=$(without_python) HOME=$run/home-alone VSCODE_CLI=1 PYENV_ROOT= CONDA_PREFIX= \
+      PIP_NO_INDEX= PIP_FIND_LINKS= PIP_EXTRA_INDEX_URL= PIP_CONFIG_FILE=/dev/null \
+      PIP_INDEX_URL=http://127.0.0.1:9/simple PIP_RETRIES=1 serve machine
+    FXLS_TEST_SERVER=http://127.0.0.1:$port
+    export FXLS_TEST_BASE_PYTHON=$python FXLS_TEST_HOME=$run/home-alone
+  fi
   if [ "$part" = trust ]; then
     sed -i 's/\("security.workspace.trust.enabled": \)false/\1true/' "$run/data/User/settings.json"
     FXLS_TEST_PROJECT=$(project untrusted net.py)

@@ -21,6 +21,12 @@ export function complaint(
         'fxls found no Python: no environment of the Python extension, no .venv in the folder, none on the PATH.',
         CHOOSE,
       );
+    case 'gone':
+      return problem(
+        'Python gone',
+        `${python.interpreter.path} (from ${python.interpreter.found}) is gone. Choose another Python, or make this one again.`,
+        CHOOSE,
+      );
     case 'broken':
       return problem(
         'Python fails',

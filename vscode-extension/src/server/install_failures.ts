@@ -37,6 +37,6 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /No matching distribution found for torch|torch[^\n]* has no wheels|no version of torch/i,
-    'the package index has no torch for this Python and system. Choose a Python that PyTorch supports.',
+    'the package index gives no torch for this Python and system. Choose a Python that PyTorch supports, or see whether the index can be reached.',
   ],
 ];

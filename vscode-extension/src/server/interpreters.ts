@@ -31,9 +31,17 @@ export async function findInterpreter(
       return { path: executable, found: 'the Python extension' };
     }
   }
-  for (const name of folder === undefined ? [] : ['.venv', 'venv']) {
-    const candidate = pythonOf(path.join(folder?.fsPath ?? '', name));
+  const own = folder === undefined ? [] : ['.venv', 'venv'];
+  const environmentOf = (name: string) => path.join(folder?.fsPath ?? '', name);
+  for (const name of own) {
+    const candidate = pythonOf(environmentOf(name));
     if (await isExecutable(candidate)) return { path: candidate, found: name };
+  }
+  for (const name of own) {
+    // One whose own Python was removed is still what the folder means.
+    if (await isThere(path.join(environmentOf(name), 'pyvenv.cfg'))) {
+      return { path: pythonOf(environmentOf(name)), found: name };
+    }
   }
   for (const name of ON_PATH) {
     const candidate = await onPath(name);
@@ -44,8 +52,8 @@ export async function findInterpreter(
 
 /**
  * The interpreters that can be chosen for a folder, the nearest first: the environments
- * in it, those that the Python extension knows, conda's, pyenv's, and those on the PATH.
- * No two of them are the same interpreter.
+ * in it and in the other folders, those that the Python extension knows, conda's, pyenv's,
+ * and those on the PATH. No two of them are the same interpreter.
  */
 export async function findInterpreters(
   folder: vscode.Uri | undefined,
@@ -53,6 +61,7 @@ export async function findInterpreters(
   const groups = await Promise.all([
     findInterpreter(folder).then((one) => (one === undefined ? [] : [one])),
     folder === undefined ? [] : environmentsIn(folder.fsPath, 'this folder'),
+    environmentsBeside(folder),
     knownToExtension(),
     condaEnvironments(),
     environmentsIn(path.join(pyenvRoot(), 'versions'), 'pyenv'),
@@ -65,6 +74,11 @@ export async function findInterpreters(
     if (!found.has(key)) found.set(key, one);
   }
   return [...found.values()];
+}
+
+/** Whether an interpreter that is named by its path is no longer there. */
+export async function isGone(python: string): Promise<boolean> {
+  return path.isAbsolute(python) && !(await isThere(python));
 }
 
 /** Calls back when the Python extension is told to use another environment. */
@@ -124,6 +138,19 @@ async function environmentsIn(
   return candidates.filter((_, index) => there[index]).map((one) => ({ path: one, found }));
 }
 
+/** The environments in the other folders of the window. */
+async function environmentsBeside(
+  folder: vscode.Uri | undefined,
+): Promise<readonly Interpreter[]> {
+  const others = (vscode.workspace.workspaceFolders ?? []).filter(
+    ({ uri }) => uri.toString() !== folder?.toString(),
+  );
+  const groups = others.map(({ uri, name }) =>
+    environmentsIn(uri.fsPath, `the folder ${name}`),
+  );
+  return (await Promise.all(groups)).flat();
+}
+
 /** Conda writes down where its environments are, one a line. */
 async function condaEnvironments(): Promise<readonly Interpreter[]> {
   const list = path.join(os.homedir(), '.conda', 'environments.txt');
@@ -166,7 +193,8 @@ function placesOfPath(): readonly string[] {
 }
 
 function pyenvRoot(): string {
-  return process.env['PYENV_ROOT'] ?? path.join(os.homedir(), '.pyenv');
+  const set = process.env['PYENV_ROOT'] ?? '';
+  return set === '' ? path.join(os.homedir(), '.pyenv') : set;
 }
 
 function pythonOf(environment: string): string {

@@ -1,13 +1,14 @@
 // Which Python is used, and whether it has what is needed.
 
 import type * as vscode from 'vscode';
-import { findInterpreter, type Interpreter } from './interpreters.ts';
+import { findInterpreter, type Interpreter, isGone } from './interpreters.ts';
 import { probe } from './probe.ts';
 
 /** What was found out about the Python of a folder. */
 export type Python =
   | { readonly kind: 'ready'; readonly interpreter: Interpreter; readonly fxls: string }
   | { readonly kind: 'absent' }
+  | { readonly kind: 'gone'; readonly interpreter: Interpreter }
   | {
       readonly kind: 'broken';
       readonly interpreter: Interpreter;
@@ -34,6 +35,7 @@ export async function findPython(
 ): Promise<Python> {
   const interpreter = await findInterpreter(folder);
   if (interpreter === undefined) return { kind: 'absent' };
+  if (await isGone(interpreter.path)) return { kind: 'gone', interpreter };
   const answer = await probe(interpreter.path);
   if (typeof answer === 'string') {
     return { kind: 'broken', interpreter, message: answer };

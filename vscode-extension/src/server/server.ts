@@ -176,7 +176,7 @@ export class Server implements vscode.Disposable {
       // It runs before it has told VS Code what it can be asked.
       if (newState === State.Running) {
         void client.start().then(() => {
-          this.#ready(interpreter, version);
+          this.#ready();
         });
       }
     });
@@ -190,7 +190,7 @@ export class Server implements vscode.Disposable {
           action: LOG,
         });
       } else if (quiescent) {
-        this.#ready(interpreter, version);
+        this.#ready();
       } else {
         this.#busy(detail);
       }
@@ -235,17 +235,24 @@ export class Server implements vscode.Disposable {
     this.#status.show({ kind: 'busy', text: 'fxls', detail, action: LOG });
   }
 
-  #ready(interpreter: Interpreter, version: string): void {
+  #ready(): void {
     const lack = this.#lack();
     if (lack !== undefined) {
       // The other folders are served.
       this.#status.show(lack);
       return;
     }
+    const used = this.#served
+      .filter(isReady)
+      .map(({ folder, python: { fxls, interpreter } }) => {
+        const where =
+          this.#served.length > 1 ? `${path.basename(folder?.fsPath ?? '')}: ` : '';
+        return `${where}fxls ${fxls} with ${interpreter.path}, from ${interpreter.found}`;
+      });
     this.#status.show({
       kind: 'ready',
       text: 'fxls',
-      detail: `fxls ${version} with ${interpreter.path}, from ${interpreter.found}`,
+      detail: used.join('\n\n'),
       action: LOG,
     });
   }

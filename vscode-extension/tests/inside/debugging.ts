@@ -172,6 +172,26 @@ export const debugging: readonly Test[] = [
     },
   ],
   [
+    'and so is a worker that a DataLoader forks',
+    async () => {
+      const program = await open('loader.py');
+      const at = new vscode.Location(program.uri, place(program, 'return torch.full'));
+      await withBreakpoint(at, () =>
+        inSession(
+          () => run('loader.py'),
+          async (stopped) => {
+            assert.equal(stopped.session.parentSession?.name, 'loader.py');
+            assert.equal(
+              (await stopped.stack())[0],
+              '__getitem__: return torch.full((2,), index + 1)',
+            );
+            assert.equal(await stopped.evaluate('index'), '0');
+          },
+        ),
+      );
+    },
+  ],
+  [
     'a filter of exceptions that is chosen while it is stopped stops it at the NaN',
     async () => {
       const program = await open('bad.py');

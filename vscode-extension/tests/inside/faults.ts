@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { renameSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { State } from '../../src/server/status.ts';
 import { extension, file, hover, open, place, settled, type Test } from './editor.ts';
@@ -13,10 +14,10 @@ export const faults: readonly Test[] = [
     'a Python that is not there is said, and the next one is used at once',
     async () => {
       const nowhere = '/nowhere/python';
-      assert.deepEqual(await withPython(nowhere, 'fxls: Python fails'), {
+      assert.deepEqual(await withPython(nowhere, 'fxls: Python gone'), {
         kind: 'problem',
-        text: 'fxls: Python fails',
-        detail: `${nowhere} (from the setting fxls.python) cannot be used: spawn ${nowhere} ENOENT`,
+        text: 'fxls: Python gone',
+        detail: `${nowhere} (from the setting fxls.python) is gone. Choose another Python, or make this one again.`,
         action: { title: 'Choose a Python', command: 'fxls.choosePython' },
       });
       assert.equal((await withPython(undefined, 'fxls')).kind, 'ready');
@@ -108,6 +109,30 @@ export const faults: readonly Test[] = [
       }
       await vscode.commands.executeCommand('fxls.restart');
       assert.deepEqual((await settled()).kind, 'ready');
+    },
+  ],
+  [
+    'an environment whose own Python was removed is said to be gone',
+    async () => {
+      const [here, away] = [file('.venv').fsPath, file('.venv-away').fsPath];
+      renameSync(here, away);
+      try {
+        mkdirSync(join(here, 'bin'), { recursive: true });
+        writeFileSync(join(here, 'pyvenv.cfg'), 'home = /nowhere/bin\n');
+        symlinkSync('/nowhere/bin/python3', join(here, 'bin/python'));
+        await vscode.commands.executeCommand('fxls.restart');
+        assert.deepEqual(await settled(), {
+          kind: 'problem',
+          text: 'fxls: Python gone',
+          detail: `${join(here, 'bin/python')} (from .venv) is gone. Choose another Python, or make this one again.`,
+          action: { title: 'Choose a Python', command: 'fxls.choosePython' },
+        });
+      } finally {
+        rmSync(here, { recursive: true });
+        renameSync(away, here);
+      }
+      await vscode.commands.executeCommand('fxls.restart');
+      assert.equal((await settled()).kind, 'ready');
     },
   ],
 ];

@@ -17,6 +17,27 @@ void test('no Python at all', () => {
   });
 });
 
+void test('an environment whose Python was removed', () => {
+  assert.deepEqual(complaint({ kind: 'gone', interpreter }, '0.1.0'), {
+    kind: 'problem',
+    text: 'fxls: Python gone',
+    detail:
+      '/env/bin/python (from .venv) is gone. Choose another Python, or make this one again.',
+    action: CHOOSE,
+  });
+});
+
+void test('a Python of a setting that was removed', () => {
+  const set = { path: '/gone/python', found: 'the setting fxls.python' };
+  assert.deepEqual(complaint({ kind: 'gone', interpreter: set }, '0.1.0'), {
+    kind: 'problem',
+    text: 'fxls: Python gone',
+    detail:
+      '/gone/python (from the setting fxls.python) is gone. Choose another Python, or make this one again.',
+    action: CHOOSE,
+  });
+});
+
 void test('a Python without torch', () => {
   const python = { kind: 'incomplete', interpreter, missing: 'torch' } as const;
   assert.deepEqual(complaint({ ...python, isManaged: false }, '0.1.0'), {

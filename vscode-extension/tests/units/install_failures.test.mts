@@ -33,7 +33,7 @@ void test('an index that has no torch', () => {
   const [output, code] = ran(python, '-m', 'pip', 'install', '--no-index', 'torch');
   assert.equal(
     reasonOf(output, code),
-    'the package index has no torch for this Python and system. Choose a Python that PyTorch supports.',
+    'the package index gives no torch for this Python and system. Choose a Python that PyTorch supports, or see whether the index can be reached.',
   );
 });
 
