@@ -10,7 +10,6 @@
 # FXLS_TEST_PARTS   some of "units inside workbench view runs graph windows folders machine
 #                   trust" (default: all)
 #                   "shots" makes the pictures of docs/pictures again
-#                   "looks" makes pictures of every page, to be looked at, in FXLS_TEST_SHOTS
 #                   "times" prints how long a person waits, as docs/waiting.md has it
 # FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name; of inside,
 #                   also several texts with | between them
