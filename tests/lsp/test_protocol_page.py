@@ -33,7 +33,7 @@ MESSAGES = {
         picture.PlaceItem,
     ),
     f"Request `{custom.ROWS}`": (params.Rows, picture.TableItem, picture.RowItem),
-    f"Request `{custom.TIMES}`": (custom.TimesItem,),
+    f"Request `{custom.TIMES}`": (custom.TimesItem, custom.KernelItem),
     f"Request `{custom.RUN_LIST}`": (run_view.RunItem,),
     f"Request `{custom.RUN}`": (
         run_view.OverviewItem,

@@ -60,6 +60,7 @@ NAMES = {
     "_recursive_joint_graph_passes": "torch._inductor.compile_fx",
     "_recursive_post_grad_passes": "torch._inductor.compile_fx",
     "_compile_fx_inner": "torch._inductor.compile_fx",
+    "trace_structured": "torch._inductor.compile_fx",
     "CppScheduling.codegen_comment": "torch._inductor.codegen.cpp",
     "TritonScheduling.codegen_comment": "torch._inductor.codegen.triton",
     "BaseScheduling.codegen_comment": "torch._inductor.scheduler",
@@ -407,6 +408,7 @@ def test_without_a_name_one_hook_is_off_and_says_so(
             "aot_dispatch_base_graph",
             "_create_graph",
             "get_name_to_node",
+            "trace_structured",
         )
     ],
 )
