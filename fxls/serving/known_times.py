@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from fxls.listing import Identity
 from fxls.record import Entry, Spent
 from fxls.record.kernel_times import spent_by_listing
-from fxls.serving.kept_records import Heres, PartRead, read_on
+from fxls.serving.kept_records import FollowedRecords, Heres
 from fxls.store import StoreError
-from fxls.store.runs import Runs, run_ids
+from fxls.store.runs import Runs
 
 __all__ = ["KnownTimes"]
 
@@ -23,44 +22,29 @@ _MOST_MEASURED = 16
 _BySpent = Mapping[tuple[Identity, str], Spent]
 
 
-@dataclass(slots=True)
-class _Known:
-    """What was read of the runs of a store."""
-
-    lengths: Mapping[str, int]
-    read: dict[str, PartRead[Spent]] = field(default_factory=dict[str, PartRead[Spent]])
-    spent: _BySpent = field(default_factory=dict[tuple[Identity, str], Spent])
-
-
 class KnownTimes:
     """The times of each store that was asked for, as they were looked at last."""
 
     def __init__(self, report: Callable[[StoreError], None], heres: Heres) -> None:
-        self._report = report
-        self._heres = heres
-        self._known: dict[Path, _Known] = {}
+        self._records = FollowedRecords(report, heres, _measurement, _latest)
+        self._spent: dict[Path, _BySpent] = {}
         self._measured: dict[str, tuple[int, ...]] = {}
 
     def spent(self, root: Path) -> _BySpent:
         """What the newest run that measured a listing says of it, by its text."""
-        if root not in self._known:
-            # First the lengths: what is written while this reads is read again.
-            self._known[root] = _Known(Runs(root, self._report).sizes())
-            self._read(root)
-        return self._known[root].spent
+        if root not in self._spent:
+            self._spent[root] = self._merged(root)
+        return self._spent[root]
 
     def look(self, lengths: Mapping[Path, Mapping[str, int]]) -> bool:
         """Read what programs recorded since; whether there are other times.
 
         `lengths` says how long each record of each store is.
         """
-        is_other = False
-        for root, known in self._known.items():
-            now = lengths.get(root, known.lengths)
-            if now != known.lengths:
-                known.lengths = now
-                is_other |= self._read(root)
-        return is_other
+        before = dict(self._spent)
+        for root in self._records.look(lengths):
+            self._spent[root] = self._merged(root)
+        return before != self._spent
 
     def measure(self, path: str, nanoseconds: tuple[int, ...]) -> None:
         """Remember what the worker measured of the nodes of a listing."""
@@ -73,22 +57,15 @@ class KnownTimes:
         """What the worker measured of a listing; empty where nobody asked."""
         return self._measured.get(path, ())
 
-    def _read(self, root: Path) -> bool:
-        known = self._known[root]
-        runs = Runs(root, self._report, self._heres.get(root))
-        try:
-            known.read = {
-                run: read_on(runs, run, known.read.get(run, PartRead()), _measurement)
-                for run in reversed(run_ids(root)[:_MOST_RUNS])
-            }
-        except StoreError as error:
-            self._report(error)
-            return False
-        before, spent = known.spent, dict[tuple[Identity, str], Spent]()
-        for read in known.read.values():
-            spent |= spent_by_listing(read.kept)
-        known.spent = spent
-        return before != spent
+    def _merged(self, root: Path) -> _BySpent:
+        merged: dict[tuple[Identity, str], Spent] = {}
+        for kept in self._records.of(root):
+            merged |= spent_by_listing(kept)
+        return merged
+
+
+def _latest(runs: Runs) -> Iterable[str]:
+    return reversed(runs.ids()[:_MOST_RUNS])
 
 
 def _measurement(entry: Entry) -> Spent | None:

@@ -140,6 +140,10 @@ class Runs:
                 self._report(error)
         return tuple(found)
 
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the runs that there are, as `run_ids` gives them."""
+        return run_ids(self._root)
+
     def find(self, words: str) -> tuple[str, ...]:
         """The ids of the runs that a word may mean: an id, a part of one, or -1 for the
         newest.
