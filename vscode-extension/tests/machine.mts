@@ -28,7 +28,7 @@ await story('machine', 'net.py', async (page, done) => {
   done('an environment that is made in the terminal is found, without a reload');
   await command(page, 'Terminal: Create New Terminal');
   await page.locator('.terminal-wrapper.active .xterm-helper-textarea').focus();
-  await page.keyboard.type(`${PYTHON} -m venv --without-pip .venv`);
+  await page.keyboard.type(`'${PYTHON}' -m venv --without-pip .venv`);
   await page.keyboard.press('Enter');
   await item(page).filter({ hasText: 'fxls: no fxls' }).waitFor();
 

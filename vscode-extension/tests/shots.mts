@@ -38,6 +38,24 @@ class Gate(nn.Module):
 
 `;
 
+/** A function that torch.compile breaks, compiles again, and does not fuse wholly. */
+const REMARKS = `import torch
+
+
+@torch.compile
+def attend(x: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    if keys.shape[1] == 8:
+        keys = keys * 0.5
+    weights = torch.softmax(x @ keys, -1)
+    print("rows:", weights.shape[0])
+    centred = weights - weights.mean(0)
+    return centred / centred.sum(1, keepdim=True)
+
+
+for rows in (2, 3, 5):
+    attend(torch.rand(rows, 4), torch.rand(4, 8))
+`;
+
 await scene(
   'resnet',
   'resnet.py',
@@ -233,6 +251,41 @@ await scene(
     await page.locator('.statusbar-item', { hasText: 'Ln 7' }).waitFor();
     await away(page);
     await picture(page, 'runs', below(0, 490));
+  },
+  SIZE,
+);
+
+await writeFile(join(PROJECT, 'attend.py'), REMARKS);
+await scene(
+  'remarks',
+  'attend.py',
+  async (page, done) => {
+    await ran('attend.py');
+    await row(page, 'def attend').click();
+    await page.keyboard.press('Control+b');
+
+    done('a graph break with its repairs, and the sizes of the inputs');
+    await row(page, 'size 0 dynamic').waitFor();
+    await page.locator('.squiggly-hint').first().waitFor();
+    await row(page, 'print("rows:"').click();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Control+.');
+    await page.locator('.action-widget .monaco-list-row').first().waitFor();
+    await away(page);
+    await picture(page, 'remarks', below(TABS, 500));
+    await page.keyboard.press('Escape');
+
+    done('a fusion that was left out, for who asks');
+    await row(page, 'centred = weights').click();
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowLeft');
+    await command(page, 'Show or Focus Hover');
+    await page
+      .locator('.monaco-hover-content', { hasText: 'Not fused' })
+      .first()
+      .waitFor();
+    await away(page);
+    await picture(page, 'missed-fusion', below(TABS, 500));
   },
   SIZE,
 );

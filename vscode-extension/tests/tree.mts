@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { LIMIT } from './browser.mts';
-import { chosen, command, plain } from './window.mts';
+import { appears, chosen, command, plain } from './window.mts';
 
 export class Tree {
   readonly #page: Page;
@@ -38,7 +38,7 @@ export class Tree {
       await this.#page.keyboard.press('Home');
       const rows = await this.rows.count();
       for (let steps = 0; steps < rows; steps++) {
-        if (await appears(reached)) return;
+        if (await appears(reached, 300)) return;
         await this.#page.keyboard.press('ArrowDown');
       }
     }
@@ -68,14 +68,6 @@ export class Tree {
   get #list(): string {
     return `.monaco-list[aria-label="${this.#name}"]`;
   }
-}
-
-/** Whether something comes to be seen soon after a key. */
-async function appears(what: Locator): Promise<boolean> {
-  return await what.waitFor({ timeout: 300 }).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** A text of one line, whenever it was written. */

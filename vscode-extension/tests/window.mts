@@ -2,7 +2,15 @@
 
 import { join } from 'node:path';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
-import { address, inBrowser, remote, PROJECT, SHOTS, type Size } from './browser.mts';
+import {
+  address,
+  inBrowser,
+  LIMIT,
+  remote,
+  PROJECT,
+  SHOTS,
+  type Size,
+} from './browser.mts';
 
 /** One thing after the other in one window; each has a name, and a failure ends it. */
 export async function story(
@@ -68,14 +76,33 @@ export function stack(page: Page, pattern: RegExp): Locator {
   return page.locator('.debug-call-stack .monaco-list-row', { hasText: pattern }).first();
 }
 
-/** Chooses a command in the palette. */
+/**
+ * Chooses a command in the palette. The palette has what there is when it is opened, so a
+ * command that is there a moment later is looked for again.
+ */
 export async function command(page: Page, title: string): Promise<void> {
-  await page.keyboard.press('F1');
   const box = page.locator('.quick-input-widget input');
-  await box.waitFor();
-  await box.fill(`>${title}`);
-  await chosen(page, '.quick-input-list', title).waitFor();
-  await page.keyboard.press('Enter');
+  const limit = Date.now() + LIMIT;
+  while (Date.now() < limit) {
+    await page.keyboard.press('F1');
+    await box.waitFor();
+    await box.fill(`>${title}`);
+    if (await appears(chosen(page, '.quick-input-list', title), 10_000)) {
+      await page.keyboard.press('Enter');
+      return;
+    }
+    await page.keyboard.press('Escape');
+    await box.waitFor({ state: 'hidden' });
+  }
+  throw new Error(`the palette has no command "${title}"`);
+}
+
+/** Whether something comes to be seen in a time, in milliseconds. */
+export async function appears(what: Locator, timeout: number): Promise<boolean> {
+  return await what.waitFor({ timeout }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /**
