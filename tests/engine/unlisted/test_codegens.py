@@ -27,14 +27,18 @@ NAMED: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", NAMED, ids=str)
+def _called(value: Any) -> str:
+    return str(getattr(value, "__name__", value))
+
+
+@pytest.mark.parametrize("value", NAMED, ids=_called)
 def test_whether_a_value_is_of_torch_is_what_torch_fx_says(value: Any) -> None:
     theirs: Any = importlib.import_module("torch.fx.graph")
 
     assert _graph._is_from_torch(value) == theirs._is_from_torch(value)
 
 
-@pytest.mark.parametrize("function", NAMED[:8], ids=str)
+@pytest.mark.parametrize("function", NAMED[:8], ids=_called)
 def test_the_module_of_a_function_is_the_one_of_torch_fx(function: Any) -> None:
     theirs: Any = importlib.import_module("torch.fx.node")
 
