@@ -184,6 +184,8 @@ def test_each_fusion_that_inductor_leaves_out_is_an_analysis_at_its_two_places(
 
     found: dict[str, set[tuple[str, str]]] = {text: set() for text in planted}
     for one in remarks:
+        if one.subject is Subject.COST:  # a copy for a library, of which others ask
+            continue
         assert (one.kind, one.subject) == (RemarkKind.ANALYSIS, Subject.FUSION)
         text = list(planted)[int(one.place.place.function[1:])] if one.place else ""
         found[text].add((one.about, one.reason))
