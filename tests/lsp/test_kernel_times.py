@@ -27,12 +27,12 @@ pytestmark = [pytest.mark.slow, needs_inductor]
 
 PROGRAM = """\
 import torch
+from torch import nn
 
-
-class Net(torch.nn.Module):
+class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(4, 4))
+        self.weight = nn.Parameter(torch.ones(4, 4))
 
     def forward(self, signal):
         sums = torch.relu(signal * self.weight)

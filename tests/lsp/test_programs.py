@@ -20,8 +20,8 @@ from pathlib import Path
 
 # fxls: Net()(torch.randn(2))
 class Net(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
+    def forward(self, signal):
+        return signal.relu()
 
 
 for epoch in range(2):

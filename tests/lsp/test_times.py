@@ -18,13 +18,13 @@ import torch
 
 
 class Net(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x) @ x
+    def forward(self, signal):
+        return torch.relu(signal) @ signal
 
 
 class Bare(torch.nn.Module):
-    def forward(self, x):
-        return x + 1
+    def forward(self, signal):
+        return signal + 1
 
 
 # fxls: Net()(torch.ones(2, 2))

@@ -17,12 +17,12 @@ Json = Any
 pytestmark = pytest.mark.slow
 
 NET = """\
-import torch
+import torch, torch.nn as nn
 from block import Block
 
 
 # fxls: Net()(torch.randn(2, 3))
-class Net(torch.nn.Module):
+class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.block = Block()

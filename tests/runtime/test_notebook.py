@@ -98,8 +98,8 @@ GRAPHS = (
     "import torch, fxls, fxls.engine",
     """\
 class Net(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x) + x
+    def forward(self, signal):
+        return torch.relu(signal) + signal
 """,
     "fxls.engine.symbolic_trace(Net())",
     "%load_ext fxls",
