@@ -31,12 +31,13 @@ from fxls.runtime.inductor.costs import Costs
 from fxls.runtime.inductor.inductor_code import InductorCode
 from fxls.runtime.inductor.kernel_times import KernelTimes
 from fxls.runtime.inductor.missed_fusions import MissedFusions
-from fxls.runtime.inductor.near_misses import NearMisses
 from fxls.runtime.listings.keeping import KeepValues
 from fxls.runtime.listings.listing_text import listing_of
 from fxls.runtime.numbers.keeping import Keeping
 from fxls.runtime.passes.aot_steps import AotSteps
 from fxls.runtime.passes.observed_passes import ObservedPasses
+from fxls.runtime.patterns.near_misses import NearMisses
+from fxls.runtime.patterns.replaced_patterns import ReplacedPatterns
 from fxls.runtime.producers import excepthook
 from fxls.runtime.producers.compilations import Compilations
 from fxls.runtime.producers.compile_cache import CompileCache
@@ -46,7 +47,6 @@ from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.fxls_engine import FxlsEngine
 from fxls.runtime.producers.interpreted import InterpretedGraphs
 from fxls.runtime.producers.pickled_modules import PickledModules
-from fxls.runtime.producers.replaced_patterns import ReplacedPatterns
 from fxls.runtime.producers.torch_export import ExportedPrograms, note_program
 from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.runtime.producers.torch_tracer import TorchTracer

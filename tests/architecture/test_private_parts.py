@@ -37,6 +37,11 @@ PRIVATE_OF_OTHERS = {
 }
 """Private names in the runtime that are not torch's, and whose they are."""
 
+ROOMS_OF_TORCH = tuple(
+    f"fxls/runtime/{room}/" for room in ("producers", "patterns", "inductor")
+)
+"""What hooks into torch, and names its private parts."""
+
 
 NAMES_PRIVATE_PARTS_OF_TORCH = {
     "engine": (
@@ -211,7 +216,7 @@ def test_the_runtime_names_private_parts_of_torch_in_few_places() -> None:
     outside = {
         file: named
         for file, named in found.items()
-        if not file.startswith(("fxls/runtime/producers/", "fxls/runtime/inductor/"))
+        if not file.startswith(ROOMS_OF_TORCH)
         and file != "fxls/runtime/torch_private.py"
     }
     assert outside == {}

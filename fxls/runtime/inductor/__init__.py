@@ -1,1 +1,1 @@
-"""What inductor makes of a graph, and what it leaves out: code, kernels, times, fusions, matches."""
+"""What inductor makes of a graph, and what it leaves out: code, kernels, times, fusions, costs."""

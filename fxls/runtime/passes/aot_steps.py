@@ -23,6 +23,7 @@ from fxls.runtime.passes.observed_passes import ObservedPasses
 from fxls.runtime.passes.partition import PARTITION, partition, reasons_in
 from fxls.runtime.passes.revisions import listed
 from fxls.runtime.passes.scope import Scope
+from fxls.runtime.patterns.written_patterns import written_in
 from fxls.runtime.producers import compiler_steps
 from fxls.runtime.producers.compiler_steps import (
     DIVIDED,
@@ -31,7 +32,6 @@ from fxls.runtime.producers.compiler_steps import (
     is_given_gradients,
     with_joint_pass,
 )
-from fxls.runtime.producers.patterns import written_in
 from fxls.runtime.producers.steps import Step
 
 __all__ = ["CLEAN_UP", "DECOMPOSITIONS", "AotSteps"]

@@ -11,8 +11,8 @@ from fxls.engine.graph_module import GraphModule
 from fxls.record import Pass
 from fxls.runtime.passes.graph_state import inputs_of
 from fxls.runtime.passes.revisions import Point
+from fxls.runtime.patterns.written_patterns import Matches
 from fxls.runtime.producers.capture import Capture, capture_of
-from fxls.runtime.producers.patterns import Matches
 from fxls.runtime.producers.steps import Step
 
 __all__ = ["Running", "Scope", "current"]

@@ -13,8 +13,8 @@ import fxls
 from fxls.record import Remark, Searched, Subject
 from fxls.record.remarks import RemarkKind, role_of
 from fxls.store.runs import Runs
-from tests.runtime.producers import planted_replacements
-from tests.runtime.producers.planted_replacements import PATTERNS, PLANTED, shifted
+from tests.runtime.patterns import planted_replacements
+from tests.runtime.patterns.planted_replacements import PATTERNS, PLANTED, shifted
 from tests.runtime.producers.recording import loaded, quoted, recorded
 
 any_torch: Any = torch

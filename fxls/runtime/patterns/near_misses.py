@@ -20,10 +20,10 @@ from fxls.installed_torch import private
 from fxls.record import MatchedPattern, Searched
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
+from fxls.runtime.patterns.replaced_patterns import note_misses
+from fxls.runtime.patterns.subgraph_misses import Miss
+from fxls.runtime.patterns.written_patterns import code_of, functions_of, named
 from fxls.runtime.producers.node_places import NodePlaces, bare
-from fxls.runtime.producers.patterns import code_of, functions_of, named
-from fxls.runtime.producers.replaced_patterns import note_misses
-from fxls.runtime.producers.subgraph_misses import Miss
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.torch_private import compile_id, is_compiling
 

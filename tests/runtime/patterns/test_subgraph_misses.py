@@ -11,7 +11,7 @@ from torch.fx.passes.utils import matcher_utils as theirs
 
 from fxls.engine.graph import Graph
 from fxls.engine.passes.utils import matcher_utils as ours
-from fxls.runtime.producers.subgraph_misses import misses
+from fxls.runtime.patterns.subgraph_misses import misses
 from tests.engine.rewriting.test_random_graphs import Spec, patterns, programs
 
 pytestmark = pytest.mark.slow
