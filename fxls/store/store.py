@@ -178,6 +178,13 @@ class Store:
         """
         return self._instances.newest(self._own(path))
 
+    def read_if_whole(self, path: Path) -> Listing | None:
+        """As `read`; None for what it would raise for."""
+        try:
+            return self.read(path)
+        except StoreError:
+            return None
+
     def instances(self, path: Path) -> tuple[Listing, ...]:
         """Every instance of a listing, newest first: the same text with other facts.
 

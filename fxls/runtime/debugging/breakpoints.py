@@ -14,7 +14,7 @@ from fxls.runtime.debugging.pydevd import Breakpoint, Debugger
 from fxls.runtime.debugging.restoring import Restoring
 from fxls.runtime.listings.source_lines import Line, nodes_of_lines
 from fxls.said_once import SaidOnce
-from fxls.store import Store, StoreError, class_name_of
+from fxls.store import Store, class_name_of
 
 __all__ = ["Breakpoints", "counterpart"]
 
@@ -50,7 +50,7 @@ class Breakpoints:
         """The debugger that is connected, made ready when it was not yet."""
         debugger = pydevd.connected()
         if debugger is not None and debugger.is_new:
-            view = FrameView(self._read, self._restoring.look)
+            view = FrameView(self._store.read_if_whole, self._restoring.look)
             debugger.adapt(
                 conditions.judge(self._store.owns, debugger.say, view),
                 conditions.log(self._store.owns, view),
@@ -78,7 +78,7 @@ class Breakpoints:
             if path in self._captured:
                 self._put_of_source(debugger, received, path)
             named = _named(debugger)
-            listing = self._read(path) if named else None
+            listing = self._store.read_if_whole(path) if named else None
             if listing is not None:
                 self._put_named(debugger, named, path, listing)
 
@@ -212,7 +212,7 @@ class Breakpoints:
     def _follow(self, debugger: Debugger, breakpoint_: Breakpoint, path: Path) -> None:
         """Put on a listing what stands on another one of the same identity."""
         before = Path(breakpoint_.path)
-        old, new = self._read(before), self._read(path)
+        old, new = self._store.read_if_whole(before), self._store.read_if_whole(path)
         if old is None or new is None or old.identity != new.identity:
             return
         line = breakpoint_.line - 1
@@ -251,7 +251,7 @@ class Breakpoints:
     ) -> None:
         """Put on the nodes of a captured graph what stands on a line that they stand for."""
         for breakpoint_, nodes in self._on_source(received, path):
-            listing = self._read(path)
+            listing = self._store.read_if_whole(path)
             if listing is None:
                 return
             lines = [listing.nodes[node].line + 1 for node in nodes]
@@ -286,7 +286,7 @@ class Breakpoints:
         known = self._captured[path]
         if known is not None:
             return known
-        listing = self._read(path)
+        listing = self._store.read_if_whole(path)
         found: Mapping[Line, Sequence[int]] = {}
         if listing is not None:
             found = nodes_of_lines(listing)
@@ -299,12 +299,6 @@ class Breakpoints:
         where = f"line {breakpoint_.line} of {Path(breakpoint_.path).name}"
         if self._told.is_first(where, what):
             debugger.say(f"{where}: {what}")
-
-    def _read(self, path: Path) -> Listing | None:
-        try:
-            return self._store.read(path)
-        except StoreError:
-            return None
 
 
 def counterpart(old: Listing, node: int, new: Listing) -> int | None:

@@ -213,10 +213,7 @@ class InductorCode:
 
     def _read(self, path: Path) -> Listing | None:
         self._later.finish()
-        try:
-            return self._store.read(path)
-        except StoreError:
-            return None
+        return self._store.read_if_whole(path)
 
     # -- code from a cache -------------------------------------------------------
 

@@ -138,9 +138,8 @@ class FxlsEngine:
         """The listing as it is in the store, when it is as true as one made now."""
         if not path.exists():
             return None
-        try:
-            listing = self._store.read(path)
-        except StoreError:
+        listing = self._store.read_if_whole(path)
+        if listing is None:
             return None  # materializing writes it again, and says so
         fresh = all(source_digest(s.path) == s.digest for s in listing.sources)
         return listing if fresh else None

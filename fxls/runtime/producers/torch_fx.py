@@ -49,7 +49,7 @@ from fxls.runtime.producers.snapshot import Snapshot, is_symbolic
 from fxls.runtime.producers.torch_errors import explain_errors, explain_errors_in
 from fxls.runtime.producers.torch_tracer import MadeBy, TorchTracer
 from fxls.runtime.torch_private import fx
-from fxls.store import Store, StoreError, digest_of
+from fxls.store import Store, digest_of
 from fxls.store.names import file_name
 
 __all__ = ["TorchFx", "lister"]
@@ -234,10 +234,7 @@ class TorchFx:
 
     def _read(self, path: Path) -> Listing | None:
         self._later.finish()
-        try:
-            return self._store.read(path)
-        except StoreError:
-            return None
+        return self._store.read_if_whole(path)
 
     def _holds_more(self, path: Path, listing: Listing, is_of_it: bool) -> bool:  # noqa: FBT001 - one caller
         """Whether the store knows what this graph does not know of: values, or, of one
@@ -248,9 +245,8 @@ class TorchFx:
         is_program = listing.identity.producer == "torch.export"
         if has_values and (not is_program or _knows_inputs(listing)):
             return False
-        try:
-            known = self._store.read(path)
-        except StoreError:
+        known = self._store.read_if_whole(path)
+        if known is None:
             return False
         if has_values and not _knows_inputs(known):
             return False
