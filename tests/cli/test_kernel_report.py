@@ -69,7 +69,7 @@ def test_code_that_ran_with_nobody_looking_as_well_says_how_long_that_took() -> 
     ]
     assert text([Made(CODE), short])[2:4] == [
         "  2.000 ms each in 10 calls, 1.000 ms when nobody looks at its lines",
-        "  looking added 100%: the kernels are too short for shares",
+        "  looking added 100%: shares need longer kernels, or more calls",
     ]
     found = kernels_as_json([Made(CODE), close, short], lambda _: listing(1))["kernels"]
     measured = [(one["whole_calls"], one["whole_seconds"]) for one in found]
@@ -96,6 +96,29 @@ def test_lines_that_are_too_many_are_counted_and_have_their_time_together() -> N
 
     assert said[3 + 24] == "  and 2 more calls"
     assert said[-2:] == ["    4% net.py:24", "    8% 2 more places"]
+
+
+def test_the_lines_of_one_file_stand_behind_its_path() -> None:
+    rows = [(0, 6), (0, 4), (1, 9), (0, 6), (0, 5), (0, 7), (1, 2)]
+    fused = Listing(
+        CODE.identity,
+        "text\n",
+        0,
+        (),
+        (Facts("k:0", "call_kernel", "k", 0, origin=0, more_origins=(*range(1, 7),)),),
+        sources=(Source("/project/net.py", "one"), Source("/lib/norm.py", "two")),
+        frames=tuple(
+            Frame(source, "forward", at, 0, at, at + 1) for source, at in rows
+        ),
+    )
+    spent = Spent(CODE, 1, 0.001, ((0, 0.001),))
+
+    said = kernels_text([Made(CODE), spent], lambda _: fused, Sources(Path("/project")))
+
+    assert said[3] == (
+        "  100% 1.000 ms k:0, line 1, from /lib/norm.py:10; net.py:5, 6, 7 and 2 more lines"
+    )
+    assert said[-1] == "  100% /lib/norm.py:3, 10; net.py:5, 6, 7, 8"
 
 
 def test_code_that_was_not_measured_has_its_kernels_and_no_time() -> None:

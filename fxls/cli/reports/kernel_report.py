@@ -5,6 +5,7 @@ long that took.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from fxls.cli.report import Sources, place_as_json
@@ -44,9 +45,8 @@ def kernels_text(events: Iterable[Event], read: _Read, sources: Sources) -> list
         lines += _calls_text(listing, times, sources)
         if times is not None:
             for node, seconds in times.kernels.items():
-                places = [*dict.fromkeys(_lines(listing, node, sources))]
                 # Nobody knows what each of the fused lines took.
-                where = ", ".join(places) or "no line of the program"
+                where = _lines(listing, node, sources) or "no line of the program"
                 by_line[where] = by_line.get(where, 0.0) + seconds * times.calls
     return lines + _by_line_text(by_line)
 
@@ -57,7 +57,7 @@ def _calls_text(
     calls = [*_calls(listing)]
     for node, facts in calls[:_MOST]:
         computed = _first([*facts.made_from])
-        shown = _first([*dict.fromkeys(_lines(listing, node, sources))])
+        shown = _lines(listing, node, sources, _NODES)
         said = f"{facts.name}, line {facts.line + 1}"
         said = f"{said}: {computed}" if computed else said
         if times is not None:
@@ -132,7 +132,7 @@ def _measured_text(times: KernelTimes) -> list[str]:
     if times.each > times.whole * _DEAR:
         more = (times.each - times.whole) / times.whole
         lines.append(
-            f"  looking added {more:.0%}: the kernels are too short for shares"
+            f"  looking added {more:.0%}: shares need longer kernels, or more calls"
         )
     return lines
 
@@ -157,10 +157,20 @@ def _calls(listing: Listing) -> Iterator[tuple[int, Facts]]:
             yield node, facts
 
 
-def _lines(listing: Listing, node: int, sources: Sources) -> Iterator[str]:
-    for origin in listing.origins(node):
-        place = origin.places[0]
-        yield f"{sources.name(place.path)}:{place.span.start.line + 1}"
+def _lines(
+    listing: Listing, node: int, sources: Sources, most: int | None = None
+) -> str:
+    """The lines that a call computes: each file once, with at most so many lines."""
+    places = [origin.places[0] for origin in listing.origins(node)]
+    lines = [
+        *dict.fromkeys((place.path, place.span.start.line + 1) for place in places)
+    ]
+    by_file: dict[str, list[str]] = {}
+    for path, line in sorted(lines[:most], key=itemgetter(1)):
+        by_file.setdefault(sources.name(path), []).append(str(line))
+    shown = "; ".join(f"{path}:{', '.join(by_file[path])}" for path in sorted(by_file))
+    more = len(lines[most:]) if most is not None else 0
+    return f"{shown} and {counted(more, 'more line')}" if more else shown
 
 
 def _first(words: list[str]) -> str:
