@@ -5,8 +5,9 @@ so what a line calls is in its time, and nothing is left over. Python has one tr
 function for each thread; where a debugger has it, nothing is measured.
 
 To look at lines takes time as well. So half of the calls have a clock around them instead,
-and nothing in them: that is what the lines together should be. Which calls these are
-follows no period, because a program may have one, as batches of two sizes in turns.
+and nothing in them: that is what the lines together should be. Two calls with the same
+sizes are a pair, of which one is looked into, so that both halves have the same work
+to do. Which of the two follows no period, because a program may have one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, cast
 
 from fxls.record import RevisionName, Spent
 
@@ -30,8 +31,9 @@ _MOST_LINES = 2_000
 """So many lines of a listing are told, those that took longest."""
 
 _SEED = 7
-"""Such that few calls are divided evenly as well: looked into is the second, not the
-third, the fourth."""
+
+_MOST_SIZES = 10_000
+"""Of so many sizes it is known which call of a pair came last."""
 
 _NO_CODE = (
     "inductor wrote no code that can be measured\n"
@@ -67,7 +69,7 @@ class KernelTimes:
         """The same function, whose calls are measured; a listing may have several."""
         with self._lock:
             one = self._all.setdefault(revision, _Measured(revision))
-        numbers, coin = itertools.count(), random.Random(_SEED)
+        numbers, halves = itertools.count(), _Halves()
 
         def measuring(*args: Any) -> Any:
             if _is_traced():
@@ -76,7 +78,7 @@ class KernelTimes:
             number = next(numbers)
             if number == 0:
                 return call(*args)  # which loads what the others find
-            if number > 1 and not coin.getrandbits(1):
+            if not halves.is_looked_into(_sizes(args)):
                 since = time.perf_counter_ns()
                 try:
                     return call(*args)
@@ -112,6 +114,35 @@ class KernelTimes:
         if not measured:
             return _NO_CODE
         return _TRACED if any(one.is_traced for one in measured) else _ONCE
+
+
+class _Halves:
+    """Divides the calls of a function: of each pair with the same sizes one is looked
+    into, and of all calls the first.
+    """
+
+    def __init__(self) -> None:
+        self._coin = random.Random(_SEED)
+        self._open: dict[tuple[int, ...], bool] = {}
+        """For sizes of which a pair lacks a call, whether that is to be looked into."""
+        self._is_begun = False
+
+    def is_looked_into(self, sizes: tuple[int, ...]) -> bool:
+        looks = self._open.pop(sizes, None)
+        if looks is None:
+            looks = not self._is_begun or bool(self._coin.getrandbits(1))
+            self._is_begun = True
+            if len(self._open) == _MOST_SIZES:
+                self._open.clear()
+            self._open[sizes] = not looks
+        return looks
+
+
+def _sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """What a call is given that is no tensor: the sizes, where they may be any."""
+    # Inductor gives its code one list.
+    given = cast("list[object]", args[0] if isinstance(args[0], list) else args)
+    return tuple(one for one in given if isinstance(one, int))
 
 
 class _Measured:
