@@ -1,6 +1,6 @@
 """One page of a run, to attach to an issue: a file of HTML that needs nothing else.
 
-All that a record or a listing says passes `_Words`, which escapes it and leaves out who
+All that a record or a listing says passes `Words`, which escapes it and leaves out who
 and where the user is. The page may load nothing and runs one script, which its policy
 names by its hash.
 """
@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fxls.cli.command import harmless
 from fxls.cli.report import Sources, position
 from fxls.cli.reports.diff_report import changed_nodes
 from fxls.cli.reports.graph_picture import STYLE as PICTURE_STYLE
 from fxls.cli.reports.graph_picture import picture
+from fxls.cli.reports.page_words import Words
 from fxls.counted import counted
 from fxls.graph_diff import graph_diff, summary
 from fxls.ide.listing.document import Document
@@ -85,7 +84,7 @@ class Page:
 
     def __init__(self, one: RunInList, part: RecordPart, wanted: Wanted) -> None:
         self._one, self._part, self._wanted = one, part, wanted
-        self._words = _Words(one, shows_user=wanted.user)
+        self._words = Words(one, shows_user=wanted.user)
         events = [entry.event for entry in part.entries]
         self._compilations = compilations_of(events)
         self._remarks = remarks_of(events)
@@ -286,44 +285,6 @@ class Page:
         return True
 
 
-class _Words:
-    """Escapes what others wrote, and leaves out who and where the user is."""
-
-    def __init__(self, one: RunInList, *, shows_user: bool) -> None:
-        self._hidden: list[tuple[re.Pattern[str], str]] = []
-        if not shows_user:
-            homes = [*map(re.escape, _own_homes()), _HOME]
-            self._hidden.append((re.compile("|".join(homes)), "~"))
-            # A disk for data has a folder for each user as well.
-            paths = [*_own_homes(), one.run.program or ""]
-            named = {re.escape(found[1]) for path in paths for found in _named(path)}
-            if named:
-                pattern = rf"(?<=[/\\])({'|'.join(sorted(named))})(?=[/\\])"
-                self._hidden.append((re.compile(pattern), "user"))
-            if len(one.run.host) > 1:
-                pattern = rf"(?<!\w){re.escape(one.run.host)}(?!\w)"
-                self._hidden.append((re.compile(pattern), "host"))
-
-    def __call__(self, text: str) -> str:
-        for pattern, instead in self._hidden:
-            text = pattern.sub(lambda _found, to=instead: to, text)
-        return html.escape(harmless(text))
-
-
-def _own_homes() -> Sequence[str]:
-    try:
-        home = str(Path.home())
-    except RuntimeError:
-        return ()
-    return (home,) if len(home) > 1 else ()
-
-
-def _named(path: str) -> Iterator[re.Match[str]]:
-    """The name of a user, if a path is in a home folder that has it."""
-    return re.finditer(r"(?:/home/|/Users/|[\\/]Users[\\/]+)([^/\\]{2,})", path)
-
-
-_HOME = r"(?:/home/|/Users/|[A-Za-z]:[\\/]+Users[\\/]+)[^/\\\s\"':]+|(?<![\w/])/root(?=[/\s\"':]|$)"
 _CODE = re.compile(r"^(\s*# File: .*?), code: .*$", re.MULTILINE)
 """How torch quotes the source in a graph that it prints."""
 _SIGNS = {"+": "came", "-": "went", "~": "other", ">": "moved"}
