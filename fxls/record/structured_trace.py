@@ -27,7 +27,7 @@ from fxls.record import (
     Remark,
     Subject,
 )
-from fxls.record.failed_guards import failed_guard, size_of
+from fxls.record.failed_guards import failed_guard
 from fxls.record.quoted_place import Columns, Sources, of_program
 from fxls.record.trace_texts import (
     LONGEST,
@@ -37,6 +37,7 @@ from fxls.record.trace_texts import (
     said_in,
     skipped_in,
 )
+from fxls.record.traced_sizes import OF_SIZES, TracedSizes
 
 __all__ = ["GuardAt", "Line", "Trace", "id_of"]
 
@@ -68,12 +69,7 @@ class _Compilation:
     guards: list[Guard] = field(default_factory=list[Guard])
     count: int = 0
     """Of all guards."""
-    sizes: dict[Guard | Remark, None] = field(
-        default_factory=dict["Guard | Remark", None]
-    )
-    """What was found out of sizes; an attempt that begins anew finds it again."""
-    symbols: dict[str, str] = field(default_factory=dict[str, str])
-    """Where the value of a symbol comes from."""
+    sizes: TracedSizes = field(default_factory=TracedSizes)
     ended: Compilation | None = None
 
 
@@ -105,11 +101,6 @@ class Trace:
         """How many compilations had a name, of those that more than one had."""
         self._functions: dict[str, tuple[str, QuotedPlace | None]] = {}
         """By torch's number of the frame."""
-        self._of_sizes: dict[str, Callable[[str, Mapping[str, Any]], None]] = {
-            "create_symbol": self._name,
-            "guard_added_fast": self._bound,
-            "symbolic_shape_specialization": self._specialize,
-        }
 
     def take(
         self,
@@ -142,9 +133,9 @@ class Trace:
         elif "artifact" in table:
             self._artifact(name, table["artifact"].get("name"), text or "", columns)
         else:
-            for key, take in self._of_sizes.items():
+            for key in OF_SIZES:
                 if key in table:
-                    take(name, table[key])
+                    self._take_size(name, key, table[key])
 
     def _artifact(
         self, name: str, kind: object, text: str, columns: Mapping[Line, Columns] | None
@@ -177,34 +168,10 @@ class Trace:
             for kind, text, at in found[:_MOST_GUARDS]
         ]
 
-    def _name(self, name: str, said: Mapping[str, Any]) -> None:
-        """A symbol stands for a size from then on."""
-        symbols = self._of(name).symbols
-        if len(symbols) < _MOST_GUARDS:
-            symbols[str(said["symbol"])] = str(said["source"])
-
-    def _bound(self, name: str, said: Mapping[str, Any]) -> None:
-        """Something was found out of sizes, and has to hold from then on."""
+    def _take_size(self, name: str, kind: str, said: Mapping[str, Any]) -> None:
         one = self._of(name)
-        if len(one.sizes) < _MOST_GUARDS:
-            places = self._places(said.get("user_stack"))
-            text = self._with_sources(one, str(said["expr"]))
-            one.sizes[Guard("SIZE", text, places[0] if places else None)] = None
-
-    def _specialize(self, name: str, said: Mapping[str, Any]) -> None:
-        """A size that could have been any has one value only from then on."""
-        one = self._of(name)
-        sources = [str(source) for source in said.get("sources") or ()]
-        what = sources[0] if sources else str(said["symbol"])
-        reason = f"{what} is always {said['value']}: {said.get('reason')}"[:LONGEST]
-        places = self._places(said.get("user_stack"))
-        remark = Remark(
-            *(Subject.SPECIALIZED, reason, one.id, "", places),
-            about=size_of(what),
-            was=str(said["value"]),
-        )
-        if remark not in one.sizes and len(one.sizes) < 2 * _MOST_GUARDS:
-            one.sizes[remark] = None
+        remark = one.sizes.take(one.id, kind, said, self._places)
+        if remark is not None:
             self._note(remark)
 
     def _places(self, stack: Any) -> tuple[QuotedPlace, ...]:
@@ -216,12 +183,8 @@ class Trace:
         ][:_MOST_PLACES]
         return tuple(self._sources.quoted(*row) for row in of_program(rows))
 
-    def _with_sources(self, one: _Compilation, text: str) -> str:
-        """An expression of symbols, with what they are the sizes of."""
-        return _SYMBOL.sub(lambda m: one.symbols.get(m[0], m[0]), text)[:LONGEST]
-
     def _note_guards(self, one: _Compilation) -> None:
-        sizes = [size for size in one.sizes if isinstance(size, Guard)]
+        sizes = one.sizes.guards
         if one.guards or sizes:
             first = (*one.guards, *sizes)[:_MOST_GUARDS]
             self._note(Guards(one.id, one.count + len(sizes), first))
@@ -423,7 +386,6 @@ class Trace:
             one.phases[name] = round(one.phases.get(name, 0.0) + spent, 6)
 
 
-_SYMBOL = re.compile(r"\b[su]\d+\b")
 _TENSOR = re.compile(r"TENSOR_MATCH: (check_tensor\((.+?), .*?\))\s*(?:  #.*)?$", re.M)
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
 _BROKEN_AT = re.compile(r"Graph break in user code at (.+):(\d+)\n")
