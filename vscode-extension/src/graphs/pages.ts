@@ -45,6 +45,7 @@ const PICTURE = `
     <option value="dtype">by dtype</option>
     <option value="memory">by memory</option>
     <option value="time">by time</option>
+    <option value="error">by error</option>
   </select>
   <span class="gap"></span>
   <button data-wish="open" title="Open every module">Expand</button>

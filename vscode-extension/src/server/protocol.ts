@@ -73,6 +73,7 @@ export interface NodeItem {
   readonly endLine?: number;
   /** Of code, the nodes of the graph before that are computed or held here. */
   readonly computes?: readonly string[];
+  readonly error?: ErrorItem;
 }
 
 /** A call of a submodule: nodes that follow each other. */
@@ -139,6 +140,17 @@ export interface RowItem {
   readonly nanoseconds?: number;
   /** Whether one of these kernels computes other nodes as well. */
   readonly shared?: boolean;
+  readonly error?: ErrorItem;
+}
+
+/** How far a value is off, as `fxls compare` found. */
+export interface ErrorItem {
+  readonly off: number;
+  /** What precision explains. */
+  readonly explained: number;
+  /** The same for people, with the step that made the value. */
+  readonly text: string;
+  readonly wrong?: boolean;
 }
 
 export type Column =
@@ -152,6 +164,7 @@ export type Column =
   | 'device'
   | 'bytes'
   | 'time'
+  | 'error'
   | 'module'
   | 'source';
 

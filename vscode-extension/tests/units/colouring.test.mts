@@ -57,6 +57,31 @@ void test('what nobody has measured has no colour', () => {
   assert.deepEqual([colouring.of(1), colouring.legend], [undefined, []]);
 });
 
+void test('what is wrong is the hottest, and what nobody compared has no colour', () => {
+  const errors = [
+    undefined,
+    { off: 0, explained: 0, text: '' },
+    { off: 1e-7, explained: 1e-6, text: '' },
+    { off: 0.5, explained: 1e-6, text: '', wrong: true },
+  ];
+  const nodes = NET.nodes.map((node, index) => {
+    const error = errors[index];
+    return error === undefined ? node : { ...node, error };
+  });
+  const colouring = colouringOf({ ...NET, nodes }, 'error', PALETTE, undefined);
+  assert.deepEqual(
+    nodes.map((_node, index) => colouring.of(index)),
+    [undefined, 'rgb(0, 0, 0)', 'rgb(10, 10, 10)', 'rgb(200, 200, 200)'],
+  );
+  assert.deepEqual(colouring.legend, [
+    ['the same in each bit', 'rgb(0, 0, 0)'],
+    ['as far off as precision explains', 'rgb(100, 100, 100)'],
+    ['wrong', 'rgb(200, 200, 200)'],
+  ]);
+  const none = colouringOf(NET, 'error', PALETTE, undefined);
+  assert.deepEqual([none.of(1), none.legend], [undefined, []]);
+});
+
 void test('times are written short', () => {
   assert.deepEqual([0, 950, 1_234, 12_345, 1_234_567, 2_500_000_000, 9e13].map(timeText), [
     '0 ns',

@@ -5,7 +5,7 @@ import { mixed, type Palette } from './palette.ts';
 import { Times, timeText } from './times.ts';
 
 /** What nodes can be coloured by. */
-export const WAYS = ['opcode', 'dtype', 'memory', 'time'] as const;
+export const WAYS = ['opcode', 'dtype', 'memory', 'time', 'error'] as const;
 export type Way = (typeof WAYS)[number];
 
 export interface Colouring {
@@ -32,6 +32,8 @@ export function colouringOf(
       return byBytes(graph, palette);
     case 'time':
       return byTime(graph, times ?? new Times([]), palette);
+    case 'error':
+      return byError(graph, palette);
   }
 }
 
@@ -125,5 +127,30 @@ function byTime({ scopes }: GraphItem, times: Times, palette: Palette): Colourin
     of: (node) => colour(nodes[node] ?? 0),
     ofGroup: (first, last) => colour(times.of(first, last)),
     legend,
+  };
+}
+
+/** What is wrong is hot; all else is half as hot at most, by how much precision explains. */
+function byError({ nodes }: GraphItem, { cold, hot }: Palette): Colouring {
+  const shares = nodes.map(({ error }) => {
+    if (error === undefined) return undefined;
+    return error.wrong === true
+      ? 1
+      : error.off && Math.min(error.off / error.explained, 1) / 2;
+  });
+  const highest = shares.reduce<number>((most, share) => Math.max(most, share ?? -1), -1);
+  const meanings = [
+    ['the same in each bit', 0],
+    ['as far off as precision explains', 0.5],
+    ['wrong', 1],
+  ] as const;
+  return {
+    of: (node) => {
+      const share = shares[node];
+      return share === undefined ? undefined : mixed(cold, hot, share);
+    },
+    legend: meanings
+      .filter(([, share]) => (share === 0 ? highest >= 0 : highest > share - 0.5))
+      .map(([meaning, share]) => [meaning, mixed(cold, hot, share)]),
   };
 }

@@ -101,7 +101,7 @@ function described(
   }
   const node = graph.nodes[member];
   if (node === undefined) return '';
-  const { name, opcode, target, value, bytes, device, origin } = node;
+  const { name, opcode, target, value, bytes, device, origin, error } = node;
   const place = graph.places[origin ?? -1];
   const file = place?.uri.split('/').at(-1) ?? '';
   return [
@@ -111,6 +111,7 @@ function described(
     bytes === undefined ? '' : sizeText(bytes),
     device,
     times === undefined ? '' : times.text(member, member),
+    error?.text,
     place === undefined ? '' : `${decodeURIComponent(file)}:${place.line + 1}`,
   ]
     .filter((part) => part !== undefined && part !== '')

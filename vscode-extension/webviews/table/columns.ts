@@ -49,6 +49,12 @@ export const COLUMNS: readonly TableColumn[] = [
         : `${timeText(nanoseconds)}${shared === true ? ', shared' : ''}`,
   },
   {
+    title: 'Error',
+    sort: 'error',
+    width: '180px',
+    text: ({ error }) => error?.text ?? '',
+  },
+  {
     title: 'Users',
     sort: 'users',
     width: '64px',
