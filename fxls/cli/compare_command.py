@@ -134,9 +134,18 @@ def _judged(raised: str | None, *, is_reproducing: bool) -> bytes:
         installation = installing.current()
         if installation is not None and installation.numbers is not None:
             from fxls.runtime.numbers.comparing import compared
+            from fxls.runtime.numbers.judgements import Judgements, remark_of
 
             kept = installation.numbers
+            installation.later.finish()
+            judgements = Judgements(kept.listings_of)
             found = compared(
-                kept.compilations, kept.copies, raised, is_reproducing=is_reproducing
+                kept.compilations,
+                kept.copies,
+                raised,
+                is_reproducing=is_reproducing,
+                judgements=judgements,
             )
+            for event in (*judgements.events, *map(remark_of, found.faults)):
+                installation.recorder.note(event)
     return encode(found)

@@ -167,8 +167,8 @@ def _of_remark(
     return Diagnostic(
         path,
         span,
-        # It was a run's, and may be as intended; at the limit nothing is compiled.
-        Severity.WARNING if remark.subject is Subject.LIMIT else severity,
+        # It was a run's, and may be as intended; but for what nobody can intend.
+        Severity.WARNING if remark.subject in _NEVER_INTENDED else severity,
         remark.subject,
         "\n".join((title_of(remark), *costs_of(remark), *remark.hints)),
         related,
@@ -197,6 +197,7 @@ def _of_defect(document: Document, defect: Defect) -> Diagnostic:
     )
 
 
+_NEVER_INTENDED = (Subject.LIMIT, Subject.NUMBERS)
 _SEVERITIES = {
     DefectKind.DEAD: Severity.HINT,
     DefectKind.UNREAD: Severity.HINT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -24,6 +24,7 @@ from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary
 from fxls.ide.listing.kernel_card import computed_by, kernel_blocks
+from fxls.ide.listing.node_errors import NodeError, error_text
 from fxls.ide.listing.node_times import (
     TimedCode,
     by_node,
@@ -82,6 +83,8 @@ class Beside:
     """Of a graph, the code that was written for it."""
     times: Callable[[], Sequence[TimedCode]] = tuple
     """The code of it that runs measured."""
+    errors: Callable[[], Mapping[int, NodeError]] = dict
+    """How far the values of its nodes are off, where somebody compared them."""
 
 
 _NAMES = 24
@@ -222,6 +225,7 @@ def _node_card(
     if code is not None:
         card += computed_by(facts.name, code)
     card += _took(document, (node,), beside)
+    card += _off(node, beside)
     card += _frames(list(listing.places(facts.origin)), source)
     card += _others([[*listing.places(row)] for row in facts.more_origins], source)
     return tuple(card)
@@ -238,6 +242,7 @@ def _kernel_card(
     if facts.opcode != "buffer":
         calls = facts.users if facts.opcode == "kernel" else (node,)
         card += _took(document, calls, beside)
+    card += _off(node, beside)
     card += _frames(list(document.listing.places(facts.origin)), source)
     chains = [[*document.listing.places(row)] for row in facts.more_origins]
     return (*card, *_others(chains, source))
@@ -254,6 +259,13 @@ def _took(document: Document, nodes: Sequence[int], beside: Beside) -> Iterator[
     calls = min(one.calls for one in kernels)
     mean = "mean" if len(kernels) == 1 else "means"
     yield Field("took", (f"{said}, the {mean} of {counted(calls, 'call')}",))
+
+
+def _off(node: int, beside: Beside) -> Iterator[Block]:
+    """How far the value of a node is off, where a comparison judged it."""
+    error = beside.errors().get(node)
+    if error is not None:
+        yield Field("compared", (error_text(error),))
 
 
 def _makings(name: str, passes: Passes) -> Iterator[Block]:

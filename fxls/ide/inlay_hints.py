@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from fxls.counted import counted
 from fxls.ide.listing.document import Document
+from fxls.ide.listing.node_errors import NodeError, error_text
 from fxls.ide.listing.node_times import (
     TimedCode,
     by_node,
@@ -42,6 +43,7 @@ from fxls.text import LineTable, Point, Span
 
 __all__ = [
     "Hint",
+    "error_hints",
     "hints",
     "line_time_hints",
     "size_hints",
@@ -148,6 +150,24 @@ def time_hints(
     return tuple(
         _at_end(document.lines, line, text)
         for line, text in texts.items()
+        if first <= line <= last
+    )
+
+
+def error_hints(
+    document: Document, errors: Mapping[int, NodeError], first: int, last: int
+) -> tuple[Hint, ...]:
+    """How far values are off, behind the lines of a listing; nothing behind those that
+    are the same in each bit.
+    """
+    texts = {
+        document.listing.nodes[node].line: error_text(error)
+        for node, error in sorted(errors.items(), key=lambda one: one[1].value.share)
+        if error.value.error
+    }
+    return tuple(
+        _at_end(document.lines, line, text)
+        for line, text in sorted(texts.items())
         if first <= line <= last
     )
 

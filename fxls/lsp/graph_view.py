@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.groups import Group
+from fxls.ide.listing.node_errors import NodeError, error_text
 from fxls.ide.listing.table_rows import row
 from fxls.ide.listing.value_text import bytes_of, device_of, dtype_of, short_form
 from fxls.listing import Listing, Place
@@ -19,6 +21,7 @@ from fxls.lsp.params import Rows
 from fxls.lsp.uris import uri_of
 
 __all__ = [
+    "ErrorItem",
     "GraphItem",
     "NodeItem",
     "PlaceItem",
@@ -32,6 +35,8 @@ __all__ = [
 
 
 _Units = Callable[[int, int], int]
+
+_NO_ERRORS: Mapping[int, NodeError] = MappingProxyType({})
 
 _OF_CODE = ("kernel", "call_kernel", "buffer")
 """The opcodes of the nodes that code has, and no graph."""
@@ -61,6 +66,18 @@ class ScopeItem(Item, frozen=True):
     parameters: int | None = None
 
 
+class ErrorItem(Item, frozen=True):
+    """How far a value is off, as `fxls compare` found."""
+
+    off: float
+    """The largest distance from what float64 gives; the largest number for infinity."""
+    explained: float
+    """The largest distance that precision explains."""
+    text: str
+    """The same for people, with the step that made the value."""
+    wrong: bool = False
+
+
 class NodeItem(Item, frozen=True):
     """A node of the picture."""
 
@@ -83,6 +100,8 @@ class NodeItem(Item, frozen=True):
     """The last line of the text of a kernel."""
     computes: tuple[str, ...] = ()
     """Of code, the nodes of the graph before that are computed or held here."""
+    error: ErrorItem | None = None
+    """How far its value is off, where a comparison judged it."""
 
 
 class GraphItem(Item, frozen=True):
@@ -129,6 +148,7 @@ class RowItem(Item, frozen=True):
     """Of all kernels that compute it together, or its own; None where nobody measured."""
     shared: bool = False
     """Whether one of these kernels computes other nodes as well."""
+    error: ErrorItem | None = None
 
 
 class TableItem(Item, frozen=True):
@@ -149,6 +169,7 @@ def graph_item(
     *,
     stale: bool,
     parent: str | None = None,
+    errors: Mapping[int, NodeError] = _NO_ERRORS,
 ) -> GraphItem:
     """The picture of a graph; `virtual` is the document of its identity, `parent` the path
     of the listing that it was made from.
@@ -165,7 +186,10 @@ def graph_item(
         identity.qualname,
         identity.producer,
         [
-            _node(document, node, units, within[node], rows_of)
+            replace(
+                _node(document, node, units, within[node], rows_of),
+                error=_error(errors.get(node)),
+            )
             for node in range(len(listing.nodes))
         ],
         scopes,
@@ -187,6 +211,7 @@ def table_item(
     lines_of: Lines,
     times: Sequence[int] = (),
     shared: Set[int] = frozenset(),
+    errors: Mapping[int, NodeError] = _NO_ERRORS,
 ) -> TableItem:
     """The window that was asked for, of the nodes that were found; `times` has the
     nanoseconds of each node, of which some are `shared` with others.
@@ -204,10 +229,18 @@ def table_item(
                 _row(client, document, node, units, cached),
                 nanoseconds=(times[node] or None) if times else None,
                 shared=node in shared,
+                error=_error(errors.get(node)),
             )
             for node in shown
         ],
     )
+
+
+def _error(error: NodeError | None) -> ErrorItem | None:
+    if error is None:
+        return None
+    value, text = error.value, error_text(error)
+    return ErrorItem(value.error, value.allowed, text, value.is_wrong)
 
 
 def _node(

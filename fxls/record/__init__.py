@@ -19,6 +19,7 @@ from fxls.encodable import encoded
 from fxls.formats import other_format
 from fxls.record.parts import (
     MOST_NAMES,
+    JudgedValue,
     MatchedPattern,
     Names,
     Natural,
@@ -44,6 +45,8 @@ __all__ = [
     "Guard",
     "Guards",
     "InBlob",
+    "Judged",
+    "JudgedValue",
     "Made",
     "MatchedPattern",
     "Names",
@@ -254,6 +257,8 @@ class Subject(_Word):
     """Two kernels of inductor's that could have been one."""
     PATTERN = "pattern"
     """Where a pattern of the program's nearly had a match."""
+    NUMBERS = "numbers"
+    """What is computed there is wrong, as `fxls compare` found."""
     OTHER = "other"
     """A later fxls wrote it."""
 
@@ -323,6 +328,25 @@ class Spent(msgspec.Struct, frozen=True, tag="spent", tag_field="kind"):
     """Of these together, by a clock around the call."""
 
 
+class Judged(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag="judged", tag_field="kind"
+):
+    """How far values of a graph are from what they should be, as they were compared."""
+
+    revision: RevisionName
+    """The listing of the graph; its facts are not told."""
+    step: str
+    """What made these values: a pass, a backend, operators that were decomposed, or
+    kernels."""
+    count: Natural
+    """How many values were judged."""
+    values: tuple[JudgedValue, ...]
+    """Those that are furthest off when there are many, in the order of the graph."""
+    compilation: str = ""
+    listings: tuple[str, ...] = ()
+    """All of the compilation, the last when there are many, by the names of their files."""
+
+
 class InBlob(msgspec.Struct, frozen=True, tag="blob", tag_field="kind"):
     """An event that is too long for a line: it lies in the file of this name."""
 
@@ -363,6 +387,7 @@ Event = (
     | Remark
     | Guards
     | Spent
+    | Judged
     | InBlob
     | Truncated
     | Counts
@@ -449,7 +474,7 @@ _KINDS = frozenset(
     str(one.__struct_config__.tag)
     for one in (
         *(Run, Compilation, Pass, Searched, Made, Remark, Guards, Spent),
-        *(InBlob, Truncated, Counts, End),
+        *(Judged, InBlob, Truncated, Counts, End),
     )
 )
 _encoder = msgspec.json.Encoder()

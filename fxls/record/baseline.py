@@ -251,6 +251,8 @@ def _count(
             _add(tally, function, f"not compiled: {_expression(remark)}", remark)
         case Subject.ERROR:
             _add(tally, function, f"error: {_expression(remark)}", remark)
+        case Subject.NUMBERS:
+            _add(tally, function, f"wrong numbers: {_expression(remark)}", remark)
         case _:
             _add(tally, function, f"break: {_expression(remark)}", remark)
 

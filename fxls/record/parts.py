@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import Annotated
 
 import msgspec
@@ -9,7 +11,9 @@ import msgspec
 from fxls.listing import Identity, Place
 
 __all__ = [
+    "MOST_JUDGED",
     "MOST_NAMES",
+    "JudgedValue",
     "MatchedPattern",
     "Names",
     "Natural",
@@ -23,7 +27,14 @@ __all__ = [
 MOST_NAMES = 64
 """So many nodes of each kind a pass names; it counts them all."""
 
+MOST_JUDGED = 2_000
+"""So many values of a graph are told of a step, those that are furthest off."""
+
 _LONGEST_NAME = 200
+_LARGEST = sys.float_info.max
+
+Magnitude = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
+"""How large a number is; what is infinite has the largest one, as JSON has no other."""
 
 Natural = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
@@ -71,6 +82,32 @@ class MatchedPattern(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many matches it had; of an operator that was decomposed, how many nodes."""
     place: QuotedPlace | None = None
     """Where that function is written."""
+
+
+class JudgedValue(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far the value of a node is from what it should be."""
+
+    node: str
+    error: Magnitude = 0.0
+    """The largest distance from what float64 gives for the same inputs; zero where each
+    bit is as it was without the step."""
+    allowed: Magnitude = 0.0
+    """The largest distance that precision explains."""
+    scale: Magnitude = 0.0
+    """The largest value that float64 gives."""
+    is_wrong: bool = False
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether it is where it should be."""
+        return self.error < _LARGEST
+
+    @property
+    def share(self) -> float:
+        """The error as a multiple of what precision explains; above one it is wrong."""
+        if not self.error:
+            return 0.0
+        return self.error / self.allowed if self.allowed else math.inf
 
 
 def names(found: list[str]) -> Names:

@@ -168,6 +168,8 @@ def title_of(remark: SourceRemark) -> str:
             return f"No CUDA graph: {remark.reason}"
         case Subject.PATTERN:
             return f"No match of {remark.about}: {remark.reason}"
+        case Subject.NUMBERS:
+            return f"Wrong numbers: {remark.reason}"
         case Subject.LIMIT:
             return f"Not compiled any more: {remark.reason}"
         case Subject.SKIPPED:
@@ -364,6 +366,7 @@ _KINDS = {
     Subject.LIMIT: RemarkKind.PROBLEM,
     Subject.SKIPPED: RemarkKind.PROBLEM,
     Subject.ERROR: RemarkKind.PROBLEM,
+    Subject.NUMBERS: RemarkKind.PROBLEM,
     Subject.CUDA_GRAPH: RemarkKind.COST,
     Subject.COST: RemarkKind.COST,
 }

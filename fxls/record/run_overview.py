@@ -46,6 +46,7 @@ SUBJECTS = {
     Subject.SPECIALIZED: "size fixed",
     Subject.CUDA_GRAPH: "no CUDA graph",
     Subject.COST: "cost",
+    Subject.NUMBERS: "wrong numbers",
 }
 """How remarks begin."""
 

@@ -184,6 +184,8 @@ def built(
         noted = NotedListings(recorder.note, run, partial(_compilation, recorder))
         store.tell(noted.made)
         later = DeferredWork(noted.carried)
+        if keeping_numbers is not None:
+            keeping_numbers.listings_of = noted.of
     compilations = Compilations(recorder.note)
     recorder.called = compilations.called
     if keeping_numbers is not None:

@@ -42,6 +42,7 @@ from fxls.record.sizes import InputSize
 from fxls.regular_file import LISTING_BYTES, SETTINGS_BYTES, SOURCE_BYTES, why
 from fxls.said_once import SaidOnce
 from fxls.serving.file_digests import Digests
+from fxls.serving.known_errors import KnownErrors
 from fxls.serving.known_times import KnownTimes
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
@@ -82,6 +83,7 @@ class Session:
         """What a person said of files that do work when they are imported."""
         self._remarks = RunRemarks(self.library.say_unread, self.library.heres)
         self.times = KnownTimes(self.library.say_unread, self.library.heres)
+        self.errors = KnownErrors(self.library.say_unread, self.library.heres)
         self.tried = TriedRepairs(Digests().of)
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
@@ -377,8 +379,9 @@ class Session:
 
     def look_at_runs(self, lengths: Mapping[Path, Mapping[str, int]]) -> bool:
         """Read what programs recorded; whether it says anything else than before."""
-        has_times = self.times.look(lengths)
-        return self._remarks.look(lengths) or has_times
+        known = (self.times, self.errors, self._remarks)
+        looked = [one.look(lengths) for one in known]  # each of them looks
+        return any(looked)
 
     def failures(self, path: str) -> tuple[Diagnostic, ...]:
         """The diagnostics of a file that are failures, which fixes are made for."""

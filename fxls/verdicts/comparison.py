@@ -22,6 +22,9 @@ __all__ = [
     "Where",
     "decode",
     "encode",
+    "off",
+    "what",
+    "who",
 ]
 
 
@@ -154,6 +157,40 @@ class Comparison(msgspec.Struct, frozen=True):
 
 SCHEMA = 1
 """The version of the object; another number means that a key has another meaning."""
+
+
+def who(fault: Fault) -> str:
+    """``the pass reinplace (2)``: who is at fault."""
+    ordinal = f" ({fault.ordinal})" if fault.ordinal > 1 else ""
+    return f"{_WHO[fault.kind]} {fault.name}{ordinal}".strip()
+
+
+def what(fault: Fault) -> str:
+    """``relu is wrong``: what is."""
+    nodes = [where.node for where in fault.where]
+    if not nodes:
+        return "what the function returns is wrong"
+    if len(nodes) == 1:
+        return f"{nodes[0]} is wrong"
+    return f"one of {', '.join(nodes)} is wrong"
+
+
+def off(evidence: Evidence) -> str:
+    """How far a value is off, and how far it might be."""
+    return (
+        f"off by {evidence.error:.3g} from float64, where {evidence.allowed:.3g} is"
+        " explained by precision"
+    )
+
+
+_WHO = {
+    Kind.BACKEND: "the backend",
+    Kind.PASS: "the pass",
+    Kind.DECOMPOSITION: "the decomposition of",
+    Kind.PARTITION: "the",
+    Kind.KERNEL: "the compiled code of",
+    Kind.UNKNOWN: "somebody in",
+}
 
 
 def encode(comparison: Comparison) -> bytes:

@@ -11,7 +11,16 @@ from fxls.cli.reproducing import Reproduced
 from fxls.counted import counted
 from fxls.listing import Place
 from fxls.serving.ownership import is_own
-from fxls.verdicts.comparison import Comparison, Evidence, Fault, Kind, Unseen, Where
+from fxls.verdicts.comparison import (
+    Comparison,
+    Evidence,
+    Fault,
+    Unseen,
+    Where,
+    off,
+    what,
+    who,
+)
 
 __all__ = ["SCHEMA", "compare_as_json", "compare_text"]
 
@@ -115,10 +124,10 @@ def _finite(evidence: Evidence) -> Evidence:
 
 
 def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
-    ordinal = f" ({fault.ordinal})" if fault.ordinal > 1 else ""
-    who = f"{_WHO[fault.kind]} {fault.name}{ordinal}".strip()
     title = "error" if is_first else "note: further on"
-    lines = [f"{title}: {who}, in {fault.stage}, {fault.compilation}: {_what(fault)}"]
+    lines = [
+        f"{title}: {who(fault)}, in {fault.stage}, {fault.compilation}: {what(fault)}"
+    ]
     for where in fault.where:
         at = place_of(where)
         named = f"{where.node}, {where.target}"
@@ -130,31 +139,11 @@ def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
         lines += [f"  {named}, from {place}", *snippet(at, sources)]
     one = fault.evidence
     shape = "x".join(map(str, one.shape)) or "scalar"
-    off = f"off by {one.error:.3g} from float64, where {one.allowed:.3g}"
     lines += [
-        f"  {one.dtype}, {shape}: {off} is explained by precision",
+        f"  {one.dtype}, {shape}: {off(one)}",
         f"  why: {one.reason}; {fault.confirmed}",
     ]
     return lines
-
-
-def _what(fault: Fault) -> str:
-    nodes = [where.node for where in fault.where]
-    if not nodes:
-        return "what the function returns is wrong"
-    if len(nodes) == 1:
-        return f"{nodes[0]} is wrong"
-    return f"one of {', '.join(nodes)} is wrong"
-
-
-_WHO = {
-    Kind.BACKEND: "the backend",
-    Kind.PASS: "the pass",
-    Kind.DECOMPOSITION: "the decomposition of",
-    Kind.PARTITION: "the",
-    Kind.KERNEL: "the compiled code of",
-    Kind.UNKNOWN: "somebody in",
-}
 
 
 def _unseen(one: Unseen) -> str:

@@ -182,6 +182,7 @@ _RULES = {
     Subject.PATTERN: "A pattern nearly had a match.",
     Subject.SPECIALIZED: "A size became a constant.",
     Subject.GUARD: "A size has a bound.",
+    Subject.NUMBERS: "What is computed is wrong.",
     Subject.OTHER: "Something else.",
 }
 

@@ -30,6 +30,9 @@ class Column(enum.Enum):
     BYTES = "bytes"
     TIME = "time"
     """By the kernels that compute a node; what nobody measured comes first."""
+    ERROR = "error"
+    """By how much further off a value is than precision explains; what nobody compared
+    comes first."""
     MODULE = "module"
     SOURCE = "source"
 
@@ -59,10 +62,10 @@ def rows(
     *,
     descending: bool = False,
     search: str = "",
-    times: tuple[int, ...] = (),
+    amounts: tuple[float, ...] = (),
 ) -> list[int]:
-    """The nodes that have all words of `search` in their row, in the order wanted; `times`
-    are the nanoseconds of each node, where they are known.
+    """The nodes that have all words of `search` in their row, in the order wanted;
+    `amounts` has for each node its time or error, where they are sorted by that.
 
     Nodes that are equal in a column stay in the order of the graph, both ways.
     """
@@ -70,12 +73,12 @@ def rows(
     nodes = range(len(document.listing.nodes))
     found = [n for n in nodes if _has(document, n, words)] if words else [*nodes]
     key, facts = _KEYS[column], document.listing.nodes
-    if column is not Column.TIME:
+    if column not in (Column.TIME, Column.ERROR):
         found.sort(
             key=lambda node: key(document, node, facts[node]), reverse=descending
         )
-    elif times:
-        found.sort(key=times.__getitem__, reverse=descending)
+    elif amounts:
+        found.sort(key=amounts.__getitem__, reverse=descending)
     return found
 
 
@@ -161,6 +164,7 @@ def _number(name: str) -> tuple[str, int]:
 
 _KEYS: dict[Column, Callable[[Document, int, Facts], Any]] = {
     Column.TIME: lambda document, node, facts: node,
+    Column.ERROR: lambda document, node, facts: node,
     Column.NODE: lambda document, node, facts: node,
     Column.NAME: lambda document, node, facts: _number(facts.name),
     Column.OPCODE: lambda document, node, facts: facts.opcode,

@@ -58,6 +58,8 @@ class Claims:
     segments: Segments
     roundings: tuple[float, float] = STRICT
     judged: int = 0
+    values: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
+    """How far those that could be judged are off, by the node of the graph behind."""
     wrong: list[Suspicion] = field(default_factory=list[Suspicion])
     open: dict[str, str] = field(default_factory=dict[str, str])
     """The values of which nobody can say anything, and why."""
@@ -109,6 +111,12 @@ class Claims:
             )
         elif found.verdict == Verdict.OPEN:
             self.open.setdefault(name, "float64 and its own precision do not tell")
+        if name in self.open:
+            self.values.pop(new_name, None)
+        elif found.evidence is not None:
+            before = self.values.get(new_name)
+            if before is None or _is_worse(found.evidence, before):
+                self.values[new_name] = found.evidence
 
     def _leaf(self, name: str, mode: Mode, at: int) -> torch.Tensor | None:
         try:
@@ -189,6 +197,11 @@ def judge_outputs(
         known.pop(name, None)
         claims.take(name, actual, names[at] if names else "")
         known[name] = actual if kept is None else kept
+
+
+def _is_worse(one: Evidence, other: Evidence) -> bool:
+    """Whether a value is further off than another, as precision explains each."""
+    return one.error * other.allowed > other.error * one.allowed or not other.error
 
 
 def _is_equal(one: Any, other: torch.Tensor) -> bool:

@@ -15,6 +15,7 @@ from fxls.runtime.numbers.claims import Suspicion, changed, confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
+from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.kept import Change, Copies, KeptCompilation, Lowered
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
 from fxls.runtime.numbers.precision import ALL_TOGETHER, LENIENT, Verdict, judged
@@ -50,13 +51,15 @@ def compared(
     raised: str | None = None,
     *,
     is_reproducing: bool = False,
+    judgements: Judgements | None = None,
 ) -> Comparison:
     """What is wrong in these compilations; `raised` is what the program ended with.
 
-    With `is_reproducing` there are scripts for the first fault.
+    With `is_reproducing` there are scripts for the first fault. How far each value is off
+    is noted in `judgements`.
     """
     began = time.perf_counter()
-    total = _Total(is_reproducing)
+    total = _Total(is_reproducing, judgements)
     for one in kept:
         _OfCompilation(one, copies, total).compare()
     return Comparison(
@@ -82,8 +85,13 @@ _Scripts = Callable[[], Sequence[Reproducer]]
 class _Total:
     """What all compilations come to."""
 
-    def __init__(self, is_reproducing: bool) -> None:  # noqa: FBT001  # private
+    def __init__(
+        self,
+        is_reproducing: bool,  # noqa: FBT001  # private
+        judgements: Judgements | None,
+    ) -> None:
         self._is_reproducing = is_reproducing
+        self.judgements = judgements
         self.reproducers: Sequence[Reproducer] = ()
         self.no_reproducer = ""
         self.faults: list[Fault] = []
@@ -209,13 +217,22 @@ class _OfCompilation:
         found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
         self._total.passes += 1
         self._note_open(name, found.claims.open)
+        values = found.claims.values
         if not found.claims.wrong:
+            self._note_values(name[0], name[2], values, (), after)
             return
         known = found.claims.segments.known
         wrong = found.claims.wrong
         drawn = found.claims.drawn
         first, how = confirmed(old, inputs, found.outputs, wrong, drawn)
         nodes = changed_nodes(old, new, first, known)
+        known_wrong = [first.new_name] if how else []
+        known_wrong += [node for graph, node, _ in nodes if how and graph is new]
+        if how:
+            values = {**dict.fromkeys(known_wrong, first.evidence), **values}
+        of_others = {one.new_name for one in wrong}.difference(known_wrong)
+        values = {node: one for node, one in values.items() if node not in of_others}
+        self._note_values(name[0], name[2], values, known_wrong, after)
         self._note_fault(
             kind,
             name,
@@ -235,9 +252,16 @@ class _OfCompilation:
         graph = ReplayedGraph(kept.traced)
         self._check_memory(graph)
         run = replayed(graph, inputs_of(self._kept, graph))
-        found, count = judge_decompositions(kept.decomposed, graph, run)
-        self._total.decompositions += count
-        for one in found:
+        found = judge_decompositions(kept.decomposed, graph, run)
+        self._total.decompositions += found.count
+        wrong = [one.node for one in found.wrong if one.reaches]
+        for one in found.wrong:
+            if not one.reaches:
+                found.values.pop(one.node, None)
+        self._note_values(
+            "decompositions", kept.traced_stage, found.values, wrong, kept.traced
+        )
+        for one in found.wrong:
             name = (str(one.one.operator), 1, kept.traced_stage)
             how = (
                 f"with what {one.one.operator} gives, the graph returns something else"
@@ -266,6 +290,7 @@ class _OfCompilation:
         self._total.kernels += claims.judged
         self._note_open(("kernels", 1, stage), claims.open)
         if not claims.wrong:
+            self._note_values("kernels", stage, claims.values, ())
             return
         first, how = confirmed(graph, inputs, found.outputs, claims.wrong, claims.drawn)
         self._blame_kernel(lowered, graph, found, first, how)
@@ -288,6 +313,17 @@ class _OfCompilation:
             if one is not None:
                 computing, evidence = [one.name], one.evidence
                 how += "; compiled once more with its value kept, this node is wrong"
+        of_others = {one.new_name for one in found.claims.wrong} - {first.new_name}
+        values = {
+            node: one
+            for node, one in found.claims.values.items()
+            if node not in of_others and (how or node != first.new_name)
+        }
+        known_wrong = [first.new_name] if how else []
+        if how and len(computing) == 1:
+            known_wrong += computing
+            values.setdefault(computing[0], evidence)
+        self._note_values("kernels", stage, values, known_wrong)
         name = (found.kernels.get(first.name, "an output"), 1, stage)
         places = [where(graph, node, (graph,)) for node in computing or [first.name]]
         node = computing[0] if len(computing) == 1 else None
@@ -392,6 +428,19 @@ class _OfCompilation:
         """The same for a pass; None where it is one of the program's own."""
         is_own = kind is not Kind.PASS or "custom" in name
         return None if is_own else self._compiling()
+
+    def _note_values(
+        self,
+        step: str,
+        stage: str,
+        values: Mapping[str, Evidence],
+        wrong: Sequence[str],
+        state: GraphState | None = None,
+    ) -> None:
+        if self._total.judgements is not None:
+            self._total.judgements.note(
+                self._kept, stage, step, values, wrong, state=state
+            )
 
     def _note_open(
         self, name: tuple[str, int, str], unjudged: Mapping[str, str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from fxls.runtime.passes.graph_state import is_node, nodes_in
 from fxls.runtime.torch_private import fx, schema_of
 from fxls.verdicts.comparison import Evidence
 
-__all__ = ["WrongDecomposition", "judge_decompositions"]
+__all__ = ["Decompositions", "WrongDecomposition", "judge_decompositions"]
 
 any_torch: Any = torch
 
@@ -34,24 +34,34 @@ class WrongDecomposition:
     """Whether what the graph returns is otherwise with the right value."""
 
 
+@dataclass(slots=True)
+class Decompositions:
+    """What is to be said of the operators of one graph."""
+
+    wrong: list[WrongDecomposition] = field(default_factory=list[WrongDecomposition])
+    """The innermost first of several in one another."""
+    count: int = 0
+    """How many were judged."""
+    values: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
+    """How far the values of nodes are off; for several operators that fell into one, as
+    the innermost gives it."""
+
+
 def judge_decompositions(
     decomposed: list[Decomposed], graph: ReplayedGraph, run: Replay
-) -> tuple[list[WrongDecomposition], int]:
-    """The wrong ones, the innermost first of several in one another, and how many were
-    judged.
-    """
-    found: list[WrongDecomposition] = []
-    count = 0
+) -> Decompositions:
+    """Judge each operator by what it gives itself."""
+    found = Decompositions()
     for one in decomposed:
-        wrong = _judged(one, graph, run) if _may_run(one.operator) else None
-        count += wrong is not None
-        if wrong is not None:
-            found += wrong
-    return found, count
+        if _may_run(one.operator):
+            wrong = _judged(one, graph, run, found.values)
+            found.count += wrong is not None
+            found.wrong += wrong or []
+    return found
 
 
 def _judged(
-    one: Decomposed, graph: ReplayedGraph, run: Replay
+    one: Decomposed, graph: ReplayedGraph, run: Replay, seen: dict[str, Evidence]
 ) -> list[WrongDecomposition] | None:
     values = run.values
 
@@ -86,7 +96,10 @@ def _judged(
         )
         if verdict.verdict == Verdict.WRONG and verdict.evidence is not None:
             reaches = _reaches(graph, run, name, flat[at])
+            seen[name] = verdict.evidence
             return [WrongDecomposition(one, name, verdict.evidence, reaches)]
+        if verdict.verdict == Verdict.RIGHT and verdict.evidence is not None:
+            seen.setdefault(name, verdict.evidence)
     return []
 
 

@@ -8,10 +8,11 @@ import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
-from fxls.record import Pass
+from fxls.record import Pass, RevisionName
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
 from fxls.runtime.numbers.graphs import leaves
+from fxls.runtime.numbers.judgements import ListingsOf
 from fxls.runtime.numbers.kept import (
     Change,
     Copies,
@@ -42,6 +43,8 @@ class Keeping:
         self.compilations: list[KeptCompilation] = []
         self.called: Callable[[str], str] = str
         """What the record calls a compilation, by torch's name, which may repeat."""
+        self.listings_of: ListingsOf = _none_of
+        """The listings of a compilation, by the record's name of it."""
         self._latest: dict[str, KeptCompilation] = {}
         """By torch's name."""
         self.copies = Copies(most_bytes)
@@ -221,6 +224,11 @@ class Keeping:
             return result
 
         return functools.update_wrapper(seen, theirs, updated=())
+
+
+def _none_of(_compilation: str) -> tuple[RevisionName, ...]:
+    """Where no run is recorded."""
+    return ()
 
 
 def _is_of(compiled: Any, gm: Any) -> bool:

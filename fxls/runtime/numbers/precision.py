@@ -82,7 +82,7 @@ def judged(
         return Judged(Verdict.WRONG, _shapes(actual, own))
     actual, own = _plain(actual), _plain(own)
     if any_torch.equal(actual, own) or not actual.numel():
-        return Judged(Verdict.RIGHT)
+        return Judged(Verdict.RIGHT, _same(own))
     reference = exact()
     if reference is None or reference.shape != own.shape:
         return Judged(Verdict.OPEN)
@@ -221,6 +221,11 @@ def _rms(value: torch.Tensor) -> float:
 
 def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
+
+
+def _same(own: torch.Tensor) -> Evidence:
+    form = (_name(own.dtype), tuple(own.shape))
+    return Evidence(*form, 0.0, 0.0, 0.0, 0.0, "each element is as it was before")
 
 
 def _shapes(actual: torch.Tensor, own: torch.Tensor) -> Evidence:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
 from fxls.record import Made, RevisionName
@@ -27,6 +28,7 @@ class NotedListings:
         self._run = run
         self._compilation = compilation
         self._noted: set[tuple[str, str, str, str | None]] = set()
+        self._listings: dict[str, list[RevisionName]] = defaultdict(list)
 
     def made(self, revision: Revision) -> None:
         """Take note of a listing."""
@@ -37,6 +39,11 @@ class NotedListings:
             self._noted.add(key)
             made = RevisionName(revision.identity, name, revision.facts)
             self._note(Made(made, of))
+            self._listings[of or ""].append(made)
+
+    def of(self, compilation: str) -> Sequence[RevisionName]:
+        """The listings of a compilation that are written, in their order."""
+        return self._listings.get(compilation, ())
 
     def carried(self, work: Callable[[], None]) -> Callable[[], None]:
         """Work for later and another thread, on listings of the compilation that runs."""

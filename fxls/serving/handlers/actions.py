@@ -13,6 +13,7 @@ from fxls.ide import document_links as links
 from fxls.ide.edits.fix import Fix
 from fxls.ide.entries import write_entry as written_entry
 from fxls.ide.inlay_hints import (
+    error_hints,
     hints,
     line_time_hints,
     size_hints,
@@ -26,6 +27,7 @@ from fxls.lsp.code_lenses import LensItem, lens_items
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.kernels import timed, timed_around
+from fxls.serving.handlers.numbers import errors_of
 from fxls.serving.handlers.passes import node_actions
 from fxls.serving.handlers.repairs import repair_actions
 from fxls.serving.handlers.request_place import document_of
@@ -51,7 +53,9 @@ def on_inlay_hint(
     path = path_of(params.text_document.uri)
     if document is not None:
         times = time_hints(document, timed(ls, document), first, last)
-        found, lines = hints(document, first, last) + times, document.lines
+        errors = error_hints(document, errors_of(ls, document), first, last)
+        found = hints(document, first, last) + times + errors
+        lines = document.lines
         known = {document.path: document}
     elif path is not None and not ls.session.is_listing(path):
         source = ls.session.source(path)

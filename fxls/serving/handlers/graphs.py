@@ -7,6 +7,7 @@ from typing import Any
 
 from fxls.graph_diff import as_json, graph_diff
 from fxls.ide.listing.comparable_text import normalized
+from fxls.ide.listing.node_errors import NodeError
 from fxls.ide.listing.node_times import nanoseconds, timed_kernels
 from fxls.ide.listing.parent import parent_paths
 from fxls.ide.listing.recorded import change_of
@@ -17,6 +18,7 @@ from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.documents import content
 from fxls.serving.handlers.kernels import timed
+from fxls.serving.handlers.numbers import errors_of
 from fxls.serving.handlers.request_place import document_of
 from fxls.serving.library import Library
 from fxls.serving.run_records import Placed
@@ -80,6 +82,7 @@ def on_graph(ls: Connection, asked: params.About) -> picture.GraphItem | None:
         stale=bool(ls.session.freshness(document).changed),
         # One that was deleted is passed over.
         parent=next(filter(ls.session.document, parent_paths(document)), None),
+        errors=errors_of(ls, document),
     )
 
 
@@ -91,17 +94,35 @@ def on_rows(ls: Connection, asked: params.Rows) -> picture.TableItem | None:
     kernels = timed_kernels(document, timed(ls, document))
     if kernels:
         times = nanoseconds(len(document.listing.nodes), kernels)
+    errors = errors_of(ls, document)
     found = ls.session.rows(
         document,
         asked.sort,
         descending=asked.descending,
         search=asked.search,
-        times=times if asked.sort is Column.TIME else (),
+        amounts=_amounts(asked.sort, len(document.listing.nodes), times, errors),
     )
     shared = {node for one in kernels if one.shared_by > 1 for node in one.nodes}
     return picture.table_item(
-        *(ls.client, document, found, asked, ls.session.lines_of, times, shared)
+        *(ls.client, document, found, asked, ls.session.lines_of, times, shared, errors)
     )
+
+
+def _amounts(
+    column: Column, count: int, times: tuple[int, ...], errors: Mapping[int, NodeError]
+) -> tuple[float, ...]:
+    """For each node, what a table is sorted by that no listing has."""
+    if column is Column.TIME:
+        return times
+    if column is not Column.ERROR or not errors:
+        return ()
+    return tuple(
+        _NOT_COMPARED if (one := errors.get(node)) is None else one.value.share
+        for node in range(count)
+    )
+
+
+_NOT_COMPARED = -1.0
 
 
 def on_normalized(

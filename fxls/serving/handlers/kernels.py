@@ -12,11 +12,13 @@ from fxls.ide.listing.document import Document
 from fxls.ide.listing.node_times import TimedCode
 from fxls.ide.listing.parent import parent_paths
 from fxls.ide.source.source_file import SourceFile
-from fxls.listing import KERNELS, Identity
+from fxls.listing import KERNELS
 from fxls.lsp.uris import SCHEME
 from fxls.record import Spent
 from fxls.record.kernel_times import kernel_times
 from fxls.serving.connection import Connection
+from fxls.serving.handlers.numbers import errors_of
+from fxls.serving.known_errors import captured
 
 __all__ = ["beside", "timed", "timed_around"]
 
@@ -29,11 +31,12 @@ _MOST = 8
 def beside(ls: Connection, document: Document) -> Beside:
     """What goes with a listing: code with its graph, and a graph with its code."""
     stage = document.listing.identity.stage
-    times = partial(timed, ls, document)
+    times, errors = partial(timed, ls, document), partial(errors_of, ls, document)
     if stage.rpartition(", ")[2] == KERNELS:
         above = next(parent_paths(document), None)
-        return Beside(graph=ls.session.document(above) if above else None, times=times)
-    return Beside(code=partial(_code_of, ls, document), times=times)
+        graph = ls.session.document(above) if above else None
+        return Beside(graph=graph, times=times, errors=errors)
+    return Beside(code=partial(_code_of, ls, document), times=times, errors=errors)
 
 
 def timed(ls: Connection, document: Document) -> tuple[TimedCode, ...]:
@@ -42,11 +45,11 @@ def timed(ls: Connection, document: Document) -> tuple[TimedCode, ...]:
     if document.path.startswith(f"{SCHEME}:"):
         return ()
     known = ls.session.times.spent(Path(document.path).parent)
-    graph = _graph_of(identity)
+    graph = captured(identity)
     found = (
         _timed(ls.session.library.beside(document, text), spent)
         for (code, text), spent in known.items()
-        if _graph_of(code) == graph
+        if captured(code) == graph
     )
     return tuple(one for one in found if one is not None)
 
@@ -66,11 +69,6 @@ def timed_around(ls: Connection, source: SourceFile) -> tuple[TimedCode, ...]:
 def _timed(code: Document | None, spent: Spent) -> TimedCode | None:
     times = None if code is None else kernel_times(spent, code.listing)
     return None if code is None or times is None else TimedCode(code, times)
-
-
-def _graph_of(identity: Identity) -> Identity:
-    """That of the captured graph."""
-    return structs.replace(identity, stage=identity.stage.partition(", ")[0])
 
 
 def _code_of(ls: Connection, document: Document) -> Document | None:

@@ -1,0 +1,176 @@
+"""How far the values of nodes are off, as far as `fxls compare` judged them.
+
+What was judged is the value of a node in one graph, behind one step of the compiler. In
+other graphs that come before and after it, it is of the nodes that are the same there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from fxls.ide.listing.document import Document
+from fxls.listing import KERNELS
+from fxls.record import Judged, JudgedValue
+from fxls.record.kernel_times import CALL
+
+__all__ = ["JudgedGraph", "NodeError", "error_text", "node_errors"]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedGraph:
+    """A graph, and what was judged of it."""
+
+    document: Document
+    judged: Judged
+
+
+@dataclass(frozen=True, slots=True)
+class NodeError:
+    """How far a value is off that a node has, or its expression comes to."""
+
+    value: JudgedValue
+    step: str
+    """What made the value."""
+    stage: str
+    """The graph in which it was judged."""
+
+
+def node_errors(
+    document: Document, graphs: Iterable[JudgedGraph]
+) -> Mapping[int, NodeError]:
+    """By node of a listing, the value of it that is furthest off."""
+    found: dict[int, NodeError] = {}
+    for graph in graphs:
+        nodes_of = _nodes_of(document, graph)
+        if nodes_of is None:
+            continue
+        stage = graph.document.listing.identity.stage
+        for value in graph.judged.values:
+            error = NodeError(value, graph.judged.step, stage)
+            for node in nodes_of(value.node):
+                before = found.get(node)
+                if before is None or value.share > before.value.share:
+                    found[node] = error
+    return found
+
+
+def error_text(error: NodeError) -> str:
+    """In a few words, and who made the value."""
+    value = error.value
+    by = f"{error.step}, {error.stage}" if error.stage else error.step
+    if not value.is_finite:
+        off = "not finite"
+    elif value.error:
+        off = f"off by {value.error:.3g}"
+    else:
+        return f"same in each bit ({by})"
+    if value.is_wrong:
+        return f"wrong: {off}, explained {value.allowed:.2g} ({by})"
+    return f"{off}, explained {value.allowed:.2g} ({by})"
+
+
+_LAST = "post-grad"
+_CAPTURED = ("", "pre-grad")
+"""The stages of graphs that have no nodes of aten yet."""
+_HALVES = {"forward", "backward"}
+
+_NodesOf = Callable[[str], Sequence[int]]
+
+
+def _nodes_of(document: Document, graph: JudgedGraph) -> _NodesOf | None:
+    """What gives, for a node of a graph that was judged, the nodes of a listing that have
+    its value; None for a listing of something else.
+    """
+    judged = graph.document
+    names, there = _names(document), _names(judged)
+    if document.path == judged.path:
+        return lambda name: names.get(name, ())
+    if PurePath(document.path).name not in graph.judged.listings:
+        return None
+    stages, others = _stages(document), _stages(judged)
+    if stages[-1] == KERNELS:
+        is_of = others == (*stages[:-1], _LAST)
+        return _computed(document) if is_of else None
+    if stages[-1] in _CAPTURED:
+        return _by_expression(document, judged, there)
+    if others[-1] in _CAPTURED or {*stages, *others} >= _HALVES:
+        return None
+
+    def same(name: str) -> Sequence[int]:
+        return [
+            node
+            for node in names.get(name, ())
+            for other in there.get(name, ())
+            if _is_same(document, node, judged, other)
+        ]
+
+    return same
+
+
+def _is_same(document: Document, node: int, judged: Document, other: int) -> bool:
+    """Whether two nodes of a name are one, which no pass made anew or altered."""
+    one, two = document.listing.nodes[node], judged.listing.nodes[other]
+    return (
+        (one.opcode, one.target) == (two.opcode, two.target)
+        and [*_chains(document, node)] == [*_chains(judged, other)]
+        and _written(document, node) == _written(judged, other)
+    )
+
+
+def _written(document: Document, node: int) -> object:
+    """The arguments of a node, with the names of nodes in them."""
+    listing = document.listing
+    facts = listing.nodes[node]
+
+    def text(pieces: Iterable[int | str]) -> str:
+        return "".join(
+            listing.nodes[one].name if isinstance(one, int) else one for one in pieces
+        )
+
+    return [*map(text, facts.args)], [(key, text(one)) for key, one in facts.kwargs]
+
+
+def _computed(code: Document) -> _NodesOf:
+    """The calls of kernels by the nodes that they compute."""
+    found: dict[str, list[int]] = {}
+    for node, facts in enumerate(code.listing.nodes):
+        if facts.opcode == CALL:
+            for name in facts.made_from:
+                found.setdefault(name, []).append(node)
+    return lambda name: found.get(name, ())
+
+
+def _by_expression(
+    document: Document, judged: Document, there: Mapping[str, Sequence[int]]
+) -> _NodesOf:
+    """By the chain of calls that made a node, which passes keep and names do not."""
+    made: dict[object, list[int]] = {}
+    for node, facts in enumerate(document.listing.nodes):
+        if facts.opcode not in ("placeholder", "get_attr", "output"):
+            for chain in _chains(document, node):
+                made.setdefault(chain, []).append(node)
+
+    def by_chain(name: str) -> Sequence[int]:
+        chains = [
+            chain for one in there.get(name, ()) for chain in _chains(judged, one)
+        ]
+        # A node that several expressions were made into is the value of none of them.
+        return made.get(chains[0], ()) if len({*chains}) == 1 else ()
+
+    return by_chain
+
+
+def _names(document: Document) -> Mapping[str, Sequence[int]]:
+    return {facts.name: (at,) for at, facts in enumerate(document.listing.nodes)}
+
+
+def _chains(document: Document, node: int) -> Iterator[object]:
+    return (origin.places for origin in document.listing.origins(node))
+
+
+def _stages(document: Document) -> tuple[str, ...]:
+    """What the stage adds to that of the captured graph; for that itself an empty word."""
+    _, *stages = document.listing.identity.stage.split(", ")
+    return tuple(stages) or ("",)
