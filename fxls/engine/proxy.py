@@ -1,4 +1,4 @@
-"""The names that programs import from FX's module of this name; `tracing.proxy` has the
+"""The names that programs import from FX's module of this name; `tracing.proxy` has most
 proxies, and the tracer that they report to.
 """
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from fxls.engine.errors import TraceError
 from fxls.engine.late_names import late_names
 from fxls.engine.origins.module_scopes import Scope, ScopeContextManager
+from fxls.engine.tracing.meta_proxy import MetaProxy
+from fxls.engine.tracing.parameter_proxy import ParameterProxy
 from fxls.engine.tracing.proxy import (
     Attribute,
     GraphAppendingTracer,
-    MetaProxy,
-    ParameterProxy,
     Proxy,
     TracerBase,
     assert_fn,

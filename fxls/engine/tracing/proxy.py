@@ -37,8 +37,6 @@ __all__ = [
     "ARGUMENT_TYPES",
     "Attribute",
     "GraphAppendingTracer",
-    "MetaProxy",
-    "ParameterProxy",
     "Proxy",
     "TracerBase",
     "assert_fn",
@@ -424,75 +422,6 @@ class Attribute(Proxy):
         return self.tracer.create_proxy(
             "call_method", self.attr, (self.root, *args), kwargs
         )
-
-
-@lasting("fxls.engine.proxy")
-class ParameterProxy(Proxy):
-    """A parameter whose shape is a plain value, so that `if` and `range` may use it."""
-
-    def __init__(
-        self, tracer: TracerBase, node: Node, name: str, param: torch.nn.Parameter
-    ) -> None:
-        if not isinstance(param, torch.nn.Parameter):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are untyped
-            raise AssertionError(f"a ParameterProxy is of a Parameter, not {param!r}")
-        super().__init__(node, tracer)
-        self.name = name
-        self.param = param
-
-    def __repr__(self) -> str:
-        return f"ParameterProxy({self.name})"
-
-    def numel(self) -> int:
-        return self.param.numel()
-
-    def nelement(self) -> int:
-        return self.param.nelement()
-
-    def dim(self) -> int:
-        return self.param.dim()
-
-    @property
-    def ndim(self) -> int:
-        return self.param.ndim
-
-    def size(self) -> torch.Size:
-        return self.param.size()
-
-    @property
-    def shape(self) -> torch.Size:
-        return self.param.shape
-
-
-@lasting("fxls.engine.proxy")
-class MetaProxy(Proxy):
-    """A proxy that also runs each torch function on fake values (``meta["val"]``)."""
-
-    def __init__(
-        self, node: Node, tracer: TracerBase | None = None, fake_mode: Any = None
-    ) -> None:
-        self.fake_mode = fake_mode
-        super().__init__(node, tracer)
-
-    def __repr__(self) -> str:
-        return f"MetaProxy({self.node.name})"
-
-    @classmethod
-    def __torch_function__(
-        cls,
-        orig_method: Callable[..., Any],
-        types: Iterable[type],
-        args: Args | None = None,
-        kwargs: Kwargs | None = None,
-    ) -> MetaProxy:
-        args = args or ()
-        kwargs = kwargs or {}
-        mode = next((a.fake_mode for a in args if isinstance(a, MetaProxy)), None)
-        assert mode is not None, "a MetaProxy must be among the arguments"
-        proxy = super().__torch_function__(orig_method, types, args, kwargs)
-        values = [a.node.meta["val"] if isinstance(a, Proxy) else a for a in args]
-        with mode:
-            proxy.node.meta["val"] = orig_method(*values, **kwargs)
-        return MetaProxy(proxy.node, proxy.tracer, mode)
 
 
 @lasting("fxls.engine.proxy")

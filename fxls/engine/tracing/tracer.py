@@ -28,7 +28,8 @@ from fxls.engine.tracing import patching
 from fxls.engine.tracing.concrete_args import ConcreteArgs, inputs
 from fxls.engine.tracing.lowering import ATOMS, node_of
 from fxls.engine.tracing.members import CONSTANTS, Members
-from fxls.engine.tracing.proxy import Args, Kwargs, ParameterProxy, Proxy, TracerBase
+from fxls.engine.tracing.parameter_proxy import ParameterProxy
+from fxls.engine.tracing.proxy import Args, Kwargs, Proxy, TracerBase
 from fxls.engine.tracing.proxyable import ProxyableClassMeta
 from fxls.engine.tracing.wrap import function_behind
 from fxls.engine.written_class import written_class
