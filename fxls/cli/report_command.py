@@ -70,6 +70,7 @@ def report(options: argparse.Namespace) -> int:
     from fxls.cli.reports.run_page import Page, Wanted
     from fxls.store import Store, StoreError
     from fxls.store.runs import Runs
+    from fxls.store_root import FOLDER
 
     troubles = Troubles()
     store = Store(chosen_or_located(options.store), report=troubles)
@@ -91,7 +92,9 @@ def report(options: argparse.Namespace) -> int:
         arguments=options.with_arguments,
         user=options.with_user,
     )
-    text, inside = Page(one, part, wanted).text(read)
+    # The folder of a project has a store of this name.
+    folder = store.root.parent if store.root.name == FOLDER else None
+    text, inside = Page(one, part, wanted, folder).text(read)
     print(_said(options.output, inside, wanted))
     try:
         options.output.write_text(text, "utf-8")
@@ -121,5 +124,8 @@ def _said(output: Path, inside: Inside, wanted: Wanted) -> str:
         lines.append(f"  with: {', '.join(kept)}")
     lines.append(f"  without: {', '.join((*out, 'environment'))}")
     if inside.left_out:
-        lines.append(f"  {inside.left_out} listings and diffs are left out")
+        parts = counted(inside.left_out, "part is", "parts are")
+        lines.append(
+            f"  {parts} left out: there is no room, or the store has it no more"
+        )
     return "\n".join(lines)

@@ -5,7 +5,7 @@ Values in, text out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +58,7 @@ def nodes_text(one: Compared, sources: Sources) -> str:
         f"{sign} {sources.name(str(graph.path))}  {called(graph.identity)}"
         for sign, graph in (("---", one.old), ("+++", one.new))
     ]
-    return "\n".join((*head, summary(one.diff), *changed_nodes(one.diff, sources)))
+    return "\n".join((*head, summary(one.diff), *changed_nodes(one.diff, sources.name)))
 
 
 def graphs_text(found: Sequence[Compared], sources: Sources) -> str:
@@ -114,42 +114,41 @@ def _row(one: Compared, sources: Sources) -> tuple[str, ...]:
 
 
 def _first(listing: Listing, node: int, sources: Sources) -> str:
-    return " ".join((listing.nodes[node].name, *_place(listing, node, sources)))
+    return " ".join((listing.nodes[node].name, *_place(listing, node, sources.name)))
 
 
-def changed_nodes(diff: GraphDiff, sources: Sources) -> Iterator[str]:
-    """A line for each node that is different, in the order of the new graph."""
+def changed_nodes(diff: GraphDiff, name: Callable[[str], str]) -> Iterator[str]:
+    """A line for each node that is different, in the order of the new graph; `name`
+    gives what the file of a path is called.
+    """
     old, new = diff.old, diff.new
     lines = [
-        *(
-            (at, "+", new.nodes[at].name, _call(new, at, sources))
-            for at in diff.created
-        ),
+        *((at, "+", new.nodes[at].name, _call(new, at, name)) for at in diff.created),
         *((one.new, "~", *_altered(diff, one)) for one in diff.altered),
         *((one.new, ">", *_moved(diff, one)) for one in diff.moved),
     ]
     places = places_of_erased(diff)
     lines += [
-        (places[at], "-", old.nodes[at].name, _call(old, at, sources))
+        (places[at], "-", old.nodes[at].name, _call(old, at, name))
         for at in diff.erased
     ]
     # Of one place what went comes before what came.
     lines.sort(key=lambda line: (line[0], "-+~>".index(line[1])))
-    width = max((len(name) for _, _, name, _ in lines), default=0)
-    for _, sign, name, text in lines:
-        yield f"{sign} {name:<{min(width, 40)}}  {text}"
+    width = max((len(node) for _, _, node, _ in lines), default=0)
+    for _, sign, node, text in lines:
+        yield f"{sign} {node:<{min(width, 40)}}  {text}"
 
 
-def _call(listing: Listing, node: int, sources: Sources) -> str:
-    return "  ".join((call_text(listing, node), *_place(listing, node, sources)))
+def _call(listing: Listing, node: int, name: Callable[[str], str]) -> str:
+    return "  ".join((call_text(listing, node), *_place(listing, node, name)))
 
 
-def _place(listing: Listing, node: int, sources: Sources) -> Iterator[str]:
+def _place(listing: Listing, node: int, name: Callable[[str], str]) -> Iterator[str]:
     origin = listing.origin(node)
     if origin is not None:
         place = origin.places[0]
         start = place.span.start
-        yield f"{sources.name(place.path)}:{start.line + 1}:{start.column + 1}"
+        yield f"{name(place.path)}:{start.line + 1}:{start.column + 1}"
 
 
 def _altered(diff: GraphDiff, one: Altered) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from fxls.cli.report import Sources, position
 from fxls.cli.reports.diff_report import changed_nodes
 from fxls.cli.reports.graph_picture import STYLE as PICTURE_STYLE
 from fxls.cli.reports.graph_picture import picture
+from fxls.cli.reports.page_kernels import kernel_sections
 from fxls.cli.reports.page_words import Words
 from fxls.counted import counted
 from fxls.graph_diff import graph_diff, summary
@@ -76,15 +78,26 @@ class Inside:
     diffs: int
     pictures: int
     left_out: int
-    """Listings and diffs for which there is no room, or that cannot be read."""
+    """Remarks, compilations, kernels, listings and diffs for which there is no
+    room, or that cannot be read."""
 
 
 class Page:
     """Makes the page of one run."""
 
-    def __init__(self, one: RunInList, part: RecordPart, wanted: Wanted) -> None:
+    def __init__(
+        self,
+        one: RunInList,
+        part: RecordPart,
+        wanted: Wanted,
+        folder: Path | None = None,
+    ) -> None:
+        """`folder` is that of the project, below which paths say nothing of the user."""
         self._one, self._part, self._wanted = one, part, wanted
-        self._words = Words(one, shows_user=wanted.user)
+        program = Path(one.run.program or "")
+        folders = [program.parent] if program.is_absolute() else []
+        folders += [] if folder is None else [folder]
+        self._words = Words(one, folders, shows_user=wanted.user)
         events = [entry.event for entry in part.entries]
         self._compilations = compilations_of(events)
         self._remarks = remarks_of(events)
@@ -99,7 +112,7 @@ class Page:
     def text(self, read: Read) -> tuple[str, Inside]:
         """The page, and what is in it."""
         overview = "".join(self._overview())
-        self._size = len(overview.encode())
+        kernels = "".join(self._all_kernels(read))
         shown = list(self._all_listings(read))
         diffs = "".join(self._all_diffs(read))
         # Pictures take what room the texts leave.
@@ -117,10 +130,12 @@ class Page:
         )
         note = ""
         if self._left_out:
-            note = f"<p>{self._left_out} listings and diffs are left out.</p>"
+            parts = counted(self._left_out, "part is", "parts are")
+            note = f"<p>{parts} left out.</p>"
         body = (
-            f"<h1>{self._title()}</h1>{_SEARCH}{overview}"
-            f"<h2>Listings</h2>{note}{listings}"
+            f"<h1>{self._title()}</h1>{note}{_SEARCH}{overview}"
+            f"<h2>Kernels</h2>{kernels or '<p>None.</p>'}"
+            f"<h2>Listings</h2>{listings}"
             f"<h2>Passes that changed a graph</h2>{diffs or '<p>None.</p>'}"
         )
         return _PAGE.format(policy=_POLICY, style=_STYLE, body=body, script=_SCRIPT), (
@@ -140,12 +155,21 @@ class Page:
         yield f"<p>{say(', '.join(facts))}</p>"
         if self._wanted.arguments and run.arguments:
             yield f"<p>{say(' '.join(run.arguments))}</p>"
-        remarks = "".join(self._all_remarks()) or "<p>Nothing.</p>"
-        yield f"<h2>What could not be compiled</h2>{remarks}<h2>Compilations</h2>"
+        # Half of a page is for what stands behind this.
+        remarks = "".join(
+            one for one in self._all_remarks() if self._takes(one, MOST // 4)
+        )
+        yield f"<h2>What could not be compiled</h2>{remarks or '<p>Nothing.</p>'}"
+        yield "<h2>Compilations</h2>"
+        of_each: dict[str | None, list[Remark]] = defaultdict(list)
+        for remark in self._remarks:
+            of_each[remark.compilation].append(remark)
         for one in self._compilations:
-            yield from self._compilation(one)
+            section = "".join(self._compilation(one, of_each[one.id]))
+            if self._takes(section, MOST // 2):
+                yield section
 
-    def _compilation(self, one: Compilation) -> Iterator[str]:
+    def _compilation(self, one: Compilation, remarks: list[Remark]) -> Iterator[str]:
         say = self._words
         name = say(f"compilation-{one.id}".replace("/", "-").replace(" ", "-"))
         spent = "" if one.seconds is None else f", {one.seconds:.2f} s"
@@ -157,9 +181,8 @@ class Page:
         phases = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in longest)
         if phases:
             yield f"<p>{say(phases)}</p>"
-        for remark in self._remarks:
-            if remark.compilation == one.id:
-                yield from self._remark(remark)
+        for remark in remarks:
+            yield from self._remark(remark)
         yield "</section>"
 
     def _all_remarks(self) -> Iterator[str]:
@@ -167,15 +190,15 @@ class Page:
         say = self._words
         for number, one in enumerate(self._by_line, 1):
             name = f"remark-{number}"
-            yield f'<section class="found" id="{name}">'
-            yield f'<h3><a href="#{name}">{say(one.kind.value)}</a> {say(title_of(one))}</h3>'
-            if one.place is not None:
-                yield self._quoted(one.place)
-            for said in costs_of(one):
-                yield f"<p>{say(said)}</p>"
-            for hint in one.hints:
-                yield f"<p>{say(hint)}</p>"
-            yield "</section>"
+            quoted = "" if one.place is None else self._quoted(one.place)
+            said = "".join(
+                f"<p>{say(text)}</p>" for text in (*costs_of(one), *one.hints)
+            )
+            yield (
+                f'<section class="found" id="{name}">'
+                f'<h3><a href="#{name}">{say(one.kind.value)}</a> {say(title_of(one))}</h3>'
+                f"{quoted}{said}</section>"
+            )
 
     def _quoted(self, quoted: QuotedPlace) -> str:
         line = quoted.line.strip() if self._wanted.source else ""
@@ -189,9 +212,15 @@ class Page:
         for place in one.places[:1]:
             yield self._quoted(place)
 
-    @staticmethod
-    def _where(quoted: QuotedPlace) -> str:
-        return f"{quoted.place.path}:{position(quoted)}"
+    def _where(self, quoted: QuotedPlace) -> str:
+        return f"{self._words.path(quoted.place.path)}:{position(quoted)}"
+
+    def _all_kernels(self, read: Read) -> Iterator[str]:
+        events = [entry.event for entry in self._part.entries]
+        sources = Sources(Path.cwd()) if self._wanted.source else None
+        for section in kernel_sections(events, read, self._words, sources):
+            if section is not None and self._takes(section):
+                yield section
 
     def _all_listings(self, read: Read) -> Iterator[tuple[str, str, Listing]]:
         """The sections without their ends, their fragments, and the listings."""
@@ -266,7 +295,7 @@ class Page:
         say = self._words
         found = graph_diff(before, after)
         title = " ".join(filter(None, (one.name, one.stage, one.compilation)))
-        lines = changed_nodes(found, Sources(Path("/")))
+        lines = changed_nodes(found, say.path)
         shown = "\n".join(
             f'<span class="{_SIGNS[line[0]]}">{say(line)}</span>' for line in lines
         )
@@ -276,9 +305,9 @@ class Page:
             f"<pre>{shown}</pre></details>"
         )
 
-    def _takes(self, section: str | None) -> bool:
+    def _takes(self, section: str | None, most: int = MOST - _ROOM) -> bool:
         size = 0 if section is None else len(section.encode())
-        if section is None or self._size + size > MOST - _ROOM:
+        if section is None or self._size + size > most:
             self._left_out += 1
             return False
         self._size += size
