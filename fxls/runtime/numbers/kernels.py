@@ -27,6 +27,8 @@ __all__ = ["Judgement", "judge_kernels", "narrowed"]
 _BUFFER = re.compile(r"\bbuf\d+\b")
 _ENDS = re.compile(r"^\s*(return\b|.*\bdel\b)")
 """Lines before which what they name has its last value."""
+_ALLOCATES = re.compile(r"^\s*(buf\d+) = [\w.]*\bempty\w*(?:\.\w+)*\(")
+_REUSES = re.compile(r"^\s*(buf\d+) = (?:reinterpret_tensor\()?(buf\d+)\b.*\bdel \2\b")
 
 
 @dataclass(slots=True)
@@ -135,6 +137,9 @@ class _Reading:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._unwritten: set[str] = set()
+        """Buffers whose memory no kernel was given yet: what it holds is by chance. One
+        that is fused away passes its memory on and is never written."""
         self.values: dict[str, torch.Tensor] = {}
 
     def call(self, lowered: Lowered, given: list[Any]) -> Any:
@@ -155,11 +160,25 @@ class _Reading:
         if event == "line":
             line = linecache.getline(self._path, frame.f_lineno)
             if _ENDS.match(line):
-                for name in _BUFFER.findall(line):
-                    value = frame.f_locals.get(name)
-                    if isinstance(value, torch.Tensor) and name not in self.values:
-                        self.values[name] = copy_of(value)
+                self._take(line, frame)
+            if allocated := _ALLOCATES.match(line):
+                self._unwritten.add(allocated[1])
+            elif reused := _REUSES.match(line):
+                if reused[2] in self._unwritten:
+                    self._unwritten.add(reused[1])
+            elif not _ENDS.match(line):
+                self._unwritten.difference_update(_BUFFER.findall(line))
         return self._line
+
+    def _take(self, line: str, frame: FrameType) -> None:
+        for name in _BUFFER.findall(line):
+            value = frame.f_locals.get(name)
+            if (
+                isinstance(value, torch.Tensor)
+                and name not in self.values
+                and name not in self._unwritten
+            ):
+                self.values[name] = copy_of(value)
 
 
 def _own(value: Any) -> Any:

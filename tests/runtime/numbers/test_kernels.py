@@ -36,6 +36,20 @@ class Logarithm(nn.Module):
         return x * torch.log1p(positive) + 1.0
 
 
+class Words(nn.Module):
+    """The sum of so many rows is a buffer, and its kernel then writes the norm alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = nn.ModuleList([nn.Embedding(20, 16) for _ in range(4)])
+        self.norm, self.out = nn.LayerNorm(16), nn.Linear(16, 16)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        first, second, third, last = self.rows
+        rows = first(ids) + second(ids // 2) + third(ids % 8) + last(ids)
+        return torch.log1p(self.out(self.norm(rows)).abs())
+
+
 def test_a_wrong_activation_is_found_in_the_forward_and_in_the_backward(
     numbers: Numbers,
 ) -> None:
@@ -65,6 +79,16 @@ def test_a_wrong_logarithm_is_found_between_what_its_kernel_computes_beside_it(
     assert first[:2] == ("kernel", "forward, post-grad")
     assert first[3:] == (("log1p",), "torch.log1p(positive)")
     assert found.more_compilations == 1
+
+
+def test_memory_that_no_kernel_has_written_is_nobodys_value(numbers: Numbers) -> None:
+    with config.patch({"cpp.inject_log1p_bug_TESTING_ONLY": "accuracy"}):
+        ids = torch.arange(16).reshape(2, 8)
+        numbers.run(Words(), ids, backend="inductor", backward=False)
+
+    (first,) = map(blamed, numbers.found().faults)
+
+    assert first[3:] == (("log1p",), "torch.log1p(self.out(self.norm(rows)).abs())")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
