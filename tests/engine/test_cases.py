@@ -75,4 +75,5 @@ def test_its_marks_are_those_of_the_parser(path: Path) -> None:
     graph = fx.symbolic_trace(module).graph
     marked = marked_code(graph)
 
+    assert marked.code == graph.python_code("self")
     assert list(marked.marks) == marks_by_parser(marked.code.src, graph)

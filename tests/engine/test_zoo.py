@@ -157,6 +157,7 @@ def test_marks_are_those_that_the_parser_finds(example: Example) -> None:
     marked = marked_code(graph)
 
     text = marked.code.src
+    assert marked.code == graph.python_code("self")
     assert list(marked.marks) == marks_by_parser(text, graph)
     assert text.split("\n")[marked.definition].startswith("def forward(")
     for i, node in enumerate(graph.nodes):

@@ -18,6 +18,7 @@ from fxls.engine.lasting import lasting
 if TYPE_CHECKING:
     from fxls.engine.graph import Graph
     from fxls.engine.ir.node_list import NodeList
+    from fxls.listing import Mark
 
 __all__ = [
     "STANDARD_GLOBALS",
@@ -46,8 +47,13 @@ def marked_code(
         # Nobody can say which of its words name a node.
         code = codegen.generate(graph, root_module)
         definition = max(code._prologue_start - 1, 0)
-        return MarkedCode(code, (), (definition,) * len(graph.nodes), definition)
+        lines = (definition,) * len(graph.nodes)
+        return MarkedCode(code, _no_marks, lines, definition)
     return Generation(codegen, graph, root_module, main=main).marked_code()
+
+
+def _no_marks(_above: int) -> tuple[Mark, ...]:
+    return ()
 
 
 @lasting("fxls.engine.graph")

@@ -7,25 +7,32 @@ names do clash, all is written anew with names that a namespace hands out on the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import fxls
+from fxls.engine.code.fences import (
+    BINDS,
+    FENCE,
+    FREES,
+    READS,
+    marks_in,
+    without_fences,
+)
 from fxls.engine.code.python_code import (
     INDENT,
     STANDARD_GLOBALS,
     MarkedCode,
     PythonCode,
 )
-from fxls.engine.code.statement import Globals, PlainWriter, Writer
+from fxls.engine.code.statement import FencedWriter, Globals, PlainWriter, Writer
 from fxls.engine.ir.last_uses import freed_by, note_last_users
 from fxls.engine.ir.names import Namespace, identifier, is_illegal, naming_in_force
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.node_list import ordered
 from fxls.engine.ir.opcodes import check_op_and_target
-from fxls.listing import Mark, Role
 
 if TYPE_CHECKING:
     from fxls.engine.code.codegen import CodeGen
@@ -58,7 +65,10 @@ class Generation:
         self._graph = graph
         self._nodes: list[Node] = ordered(graph)
         note_last_users(graph)
-        self._naming = _OWN_NAMES
+        self._is_fenced = False
+        """Whether every name of a node is written with a fence around it."""
+        self._name = _own_name
+        self._naming = _plain(_own_name)
         self._scope = Globals()
         self._writer = self.writer(root, self._scope, self._naming.reads)
         self._rows: list[Node | None] = []
@@ -68,10 +78,51 @@ class Generation:
 
     def code(self) -> PythonCode:
         """The source."""
+        self._write()
+        head, prologue = self._head(), self._prologue()
+        text = self._joined(prologue, head, self._texts)
+        return self._code(text, prologue, head, self._places())
+
+    def marked_code(self) -> MarkedCode:
+        """The source, and where each of its names of a node stands.
+
+        It is written with a fence around every name, and is what is left without them.
+        """
+        self._is_fenced = True
+        self._write()
+        head, prologue = self._head(), self._prologue()
+        fenced = self._joined(prologue, head, self._texts)
+        places = list(self._places())
+        code = self._code(without_fences(fenced), prologue, head, places)
+        definition = code._prologue_start - 1
+        lines = [definition] * len(self._nodes)
+        at = definition + 1 + head.count("\n")
+        for place, text in zip(places, self._texts, strict=True):
+            if place is not None:
+                lines[place] = at
+            at += 1 + text.count("\n")
+        named = {self._name(node): i for i, node in enumerate(self._nodes)}
+        marks = partial(marks_in, fenced, named)
+        return MarkedCode(code, marks, tuple(lines), definition)
+
+    def _code(
+        self, text: str, prologue: str, head: str, places: Iterable[int | None]
+    ) -> PythonCode:
+        return PythonCode(
+            text,
+            self._scope.values,
+            dict(enumerate(places, 1 + head.count("\n"))),
+            prologue.count("\n") + 1,
+        )
+
+    def _write(self) -> None:
+        """Write the lines of the body."""
         if self._graph._may_mismatch:
             for node in self._nodes:
                 check_op_and_target(node._op, node._target)
-        if not self._write_plainly():
+        self._name_nodes(_own_name)
+        is_written = self._write_fenced() if self._is_fenced else self._write_plainly()
+        if not is_written:
             self._write_with_new_names()
         transform = self._codegen._body_transformer
         if transform is not None:
@@ -79,42 +130,10 @@ class Generation:
         if not self._texts:
             self._texts.append("pass")
             self._rows.append(None)
-        head = self._head(self._naming)
-        prologue = self._prologue()
-        return PythonCode(
-            self._joined(prologue, head, self._texts),
-            self._scope.values,
-            dict(enumerate(self._places(), 1 + head.count("\n"))),
-            prologue.count("\n") + 1,
-        )
 
-    def marked_code(self) -> MarkedCode:
-        """The source, and where each of its names of a node stands.
-
-        All is written once more with a fence around every name.
-        """
-        code = self.code()
-        fences = _fenced(self._naming)
-        self._writer = self.writer(self._key[0], self._scope, fences.reads)
-        head = self._head(fences)
-        if _plain(head) != self._head(self._naming):
-            head = self._head(self._naming)  # a CodeGen that looks at what names are
-        texts = [
-            text if node is None else self._row(node, fences)
-            for node, text in zip(self._rows, self._texts, strict=True)
-        ]
-        index = {node: i for i, node in enumerate(self._nodes)}
-        named = {self._naming.reads(node): i for node, i in index.items()}
-        fenced = self._joined(self._prologue(), head, texts)
-        assert _plain(fenced) == code.src, "a line was written in two ways"
-        definition = code._prologue_start - 1
-        lines = [definition] * len(self._nodes)
-        at = definition + 1 + head.count("\n")
-        for node, text in zip(self._rows, texts, strict=True):
-            if node is not None:
-                lines[index[node]] = at
-            at += 1 + text.count("\n")
-        return MarkedCode(code, _marks(fenced, named), tuple(lines), definition)
+    def _name_nodes(self, name: Callable[[Node], str]) -> None:
+        self._name = name
+        self._naming = _fenced(name) if self._is_fenced else _plain(name)
 
     # -- the lines of the body ---------------------------------------------------
 
@@ -157,6 +176,20 @@ class Generation:
             scope.values["fxls"] = fxls
         return not (scope.clash or self._names_clash())
 
+    def _write_fenced(self) -> bool:
+        """As `_write_plainly`; nobody keeps lines with fences."""
+        self._start(None)
+        self._writer = writer = FencedWriter(self._key[0], self._scope)
+        for node in self._nodes:
+            if node._op == "placeholder" or node._op == "output":
+                self._add_row(node)
+            else:
+                self._texts.append(writer.line(node))
+                self._rows.append(node)
+        if self._scope.wrapped:
+            self._scope.values["fxls"] = fxls
+        return not (self._scope.clash or self._names_clash())
+
     def _keep_line(self, node: Node, text: str) -> None:
         """Let a node keep its line, and what the scope knows that the line needs."""
         needed = self._scope.needed
@@ -196,8 +229,7 @@ class Generation:
     def _write_with_new_names(self) -> None:
         """Write the lines with names made unique in the order in which they come."""
         namespace = Namespace()
-        names = _Names(namespace).__getitem__
-        self._naming = _Naming(names, names, names)
+        self._name_nodes(_Names(namespace).__getitem__)
         self._start(namespace)
         if any(node.noted("is_wrapped") for node in self._nodes):
             self._scope.values[namespace.create_name("fxls", fxls)] = fxls
@@ -218,18 +250,18 @@ class Generation:
     def _add_row(self, node: Node) -> None:
         if node._op == "placeholder":
             self._parameter(node, self._naming)  # its annotation asks for names first
-            if _parameter_name(node) == self._naming.reads(node):
+            if _parameter_name(node) == self._name(node):
                 return
-        self._texts.append(self._row(node, self._naming))
+        self._texts.append(self._row(node))
         self._rows.append(node)
 
-    def _row(self, node: Node, naming: _Naming) -> str:
+    def _row(self, node: Node) -> str:
         """The line of a node in the body."""
-        op = node._op
+        op, naming = node._op, self._naming
         if op == "placeholder":
             return f"{naming.binds(node)} = {_parameter_name(node)}"
         if op == "output":
-            return self._return(node, naming)
+            return self._return(node)
         bound = self._writer.annotated(node, naming.binds(node))
         text = self._writer.statement(node, bound)
         freed = freed_by(node)
@@ -245,12 +277,18 @@ class Generation:
 
         A string that comes back as the same object is still the line of its node.
         """
-        given = [f"{text}\n" for text in self._texts]
-        rows = {id(text): node for text, node in zip(given, self._rows, strict=True)}
+        texts, rows = self._texts, self._rows
+        plain = map(without_fences, texts) if self._is_fenced else texts
+        given = [f"{text}\n" for text in plain]
+        at = {id(text): i for i, text in enumerate(given)}
         back = list(transform(list(given)))
-        self._rows = [rows.get(id(text)) for text in back]
+        found = [(at.get(id(text)), text) for text in back]
+        self._rows = [None if i is None else rows[i] for i, _ in found]
         self._texts = [
-            text.removesuffix("\n").replace("\n", f"\n{INDENT}") for text in back
+            (text.removesuffix("\n") if i is None else texts[i]).replace(
+                "\n", f"\n{INDENT}"
+            )
+            for i, text in found
         ]
 
     # -- the parts of the function -----------------------------------------------
@@ -263,8 +301,21 @@ class Generation:
         wraps = "\n".join(f'fxls.engine.wrap("{name}")' for name in self._scope.wrapped)
         return f"\n{wraps}\n\n"
 
-    def _head(self, naming: _Naming) -> str:
+    def _head(self) -> str:
         """The line of ``def``."""
+        head = self._head_in(self._naming)
+        return self._unless_seen(head, lambda: self._head_in(_plain(self._name)))
+
+    def _unless_seen(self, text: str, write: Callable[[], str]) -> str:
+        """A text with fences, unless a `CodeGen` looks at what names are: then as it
+        writes it without them.
+        """
+        if not self._is_fenced:
+            return text
+        plain = without_fences(write())
+        return text if without_fences(text) == plain else plain
+
+    def _head_in(self, naming: _Naming) -> str:
         parameters = [
             self._parameter(node, naming)
             for node in self._nodes
@@ -286,23 +337,26 @@ class Generation:
     def _parameter(self, node: Node, naming: _Naming) -> str:
         name = _parameter_name(node)
         stars = cast("str", node._target)[: -len(name)]
-        if name == self._naming.reads(node):
+        if name == self._name(node):
             name = naming.binds(node)
         text = self._writer.annotated(node, stars + name)
         if node._args:
             text += f" = {self._writer.argument(node._args[0])}"
         return text
 
-    def _return(self, node: Node, naming: _Naming) -> str:
-        codegen = self._codegen
-        if codegen._writes_plain_output:
+    def _return(self, node: Node) -> str:
+        if self._codegen._writes_plain_output:
             return f"return {self._writer.argument(node._args[0])}"
-        naming_in_force.reads = naming.reads
+        text = self._output(node, self._naming.reads)
+        text = self._unless_seen(text, lambda: self._output(node, self._name))
+        return text.replace("\n", f"\n{INDENT}")
+
+    def _output(self, node: Node, reads: Callable[[Node], str]) -> str:
+        naming_in_force.reads = reads
         try:
-            text = codegen.generate_output(node._args[0])
+            return self._codegen.generate_output(node._args[0])
         finally:
             naming_in_force.reads = None
-        return text.replace("\n", f"\n{INDENT}")
 
 
 class _Naming(NamedTuple):
@@ -326,40 +380,17 @@ class _Names(dict[Node, str]):
 
 
 _own_name: Callable[[Node], str] = attrgetter("_name")
-_OWN_NAMES = _Naming(_own_name, _own_name, _own_name)
-
-_OPEN = {Role.BINDS: "\ue000", Role.READS: "\ue001", Role.FREES: "\ue002"}
-_CLOSE = "\ue003"
-"""Fences are of private characters: no identifier has them and `repr` escapes them."""
-_ROLE = {fence: role for role, fence in _OPEN.items()}
-_OPENING = re.compile("([\ue000-\ue002])")
-_FENCES = re.compile("[\ue000-\ue003]")
 
 
-def _fenced(naming: _Naming) -> _Naming:
-    def fence(role: Role) -> Callable[[Node], str]:
-        return lambda node: f"{_OPEN[role]}{naming.reads(node)}{_CLOSE}"
-
-    return _Naming(fence(Role.BINDS), fence(Role.READS), fence(Role.FREES))
+def _plain(name: Callable[[Node], str]) -> _Naming:
+    return _Naming(name, name, name)
 
 
-def _plain(fenced: str) -> str:
-    return _FENCES.sub("", fenced)
+def _fenced(name: Callable[[Node], str]) -> _Naming:
+    def fence(before: str) -> Callable[[Node], str]:
+        return lambda node: f"{before}{name(node)}{FENCE}"
 
-
-def _marks(fenced: str, named: Mapping[str, int]) -> tuple[Mark, ...]:
-    """The marks of the text that is left when the fences are taken away."""
-    marks: list[Mark] = []
-    for number, line in enumerate(fenced.split("\n")):
-        column = 0
-        # In front of each closing fence: other text, the opening fence, and a name.
-        for part in line.split(_CLOSE)[:-1]:
-            before, fence, name = _OPENING.split(part)
-            column += len(before)
-            length = len(name)
-            marks.append(Mark(number, column, length, named[name], _ROLE[fence]))
-            column += length
-    return tuple(marks)
+    return _Naming(fence(BINDS), fence(READS), fence(FREES))
 
 
 def _parameter_name(node: Node) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -55,9 +56,14 @@ class MarkedCode(NamedTuple):
     """
 
     code: PythonCode
-    marks: tuple[Mark, ...]
-    """In the order of the text."""
+    marks_below: Callable[[int], tuple[Mark, ...]]
+    """The marks, in the order of the text, with so many lines above it."""
     lines: tuple[int, ...]
     """Per node: the line whose statement it is; for a placeholder the line of ``def``."""
     definition: int
     """The line of ``def``."""
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The marks, in the order of the text."""
+        return self.marks_below(0)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast
 
 import torch
 
+from fxls.engine.code.fences import BINDS, FENCE, FREES, READS
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.foreign import refuse_foreign
 from fxls.engine.ir.names import Namespace, identifier, is_illegal
@@ -30,7 +31,7 @@ from fxls.engine.torch_private import (
     OpOverloadPacket,
 )
 
-__all__ = ["Globals", "PlainWriter", "Writer"]
+__all__ = ["FencedWriter", "Globals", "PlainWriter", "Writer"]
 
 
 class Globals:
@@ -271,6 +272,45 @@ class PlainWriter(Writer):
             else:
                 written.append(self.argument(a))
         return written
+
+
+class FencedWriter(PlainWriter):
+    """Writes the same lines with a fence around each name of a node."""
+
+    __slots__ = ()
+
+    def line(self, node: Node, bound: str | None = None) -> str:
+        self._user = node
+        freed: list[str] = []
+        self._freed = freed
+        name = node._name
+        if bound is None:
+            bound = f"{BINDS}{name}{FENCE}"
+            if node._type is not None:
+                bound = self.annotated(node, bound)
+        text = self.statement(node, bound)
+        if node._last_user is node:
+            freed.append(name)
+        if not freed:
+            return text
+        return f"{text};  {FREES}{_BETWEEN.join(freed)}{FENCE} = None"
+
+    def _written(self, arguments: Sequence[Argument]) -> list[str]:
+        written: list[str] = []
+        for a in arguments:
+            if type(a) is Node:
+                name = a._name
+                written.append(f"{READS}{name}{FENCE}")
+                if a._last_user is self._user and name not in self._freed:
+                    self._freed.append(name)
+            elif type(a) in _PLAIN:
+                written.append(repr(cast("object", a)))
+            else:
+                written.append(self.argument(a))
+        return written
+
+
+_BETWEEN = f"{FENCE} = {FREES}"
 
 
 class _Form(NamedTuple):

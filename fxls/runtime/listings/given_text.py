@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import structs
+
 from fxls.engine.code.codegen import MarkedCode, PythonCode, marked_code
 from fxls.engine.graph import Graph
 from fxls.engine.origins.parsing import parse
@@ -82,7 +84,11 @@ def _parsed(graph: Graph, source: str) -> MarkedCode:
             lines[i] = returns[-1].lineno - 1
     marks.sort(key=lambda m: (m.line, m.column))
     code = PythonCode(source, {}, {}, function.lineno)
-    return MarkedCode(code, tuple(marks), tuple(lines), function.lineno - 1)
+
+    def below(lines: int) -> tuple[Mark, ...]:
+        return tuple(structs.replace(one, line=one.line + lines) for one in marks)
+
+    return MarkedCode(code, below, tuple(lines), function.lineno - 1)
 
 
 def _names(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | ast.arg, Role]]:

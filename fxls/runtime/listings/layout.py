@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from fxls.code_cache import CodeCache
+from fxls.engine.code.codegen import MarkedCode
 from fxls.engine.module.compile import pin
 from fxls.listing import Mark, Role
 from fxls.runtime.listings import sections
@@ -82,7 +83,13 @@ class Layout:
             if line <= last
         }
 
-    def mark(self, mark: Mark) -> Mark | None:
+    def marks(self, code: MarkedCode) -> tuple[Mark, ...]:
+        """The marks of the code in this text."""
+        if self._divided is None and not self._keeps_values:
+            return code.marks_below(self._shift)
+        return tuple(filter(None, map(self._mark, code.marks)))
+
+    def _mark(self, mark: Mark) -> Mark | None:
         """A mark of the source in this text; None when what it marks is left out."""
         if self._keeps_values and mark.role is Role.FREES:
             return None

@@ -91,7 +91,7 @@ class ListingText:
             identity=self.identity,
             text=self.text,
             definition=layout.line(self.code.definition),
-            marks=tuple(filter(None, map(layout.mark, self.code.marks))),
+            marks=layout.marks(self.code),
             nodes=nodes,
             sources=tuple(facts.tables.sources),
             frames=tuple(facts.tables.frames),
