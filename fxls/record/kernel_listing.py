@@ -211,17 +211,25 @@ class _Nodes:
 
     def _of_input(self, name: str, opcode: str) -> Facts:
         known = self._graph.get(name)
-        buffer = self._generated.buffers.get(name)
         return Facts(
             name=name,
             opcode=opcode,
             target=name,
             line=self._wrapper.definition + self._above,
-            value=known.value if known else buffer.value if buffer else None,
+            value=self._value(name),
             origin=known.origin if known else None,
             more_origins=known.more_origins if known else (),
             detail=known.detail if known else None,
         )
+
+    def _value(self, name: str) -> Value | None:
+        """What is known of a variable: an input, which a kernel may write to as well, is
+        no buffer that inductor made.
+        """
+        known, buffer = self._graph.get(name), self._generated.buffers.get(name)
+        if buffer is None:
+            return None if known is None else known.value
+        return buffer.value
 
     def _of_buffer(self, name: str) -> Facts:
         bound = self._bound[name]
@@ -262,7 +270,7 @@ class _Nodes:
         nodes = self._sorted(call)
         origin, more = self._origins(nodes)
         inputs, outputs = self._given(call)
-        made = [self._generated.buffers[name].value for name in outputs]
+        made = map(self._value, outputs)
         values = tuple(one for one in made if isinstance(one, Tensor))
         value: Value | None = values[0] if len(values) == 1 else Items("tuple", values)
         scopes = {self._graph[name].scope for name in nodes if name in self._graph}

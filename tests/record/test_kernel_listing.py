@@ -10,6 +10,7 @@ from fxls.record.kernel_listing import (
     KernelListing,
 )
 from fxls.record.wrapper_text import read
+from tests.support import listings
 
 TRITON = """\
 triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', \'\'\'
@@ -89,6 +90,35 @@ def test_calls_of_one_kernel_of_triton_are_told_apart_in_their_order() -> None:
     assert (kernel.name, kernel.target) == (ADD, "async_compile.triton")
     assert [LISTING.nodes[one].name for one in kernel.users] == [f"{ADD}:1", f"{ADD}:2"]
     assert kernel.made_from == ("node_1", "node_2")
+
+
+def test_a_kernel_may_write_to_an_input_as_the_statistics_of_a_norm() -> None:
+    """What an input holds is known of the graph before, where that is known."""
+    call = computed(ADD, 1, "arg0_1", "arg0_1")
+    wrapper = read(TRITON)
+    assert wrapper is not None
+    buffers = {f"buf{number}": Buffer(None, VALUE) for number in range(4)}
+    generated = Generated(
+        (call, computed(ADD, 2, "buf0", "buf1")), buffers, ("arg0_1",), (), ()
+    )
+    made = KernelListing(Identity("net", "Net"), ["# Said."], (), TRITON)
+    graph = listings.listing_of(
+        "import torch\n\ndef forward(self, arg0_1):\n    return arg0_1\n",
+        values={"arg0_1": VALUE},
+    )
+    found = {
+        whole: next(one.value for one in listing.nodes if one.name == f"{ADD}:1")
+        for whole, listing in (
+            (True, made.listing(wrapper, generated, graph, ())),
+            (False, made.listing(wrapper, generated, None, ())),
+        )
+    }
+
+    assert written(made.listing(wrapper, generated, graph, ()))[f"{ADD}:1"] == (
+        [ADD, "arg0_1", "buf0", "4", "stream=stream0"],
+        ["arg0_1"],
+    )
+    assert found == {True: VALUE, False: None}
 
 
 def test_a_kernel_whose_calls_differ_in_number_computes_nothing_that_is_known() -> None:
