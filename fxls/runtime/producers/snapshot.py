@@ -110,7 +110,7 @@ class Snapshot:
             call = (op, target, freeze(args), freeze_kwargs(kwargs))
             new: Any = graph._append(*call, name, kind)
             new.meta = meta
-            new._frames = origin or origin_of(meta)
+            new._frames = origin or origin_of(meta) or _of_written(new)
             new._scope = scopes.of(meta.get("nn_module_stack"))
             made[node] = new
         for node, args, kwargs in late:
@@ -133,6 +133,15 @@ def is_symbolic(graph: Any) -> bool:
             if getattr(value, "_has_symbolic_sizes_strides", False):
                 return True
     return False
+
+
+def _of_written(node: Any) -> RawOrigin | None:
+    """Of what gives a changed input back to the program, the origin of the new value:
+    AOTAutograd puts that behind the code that changed it, and says nothing of it.
+    """
+    if node.target is torch.ops.aten.copy_.default and len(node.args) > 1:
+        return getattr(node.args[1], "_frames", None)
+    return None
 
 
 def _outermost(origin: RawOrigin) -> tuple[str, str]:

@@ -57,6 +57,12 @@ def resnet() -> None:
         model(torch.ones(2, 3, 16, 16))
 
 
+def trained() -> None:
+    """A step of training, in which a norm writes to what it was given."""
+    model: Any = any_torch.compile(ResNet())
+    model(torch.ones(2, 3, 16, 16)).sum().backward()
+
+
 def sized() -> None:
     """With gradients, of two sizes."""
     model: Any = any_torch.compile(Sized(), dynamic=True)
@@ -64,4 +70,9 @@ def sized() -> None:
         model(torch.ones(2, length, 16)).sum().backward()
 
 
-MODELS: dict[str, Callable[[], None]] = {"gpt": gpt, "resnet": resnet, "sized": sized}
+MODELS: dict[str, Callable[[], None]] = {
+    "gpt": gpt,
+    "resnet": resnet,
+    "trained": trained,
+    "sized": sized,
+}

@@ -31,12 +31,13 @@ ROOT = Path(__file__).parents[3]
 class Compiled(NamedTuple):
     """What a program made with fxls, and what torch notes of each graph without."""
 
+    model: str
     store: Store
     told: list[tuple[dict[str, list[str]], dict[str, list[str]]]]
     """The nodes of each kernel, and the stacks of these."""
 
 
-@pytest.fixture(scope="module", params=["gpt", "resnet", "sized"])
+@pytest.fixture(scope="module", params=["gpt", "resnet", "trained", "sized"])
 def compiled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Compiled:
@@ -48,7 +49,8 @@ def compiled(
             compiling(
                 request.param, how, where, cache, TORCHINDUCTOR_FX_GRAPH_CACHE="0"
             )
-    return Compiled(Store(folder / "store"), told_by(folder / "told.json"))
+    told = told_by(folder / "told.json")
+    return Compiled(request.param, Store(folder / "store"), told)
 
 
 def compiling(
@@ -150,14 +152,20 @@ def test_each_call_came_from_the_expressions_that_torch_notes(
     for listing, (kernels, stacks) in zip(
         code_of(compiled.store), compiled.told, strict=True
     ):
-        for (node, _), name in zip(calls_of(listing), kernels, strict=True):
+        inputs = inputs_of(graph_of(compiled.store, listing))
+        for (node, facts), name in zip(calls_of(listing), kernels, strict=True):
             ours = places_of(listing, node)
-            assert ours, name
+            # A parameter in another layout is of no expression.
+            assert bool(ours) is not inputs.issuperset(facts.made_from), name
             assert all(is_whole(path, span) for path, span in ours)
             # What draws random numbers for dropout has no stack: a pass made it.
-            if stacks[name] or "randint" not in name:
+            if stacks[name] or (ours and "randint" not in name):
                 begins = {(path, span.start) for path, span in ours}
                 assert begins == {innermost(stack) for stack in stacks[name]}, name
+
+
+def inputs_of(graph: Listing) -> set[str]:
+    return {one.name for one in graph.nodes if one.opcode == "placeholder"}
 
 
 def is_whole(path: str, span: Span) -> bool:
@@ -170,6 +178,7 @@ def test_each_node_has_a_kernel_or_a_reason_for_none(compiled: Compiled) -> None
     for listing in code_of(compiled.store):
         graph = graph_of(compiled.store, listing)
         computed = {name for _, facts in calls_of(listing) for name in facts.made_from}
+        computed -= inputs_of(graph)  # which are given to it in another layout
         without = dict(listing.without_kernel)
         nodes = {
             facts.name
@@ -201,6 +210,23 @@ def test_each_chain_leads_from_a_kernel_to_what_dynamo_captured(
             ]
             assert own == set[tuple[str, Span]]().union(*of_nodes)
             assert all(own <= found for found in places)
+
+
+def test_what_is_given_back_to_the_program_came_from_where_it_was_changed(
+    compiled: Compiled,
+) -> None:
+    """As the statistics of a norm: torch says nothing of the node that writes them."""
+    written = 0
+    for listing in code_of(compiled.store):
+        graph = graph_of(compiled.store, listing)
+        for node, facts in enumerate(graph.nodes):
+            if facts.target == "torch.ops.aten.copy_.default":
+                written += 1
+                ((value,),) = facts.args[1:]
+                assert isinstance(value, int)
+                assert places_of(graph, node) == places_of(graph, value) != set()
+    norms = 5  # each with a mean, a variance and a number of batches
+    assert written == (3 * norms if compiled.model == "trained" else 0)
 
 
 def all_places(listing: Listing) -> set[tuple[str, Span]]:
