@@ -55,9 +55,9 @@ from fxls.ide.source.under_cursor import (
     stages,
 )
 from fxls.listing import KERNELS, Facts, Identity, Place, Scope
-from fxls.record import OUTSIDE
+from fxls.record import ON_REQUEST, OUTSIDE
 from fxls.record.kernel_times import CALL
-from fxls.record.remarks import SourceRemark, costs_of, role_of, title_of
+from fxls.record.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["Beside", "Passes", "SourceText", "hover", "remark_hover", "source_hover"]
@@ -91,6 +91,9 @@ _NAMES = 24
 _FRAMES = 8
 _GRAPHS = 8
 _SNIPPET = 6
+_ON_REQUEST = 4
+"""So many fusions and matches that were missed are said at one place."""
+_KINDS = tuple(RemarkKind)
 
 
 def hover(
@@ -162,8 +165,15 @@ def remark_hover(
     touched = [(one, span) for one, span in found if span.touches(point)]
     if not touched:
         return None
-    card = tuple(block for one, _ in touched for block in _remark_blocks(one))
-    return Hover(touched[0][1], card)
+    # A problem is worth more than what is said on request, of which there may be many.
+    shown = sorted((one for one, _ in touched), key=lambda one: _KINDS.index(one.kind))
+    often = [one for one in shown if one.subject in ON_REQUEST]
+    left = often[_ON_REQUEST:]
+    card = [block for one in shown if one not in left for block in _remark_blocks(one)]
+    if left:
+        more = counted(len(left), "more remark")
+        card.append(Line((f"… and {more}: ", Code("fxls remarks --all"))))
+    return Hover(touched[0][1], tuple(card))
 
 
 def _remark_blocks(remark: SourceRemark) -> Iterator[Block]:

@@ -6,7 +6,6 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from fxls.counted import counted
 from fxls.ide.listing.document import Document
@@ -20,6 +19,7 @@ from fxls.ide.listing.node_times import (
     timed_kernels,
     times_text,
 )
+from fxls.ide.listing.size_card import order_of, size_text
 from fxls.ide.listing.value_text import holds_tensor, long_form, short_form
 from fxls.ide.source.agreement import (
     agrees,
@@ -38,7 +38,7 @@ from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.pieces import trees
 from fxls.listing import Role
 from fxls.record.kernel_times import CALL
-from fxls.record.sizes import InputSize
+from fxls.record.sizes import DataSize, InputSize
 from fxls.text import LineTable, Point, Span
 
 __all__ = [
@@ -115,14 +115,26 @@ def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
 
 
 def size_hints(
-    found: Iterable[tuple[InputSize, Span]], first: int, last: int
+    found: Iterable[tuple[InputSize | DataSize, Span]],
+    lines: LineTable,
+    first: int,
+    last: int,
 ) -> tuple[Hint, ...]:
-    """What is known of the sizes of inputs, behind the names of parameters on some lines."""
+    """What is known of sizes on some lines: behind the names of parameters, and behind
+    the lines that sizes come from which only a run knows.
+    """
+    found = [(one, span) for one, span in found if first <= span.end.line <= last]
     texts: dict[Point, list[str]] = {}
-    for size, span in sorted(found, key=lambda one: one[0].dimension):
-        if first <= span.end.line <= last:
-            texts.setdefault(span.end, []).append(_size_text(size))
-    return tuple(Hint(at, f": {'; '.join(said)}") for at, said in texts.items())
+    of_data: dict[int, list[str]] = {}
+    for size, span in sorted(found, key=lambda one: (one[1].end, order_of(one[0]))):
+        if isinstance(size, DataSize):
+            of_data.setdefault(span.end.line, []).append(size_text(size))
+        else:
+            texts.setdefault(span.end, []).append(size_text(size))
+    return (
+        *(Hint(at, f": {'; '.join(said)}") for at, said in texts.items()),
+        *(_at_end(lines, line, "; ".join(said)) for line, said in of_data.items()),
+    )
 
 
 def time_hints(
@@ -185,18 +197,6 @@ def line_time_hints(
 
 def _at_end(lines: LineTable, line: int, text: str) -> Hint:
     return Hint(Point(line, len(lines.line(line))), f"  {text}")
-
-
-def _size_text(size: InputSize) -> str:
-    what = f"size {size.dimension}"
-    if not size.value:
-        return f"{what} dynamic {size.low or '0'}…{size.high or '∞'}"
-    if size.since is None:
-        return f"{what} = {size.value}, static"
-    path, line = size.since.place.path, size.since.place.span.start.line + 1
-    is_here = path == size.function.place.path
-    where = f"line {line}" if is_here else f"{PurePath(path).name}:{line}"
-    return f"{what} = {size.value}, static since {where}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,12 +304,19 @@ class Guard(msgspec.Struct, frozen=True, omit_defaults=True):
     """The line of the program because of which there is the guard."""
 
 
-class Guards(msgspec.Struct, frozen=True, tag="guards", tag_field="kind"):
+class Guards(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag="guards", tag_field="kind"
+):
     """The guards of a compilation: the first of them, and how many there are."""
 
     compilation: str
+    """torch's name; ``export 1`` for the first call of torch.export."""
     count: Natural
     first: tuple[Guard, ...]
+    unbacked: tuple[Guard, ...] = ()
+    """No guards, but the sizes that only a run knows, as ``u0``, and where they are from."""
+    function: QuotedPlace | None = None
+    """For torch.export, which has no compilation, the first line of what it exported."""
 
 
 class Spent(msgspec.Struct, frozen=True, tag="spent", tag_field="kind"):

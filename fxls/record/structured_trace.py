@@ -145,6 +145,10 @@ class Trace:
         elif kind == "recompile_reasons":
             self._recompile(name, text)
 
+    def text(self, number: int) -> str:
+        """The text that entries name by a number; empty where it is not known."""
+        return self._texts.get(number, "")
+
     def called(self, name: str) -> str:
         """What the record calls the compilation that has this name of torch's."""
         times = self._times.get(name, 1)
@@ -174,20 +178,20 @@ class Trace:
         if remark is not None:
             self._note(remark)
 
-    def _places(self, stack: Any) -> tuple[QuotedPlace, ...]:
-        """Those of a stack, innermost first."""
+    def _places(self, said: Mapping[str, Any]) -> tuple[QuotedPlace, ...]:
+        """Those of the program's stack, innermost first."""
         rows = [
             (self._texts[row["filename"]], row["line"], row["name"])
-            for row in reversed(stack or ())
+            for row in reversed(said.get("user_stack") or ())
             if row["filename"] in self._texts
         ][:_MOST_PLACES]
         return tuple(self._sources.quoted(*row) for row in of_program(rows))
 
     def _note_guards(self, one: _Compilation) -> None:
-        sizes = one.sizes.guards
-        if one.guards or sizes:
+        sizes, unbacked = one.sizes.guards, one.sizes.unbacked
+        if one.guards or sizes or unbacked:
             first = (*one.guards, *sizes)[:_MOST_GUARDS]
-            self._note(Guards(one.id, one.count + len(sizes), first))
+            self._note(Guards(one.id, one.count + len(sizes), first, unbacked))
 
     def function_of(self, name: str) -> tuple[str, QuotedPlace | None] | None:
         """The function of a compilation, and where that is; None while nobody said it."""

@@ -15,11 +15,16 @@ __all__ = ["OF_SIZES", "TracedSizes"]
 
 _MOST = 500
 
-OF_SIZES = ("create_symbol", "guard_added_fast", "symbolic_shape_specialization")
+OF_SIZES = (
+    "create_symbol",
+    "create_unbacked_symbol",
+    "guard_added_fast",
+    "symbolic_shape_specialization",
+)
 """torch's names of the entries that are of sizes."""
 
-Places = Callable[[Any], tuple[QuotedPlace, ...]]
-"""Those of a stack of torch's, innermost first."""
+Places = Callable[[Mapping[str, Any]], tuple[QuotedPlace, ...]]
+"""Those of the program's stack in what an entry says, innermost first."""
 
 
 @dataclass(slots=True)
@@ -30,11 +35,21 @@ class TracedSizes:
     _fixed: dict[Remark, None] = field(default_factory=dict[Remark, None])
     _symbols: dict[str, str] = field(default_factory=dict[str, str])
     """Where the value of a symbol comes from."""
+    _unbacked: dict[str, Guard] = field(default_factory=dict[str, Guard])
 
     @property
     def guards(self) -> tuple[Guard, ...]:
         """What has to hold from then on, in the order in which it was found out."""
         return tuple(self._guards)
+
+    @property
+    def unbacked(self) -> tuple[Guard, ...]:
+        """Torch's names of the sizes that only a run knows, and the lines they are from."""
+        return tuple(self._unbacked.values())
+
+    def size_of(self, symbol: str) -> str:
+        """The path of the size that a symbol stands for; empty where nobody said it."""
+        return self._symbols.get(symbol, "")
 
     def take(
         self, compilation: str, kind: str, said: Mapping[str, Any], places: Places
@@ -43,6 +58,8 @@ class TracedSizes:
         match kind:
             case "create_symbol":
                 self._name(said)
+            case "create_unbacked_symbol":
+                self._unback(said, places)
             case "guard_added_fast":
                 self._bound(said, places)
             case _:
@@ -54,10 +71,16 @@ class TracedSizes:
         if len(self._symbols) < _MOST:
             self._symbols[str(said["symbol"])] = str(said["source"])
 
+    def _unback(self, said: Mapping[str, Any], places: Places) -> None:
+        """A symbol stands for a size, or a number, that only a run knows."""
+        found, symbol = places(said), str(said["symbol"])
+        if found and len(self._unbacked) < _MOST:
+            self._unbacked[symbol] = Guard("UNBACKED", symbol, found[0])
+
     def _bound(self, said: Mapping[str, Any], places: Places) -> None:
         """Something was found out of sizes, and has to hold from then on."""
         if len(self._guards) < _MOST:
-            found = places(said.get("user_stack"))
+            found = places(said)
             text = self._with_sources(str(said["expr"]))
             self._guards[Guard("SIZE", text, found[0] if found else None)] = None
 
@@ -70,7 +93,7 @@ class TracedSizes:
         reason = f"{what} is always {said['value']}: {said.get('reason')}"[:LONGEST]
         remark = Remark(
             *(Subject.SPECIALIZED, reason, compilation, ""),
-            places(said.get("user_stack")),
+            places(said),
             about=size_of(what),
             was=str(said["value"]),
         )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fxls.record import Entry, Guards
 from fxls.record.remarks import SourceRemark, at_each_place, merged, remarks_of
-from fxls.record.sizes import InputSize, is_of_sizes, sizes_of
+from fxls.record.sizes import DataSize, InputSize, is_of_sizes, sizes_of
 from fxls.serving.kept_records import FollowedRecords, Heres
 from fxls.serving.ownership import is_own
 from fxls.store import StoreError, real_path
@@ -25,7 +25,7 @@ class _Known:
 
     by_path: dict[str, tuple[SourceRemark, ...]]
     """By the file that they are shown in, without links."""
-    sizes: dict[str, tuple[InputSize, ...]]
+    sizes: dict[str, tuple[InputSize | DataSize, ...]]
     """Likewise."""
 
 
@@ -40,8 +40,8 @@ class RunRemarks:
         """The remarks of the newest program of a store that are shown in a file."""
         return self._of(root).by_path.get(real_path(path), ())
 
-    def sizes(self, root: Path, path: str) -> tuple[InputSize, ...]:
-        """What is known of the inputs of the functions of a file, as `about`."""
+    def sizes(self, root: Path, path: str) -> tuple[InputSize | DataSize, ...]:
+        """What is known of the sizes in the functions of a file, as `about`."""
         return self._of(root).sizes.get(real_path(path), ())
 
     def look(self, lengths: Mapping[Path, Mapping[str, int]]) -> bool:
@@ -74,17 +74,18 @@ def _short(entry: Entry) -> Entry | None:
         return None
     if not isinstance(guards, Guards):
         return entry
-    first = tuple(one for one in guards.first if one.kind == "SHAPE_ENV")
+    first = tuple(one for one in guards.first if one.kind in ("SHAPE_ENV", "SIZE"))
     return replace(entry, event=replace(guards, first=first))
 
 
 def _sizes_by_path(
     runs: Iterable[tuple[Entry, ...]],
-) -> dict[str, tuple[InputSize, ...]]:
-    paths: dict[str, dict[InputSize, None]] = {}
+) -> dict[str, tuple[InputSize | DataSize, ...]]:
+    paths: dict[str, dict[InputSize | DataSize, None]] = {}
     for kept in runs:
         for one in sizes_of(kept):
-            path = real_path(one.function.place.path)
+            of = one.place if isinstance(one, DataSize) else one.function
+            path = real_path(of.place.path)
             paths.setdefault(path, {})[one] = None
     return {path: tuple(sizes) for path, sizes in paths.items()}
 

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-
-from msgspec import structs
 
 from fxls import regular_file
 from fxls.entry import Entry, Kind
@@ -35,10 +32,8 @@ from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.import_work import ImportWork, import_work
 from fxls.ide.syntax.quoted_places import PlacesNow
 from fxls.listing import Reason
-from fxls.record import QuotedPlace
-from fxls.record.failed_guards import input_span
 from fxls.record.remarks import SourceRemark
-from fxls.record.sizes import InputSize
+from fxls.record.sizes import DataSize, InputSize
 from fxls.regular_file import LISTING_BYTES, SETTINGS_BYTES, SOURCE_BYTES, why
 from fxls.said_once import SaidOnce
 from fxls.serving.file_digests import Digests
@@ -46,6 +41,7 @@ from fxls.serving.known_errors import KnownErrors
 from fxls.serving.known_times import KnownTimes
 from fxls.serving.library import Library
 from fxls.serving.ownership import is_installed
+from fxls.serving.placed_sizes import placed_sizes
 from fxls.serving.programs import AnsweredPrograms
 from fxls.serving.run_remarks import RunRemarks
 from fxls.serving.settings import Remarks, Settings
@@ -345,8 +341,8 @@ class Session:
             if one.place is not None and (span := now.span(one.place)) is not None
         )
 
-    def sizes(self, path: str) -> tuple[tuple[InputSize, Span], ...]:
-        """What the newest program says of inputs, and where each is written today."""
+    def sizes(self, path: str) -> tuple[tuple[InputSize | DataSize, Span], ...]:
+        """What the newest program says of sizes, and where each is written today."""
         if class_name_of(Path(path)) is not None or is_installed(path):
             return ()
         roots = self.library.roots_of(path)
@@ -355,27 +351,7 @@ class Session:
         text = self.text_of(path) if found else None
         if text is None:
             return ()
-        now, lines = PlacesNow(text, self._texts.get), tuple(text.split("\n"))
-        placed: list[tuple[InputSize, Span]] = []
-        for one in found:
-            head = now.span(one.function)
-            span = head and input_span(lines, head.start.line + 1, one.name)
-            since = self._now(one.since, path, now)
-            # What is not on the line that made it so any more says nothing.
-            if span and (one.since is None or since is not None):
-                placed.append((replace(one, since=since), span))
-        return tuple(placed)
-
-    def _now(
-        self, place: QuotedPlace | None, path: str, now: PlacesNow
-    ) -> QuotedPlace | None:
-        """A place of a file as it is today; as it was in another file."""
-        if place is None or real_path(place.place.path) != real_path(path):
-            return place
-        span = now.span(place)
-        if span is None:
-            return None
-        return structs.replace(place, place=structs.replace(place.place, span=span))
+        return placed_sizes(found, path, text, PlacesNow(text, self._texts.get))
 
     def look_at_runs(self, lengths: Mapping[Path, Mapping[str, int]]) -> bool:
         """Read what programs recorded; whether it says anything else than before."""

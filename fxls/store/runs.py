@@ -363,8 +363,12 @@ def _placed_here(entry: Entry, here: Callable[[str], str]) -> Entry:
             others = tuple(filter(None, map(moved, event.others)))
             event = replace(event, places=places, others=others)
         case Guards():
-            first = tuple(replace(one, place=moved(one.place)) for one in event.first)
-            event = replace(event, first=first)
+            first, unbacked = (
+                tuple(replace(one, place=moved(one.place)) for one in each)
+                for each in (event.first, event.unbacked)
+            )
+            function = moved(event.function)
+            event = replace(event, first=first, unbacked=unbacked, function=function)
         case _:
             return entry
     return replace(entry, event=event)

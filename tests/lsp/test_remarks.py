@@ -221,7 +221,12 @@ def test_parameters_show_what_became_of_their_sizes(tmp_path: Path) -> None:
         return Compilation(name, "step", Outcome.OK, cause, quoted(path, 0, 0, 15))
 
     other = Place("/p/other.py", "deep", Span.of(6, 0, 6, 4))
-    bounds = ("2 <= L['x'].size()[0]", "5 <= L['n'].size()[0] <= 9", "odd")
+    bounds = (
+        "2 <= L['x'].size()[0]",
+        "5 <= L['n'].size()[0] and L['n'].size()[0] <= 9",
+        "L['n'].size()[1] == 1 + L['x'].size()[0]",
+        "odd",
+    )
     guards = tuple(Guard("SHAPE_ENV", text) for text in bounds)
     written(
         locate(path),
@@ -231,7 +236,7 @@ def test_parameters_show_what_became_of_their_sizes(tmp_path: Path) -> None:
         fixed("0/1", 1, "3", quoted(path, 2, 4, 16)),
         fixed("0/1", 2, "4", QuotedPlace(other)),
         compiled("0/1", Cause.RECOMPILATION),
-        Guards("0/1", 3, guards),
+        Guards("0/1", 4, guards),
     )
     everything = {"range": {"start": at(0, 0), "end": at(9, 0)}}
 
@@ -247,7 +252,7 @@ def test_parameters_show_what_became_of_their_sizes(tmp_path: Path) -> None:
     with started() as client:
         client.initialize(tmp_path, capabilities=refreshed)
         client.open(path)
-        of_n = ": size 0 dynamic 5…9"
+        of_n = ": size 0 dynamic 5…9; size 1 = 1 + x.size(0)"
         of_x = ": size 0 dynamic 2…∞; size 1 = 3, static since line {}; "
         of_x += "size 2 = 4, static since other.py:7"
         assert hints(client) == [(0, 10, of_x.format(3)), (0, 13, of_n)]
@@ -264,6 +269,92 @@ def test_parameters_show_what_became_of_their_sizes(tmp_path: Path) -> None:
         client.reply("workspace/inlayHint/refresh")
         assert hints(client) == [(0, 10, ": size 0 dynamic 2…∞")]
         client.end()
+
+
+def test_a_hover_on_a_parameter_says_what_was_asked_of_its_sizes_in_order(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "step.py"
+    path.write_text(MODEL, "utf-8")
+    n, x = "L['n'].size()[0]", "L['x'].size()[0]"
+    asked = (
+        Guard("SIZE", f"{n} > 4", quoted(path, 1, 4, 17)),
+        Guard("SIZE", f"{x} > 1", quoted(path, 1, 4, 17)),
+        Guard("SIZE", f"Eq(Mod({n}, 2), 0)", quoted(path, 2, 4, 16)),
+        Guard("SIZE", f"Ne({n}, {x})"),
+        Guard("SHAPE_ENV", f"5 <= {n}"),
+    )
+    written(
+        locate(path),
+        FIRST,
+        Compilation("0/0", "step", Outcome.OK, place=quoted(path, 0, 0, 15)),
+        Guards("0/0", len(asked), asked),
+    )
+
+    with started() as client:
+        client.initialize(tmp_path)
+        client.open(path)
+        over_n = client.ask("hover", path, 0, 12)
+        assert client.ask("hover", path, 0, 9) is None  # of x nothing is left
+        # What was asked on a line that was edited is not said any more.
+        edited(client, path, MODEL.replace("x * n", "x + n"), 2)
+        later = client.ask("hover", path, 0, 12)
+        client.end()
+
+    uri = path.as_uri()
+    said = [
+        "`n`: size 0 dynamic 5…∞\n",
+        f"- `n.size(0) > 4`, asked by [`step.py:2`]({uri}#L2,5): `print('𝄞', x)`",
+        f"- `n.size(0) % 2 == 0`, asked by [`step.py:3`]({uri}#L3,5): `return x * n`",
+        "- `n.size(0) != x.size(0)`",
+    ]
+    assert over_n == {
+        "contents": {"kind": "markdown", "value": "\n".join(said)},
+        "range": spot(0, 12, 13),
+    }
+    assert later["contents"]["value"] == "\n".join((*said[:2], said[3]))
+
+
+def test_a_size_that_only_a_run_knows_is_said_behind_the_line_that_it_comes_from(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "step.py"
+    path.write_text(MODEL, "utf-8")
+    asked = (
+        Guard("SIZE", "u0 >= 2", quoted(path, 2, 4, 16)),
+        Guard("SIZE", "u0 <= 10", quoted(path, 2, 4, 16)),
+    )
+    from_here = (
+        Guard("UNBACKED", "u0", quoted(path, 1, 4, 17)),
+        Guard("UNBACKED", "u1", quoted(path, 1, 4, 17)),
+    )
+    of = quoted(path, 0, 0, 15)
+    written(locate(path), FIRST, Guards("export 1", 2, asked, from_here, of))
+
+    with started() as client:
+        client.initialize(tmp_path)
+        client.open(path)
+        params: Json = {
+            "textDocument": {"uri": path.as_uri()},
+            "range": {"start": at(0, 0), "end": at(9, 0)},
+        }
+        (hint,) = client.request("textDocument/inlayHint", params)
+        over = client.ask("hover", path, 1, 6)
+        client.end()
+
+    text = "  u0: 2…10, known when it runs; u1: known when it runs"
+    assert (hint["position"], hint["label"]) == (at(1, 18), text)
+    link = f"[`step.py:3`]({path.as_uri()}#L3,5): `return x * n`"
+    assert over["contents"]["value"].split("\n") == [
+        "`u0`: 2…10, known when it runs",
+        "",
+        f"- `u0 >= 2`, asked by {link}",
+        f"- `u0 <= 10`, asked by {link}",
+        "",
+        "`u1`: known when it runs",
+    ]
 
 
 def at(line: int, character: int) -> Json:

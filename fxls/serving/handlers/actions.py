@@ -59,7 +59,7 @@ def on_inlay_hint(
         known = {document.path: document}
     elif path is not None and not ls.session.is_listing(path):
         source = ls.session.source(path)
-        sizes = size_hints(ls.session.sizes(path), first, last)
+        sizes = size_hints(ls.session.sizes(path), source.lines, first, last)
         times = line_time_hints(source, timed_around(ls, source), first, last)
         found = source_hints(source, first, last) + sizes + times
         lines = source.lines

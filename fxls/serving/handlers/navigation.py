@@ -15,6 +15,7 @@ from fxls.ide.hover import hover, remark_hover, source_hover
 from fxls.ide.implementation import implementation, source_implementation
 from fxls.ide.listing.document import Document, Jump
 from fxls.ide.listing.parent import captured_path
+from fxls.ide.listing.size_card import size_hover
 from fxls.ide.references import references, uses
 from fxls.ide.source.source_file import SourceFile
 from fxls.ide.type_definition import type_definition
@@ -50,11 +51,16 @@ def on_hover(ls: Connection, params: lsp.HoverParams) -> lsp.Hover | None:
         found = hover(place.document, place.point, texts, parent, passes, others)
     else:
         source = ls.session.source(place.path)
-        found = source_hover(source, place.point, timed_around(ls, source))
-        said = remark_hover(ls.session.remarks(place.path), place.point)
-        if found is not None and said is not None:
-            found = replace(found, card=(*found.card, *said.card))
-        found = found or said
+        known = (
+            source_hover(source, place.point, timed_around(ls, source)),
+            remark_hover(ls.session.remarks(place.path), place.point),
+            size_hover(ls.session.sizes(place.path), place.point),
+        )
+        cards = [one for one in known if one is not None]
+        # What is wrong is seen without scrolling: what code became may be long.
+        said = [*cards[1:], cards[0]] if known[0] is not None else cards
+        card = tuple(block for one in said for block in one.card)
+        found = replace(cards[0], card=card) if cards else None
     return ls.client.hover(found, place.lines) if found else None
 
 
