@@ -53,8 +53,10 @@ def file_of(kind: object) -> str | None:
 
 def passes_of(node: Node) -> tuple[str, ...]:
     """The passes that made a node, the last one first."""
-    names: list[str] = []
     noted: object = node.noted("from_node")
+    if noted is None:
+        return ()
+    names: list[str] = []
     while isinstance(noted, list) and noted:
         latest: object = cast("list[object]", noted)[-1]
         name = _pass_of(getattr(latest, "pass_name", ""))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, MutableMapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeGuard, cast
 
 import torch
 
@@ -61,23 +62,39 @@ def _value(value: Any) -> Value:
 
 
 def _tensor(value: Any, device: str, requires_grad: bool) -> Tensor:  # noqa: FBT001
-    shape = tuple([_size(n) for n in value.shape])
-    known = [n for n in shape if isinstance(n, int)]
+    shape = _sizes(value.shape)
     stride: Any = value.stride
     if callable(stride):
         stride = stride() if value.layout is torch.strided else None
+    name, bytes_each = _kind_of_number(value.dtype)
     return Tensor(
         shape,
-        str(value.dtype).removeprefix("torch."),
+        name,
         device,
-        None if stride is None else tuple([_size(n) for n in stride]),
-        math.prod(known) * value.dtype.itemsize if len(known) == len(shape) else None,
+        None if stride is None else _sizes(stride),
+        math.prod(shape) * bytes_each if _are_plain(shape) else None,
         requires_grad,
     )
 
 
-def _size(n: Any) -> int | str:
-    return n if type(n) is int else str(n)
+@lru_cache
+def _kind_of_number(dtype: torch.dtype) -> tuple[str, int]:
+    return str(dtype).removeprefix("torch."), dtype.itemsize
+
+
+def _sizes(sizes: Iterable[Any]) -> tuple[int | str, ...]:
+    """Sizes as numbers; a symbolic one as its expression."""
+    found = tuple(sizes)
+    if _are_plain(found):
+        return found
+    return tuple([n if type(n) is int else str(n) for n in found])
+
+
+def _are_plain(sizes: tuple[Any, ...]) -> TypeGuard[tuple[int, ...]]:
+    return _PLAIN.issuperset(map(type, sizes))
+
+
+_PLAIN = frozenset([int])
 
 
 def _plain_from(kind: Any) -> Value | None:
