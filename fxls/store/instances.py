@@ -98,6 +98,10 @@ class Instances:
             )
         return len(text)
 
+    def has_any(self, path: Path) -> bool:
+        """Whether there is any sidecar of a text, good or not."""
+        return files.is_there(self._folder(path))
+
     def all(self, path: Path) -> tuple[Listing, ...]:
         """The good instances of a text, newest first.
 

@@ -185,6 +185,10 @@ class Store:
         except StoreError:
             return None
 
+    def has_facts(self, path: Path) -> bool:
+        """Whether any facts of a listing may be there: for new ones no read is needed."""
+        return self._instances.has_any(path)
+
     def instances(self, path: Path) -> tuple[Listing, ...]:
         """Every instance of a listing, newest first: the same text with other facts.
 

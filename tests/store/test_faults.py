@@ -106,6 +106,15 @@ def test_an_edit_is_seen_although_the_text_was_read_before(root: Path) -> None:
         store.read(path)
 
 
+def test_a_text_has_facts_once_it_is_materialized(root: Path) -> None:
+    store = Store(root)
+    path = store.write_text(made().identity.class_name, made().text)
+    before = store.has_facts(path)
+    store.materialize(made())
+
+    assert (before, store.has_facts(path)) == (False, True)
+
+
 def test_a_text_that_was_deleted_is_no_listing_and_comes_back(root: Path) -> None:
     store = Store(root)
     path = store.materialize(made())

@@ -226,9 +226,9 @@ class TorchFx:
         return path
 
     def _write_facts(self, path: Path, made: _Made) -> None:
-        with logging_faults("a listing has no facts"):
-            with gc_pause.paused():  # it would walk what is made here a few times
-                listing = made.listing()
+        # Paused, because it would walk what is made here a few times.
+        with logging_faults("a listing has no facts"), gc_pause.paused():
+            listing = made.listing()
             if not self._holds_more(path, listing, made.is_of(path)):
                 self._store.materialize(listing)
 
@@ -245,7 +245,7 @@ class TorchFx:
         is_program = listing.identity.producer == "torch.export"
         if has_values and (not is_program or _knows_inputs(listing)):
             return False
-        known = self._store.read_if_whole(path)
+        known = self._store.read_if_whole(path) if self._store.has_facts(path) else None
         if known is None:
             return False
         if has_values and not _knows_inputs(known):
