@@ -141,6 +141,11 @@ HOOKS = [
         "trace_structured",
     ),
     (
+        "torch.export._trace",
+        "what torch.export finds out of sizes, and could not, is not recorded",
+        "_export",
+    ),
+    (
         "torch._inductor.graph",
         "operators that inductor has no code for are not recorded",
         "GraphLowering.warn_fallback",

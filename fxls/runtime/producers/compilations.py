@@ -14,16 +14,23 @@ from typing import Any
 
 from fxls.installed_torch import private
 from fxls.record import Event
+from fxls.record.export_trace import ExportTrace
 from fxls.record.quoted_place import Columns
 from fxls.record.structured_trace import GuardAt, Line, Trace
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
+from fxls.runtime.producers.export_calls import (
+    conditions_of,
+    export_of,
+    note_failure,
+)
 
 __all__ = ["Compilations"]
 
 _UNHEARD = "what torch.compile does, and could not do, is not recorded"
 _GUARDS = "the guards of compilations are not recorded"
 _PLACES = "graph breaks are recorded without their columns"
+_EXPORTS = "what torch.export finds out of sizes, and could not, is not recorded"
 _TEXTS = "inductor writes texts of its graphs, which nobody reads, while fxls records"
 
 
@@ -34,10 +41,12 @@ class Compilations:
         self._note = note
         self._here = threading.local()
         self._listener: _Listener | None = None
+        self._exports = 0
 
     def hooks(self) -> tuple[Hook, ...]:
         """Where torch knows what its trace leaves out: the columns of a graph break, and
-        the line of each guard; and where the trace has what no record needs.
+        the line of each guard; where the trace has what no record needs; and where
+        torch.export begins, which the trace has no name for.
         """
         return (
             Hook(
@@ -58,6 +67,11 @@ class Compilations:
                 "torch._inductor.compile_fx",
                 _TEXTS,
                 {"trace_structured": around(self._tracing, _TEXTS)},
+            ),
+            Hook(
+                "torch.export._trace",
+                _EXPORTS,
+                {"_export": around(self._exporting, _EXPORTS)},
             ),
         )
 
@@ -94,6 +108,7 @@ class Compilations:
 
     def begin_anew(self) -> None:
         """Let what comes be for another record."""
+        self._exports = 0
         if self._listener is not None:
             self._listener.trace.begin_anew()
 
@@ -121,6 +136,30 @@ class Compilations:
                 self._listener.trace.take_guards(name, found)
         return made
 
+    def _exporting(self, *args: Any, **kwargs: Any) -> Generator[None, Any, Any]:
+        outer: ExportTrace | None = getattr(self._here, "export", None)
+        listener, trace = self._listener, outer
+        if outer is None and listener is not None:
+            with logging_faults(_EXPORTS):
+                self._exports += 1
+                name = f"export {self._exports}"
+                trace = export_of(name, args, kwargs, self._note, listener.trace.text)
+        self._here.export = trace
+        try:
+            program = yield
+        except GeneratorExit as left:
+            # It raised: Python notes what, and lets no generator know otherwise.
+            if outer is None and trace is not None and left.__context__ is not None:
+                with logging_faults(_EXPORTS):
+                    note_failure(trace, left.__context__)
+            raise
+        finally:
+            self._here.export = outer
+        if outer is None and trace is not None:
+            with logging_faults(_EXPORTS):
+                trace.end([*conditions_of(program, trace)])
+        return program
+
     def _tracing(self, *_: Any, **__: Any) -> Generator[None, Any, Any]:
         """Let inductor write its graphs as texts where somebody else listens as well."""
         log: Any = private("torch._logging._internal:trace_log", _TEXTS, _nobody)
@@ -144,7 +183,9 @@ class _Listener(logging.Handler):
         with logging_faults("the record leaves out something of a compilation"):
             entry: Any = record
             columns = getattr(self._here, "columns", None)
-            self.trace.take(entry.metadata, entry.payload, columns)
+            export: ExportTrace | None = getattr(self._here, "export", None)
+            if export is None or not export.take(entry.metadata):
+                self.trace.take(entry.metadata, entry.payload, columns)
 
 
 def _compilation_here() -> Any:
