@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -188,8 +189,12 @@ def test_sarif_has_places_below_the_folder_and_names_no_home(
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
     }
-    guard, broken, limit = run.pop("results")
-    pages = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
+    guard, broken = run.pop("results")  # the limit is outside of the folder
+    page = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html"
+    again, ends = (
+        "A function was compiled again.",
+        "A graph ends before its function does.",
+    )
     assert run == {
         "tool": {
             "driver": {
@@ -198,17 +203,20 @@ def test_sarif_has_places_below_the_folder_and_names_no_home(
                 "rules": [
                     {
                         "id": "recompilation",
-                        "shortDescription": {"text": "A function was compiled again."},
+                        "name": "Recompilation",
+                        "shortDescription": {"text": again},
+                        "fullDescription": {"text": f"torch.compile: {again}"},
+                        "help": {"text": again},
+                        "defaultConfiguration": {"level": "note"},
                     },
                     {
                         "id": "GB0059",
+                        "name": "Break",
                         "shortDescription": {"text": "Graph break"},
-                        "helpUri": f"{pages}/gb0059.html",
-                    },
-                    {
-                        "id": "GB0039",
-                        "shortDescription": {"text": "Not compiled any more"},
-                        "helpUri": f"{pages}/gb0039.html",
+                        "fullDescription": {"text": f"torch.compile: {ends}"},
+                        "help": {"text": f"{ends} {page}"},
+                        "defaultConfiguration": {"level": "note"},
+                        "helpUri": page,
                     },
                 ],
             }
@@ -218,8 +226,11 @@ def test_sarif_has_places_below_the_folder_and_names_no_home(
             "SRCROOT": {"description": {"text": "The folder of the sources."}}
         },
     }
-    assert (limit["level"], guard["level"]) == ("warning", "note")
-    assert "locations" not in limit  # it is outside of the folder
+    assert guard["level"] == "note"
+    text = b'print("\xc3\xa4", y)'
+    assert broken.pop("partialFingerprints") == {
+        "primaryLocationLineHash": f"{sha256(text).hexdigest()[:16]}:1"
+    }
     assert broken == {
         "ruleId": "GB0059",
         "ruleIndex": 1,
@@ -234,6 +245,49 @@ def test_sarif_has_places_below_the_folder_and_names_no_home(
             location(1, 1, 1, 4) | {"message": {"text": "called here, in f"}}
         ],
     }
+
+
+def test_a_log_of_every_subject_has_all_that_code_scanning_requires(
+    fxls: Command,
+) -> None:
+    fxls.file("x\nx\ny\n", "net.py")
+    path = str(fxls.folder / "net.py")
+
+    def at(line: int) -> QuotedPlace:
+        place = Place(path, "f", Span.of(line, 0, line, 1))
+        return QuotedPlace(place, "xxy"[line], source_digest(b"x\nx\ny\n"))
+
+    remarks = [
+        Remark(subject, "so it is", "0/0", "", (at(line),), about=f"it {line}")
+        for subject in Subject
+        for line in range(3)
+    ]
+    nowhere = Remark(Subject.BREAK, "in no file", "0/0")
+    written(fxls.folder / ".fxls", FIRST, *remarks, nowhere)
+
+    (run,) = json.loads(fxls.run("remarks", "--all", "--sarif").out)["runs"]
+    rules, results = run["tool"]["driver"]["rules"], run["results"]
+    assert len(results) == len(remarks)
+    assert {one["id"] for one in rules} == {one.value for one in Subject}
+    # https://docs.github.com says what of a log it needs.
+    for rule in rules:
+        for field in ("shortDescription", "fullDescription", "help"):
+            assert rule[field]["text"]
+    known: set[tuple[str, str]] = set()
+    for one in results:
+        assert rules[one["ruleIndex"]]["id"] == one["ruleId"]
+        assert one["message"]["text"]
+        assert one["level"] in ("none", "note", "warning")
+        (where,) = one["locations"]
+        file = where["physicalLocation"]["artifactLocation"]
+        assert file == {"uri": "net.py", "uriBaseId": "SRCROOT"}
+        assert where["physicalLocation"]["region"].keys() == {
+            *("startLine", "startColumn", "endLine", "endColumn")
+        }
+        known.add(
+            (one["ruleId"], one["partialFingerprints"]["primaryLocationLineHash"])
+        )
+    assert len(known) == len(results)
 
 
 def location(

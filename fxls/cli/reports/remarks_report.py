@@ -6,6 +6,8 @@ from the folder, and neither home nor a file outside of the folder.
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -34,6 +36,8 @@ SCHEMA = 1
 """The version of what ``--json`` prints; a new key does not change it."""
 
 _MOST_FRAMES = 8
+_MOST_RESULTS = 5_000
+"""So many results GitHub shows of a log."""
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {
     RemarkKind.PROBLEM: "note",
@@ -78,16 +82,34 @@ def remarks_as_json(found: Iterable[RemarkNow], runs: Sequence[str]) -> dict[str
 
 
 def remarks_as_sarif(found: Iterable[RemarkNow], folder: Path) -> dict[str, Any]:
-    """The remarks as a log of SARIF 2.1.0."""
+    """The remarks as a log of SARIF 2.1.0, with what GitHub's code scanning asks for.
+
+    It takes no result without a place, and no log with one: what is in no file of the
+    folder is left out.
+    """
     rules: dict[str, dict[str, Any]] = {}
     results: list[dict[str, Any]] = []
+    times: Counter[tuple[str, str, str]] = Counter()
     for one in found:
+        place = _location(one.remark.place, one.span, folder)
+        if place is None or len(results) >= _MOST_RESULTS:
+            continue
         name = _rule(one.remark)
-        if name not in rules:
-            rules[name] = {"id": name, "shortDescription": {"text": _about(one.remark)}}
-            if one.remark.page:
-                rules[name]["helpUri"] = one.remark.page
-        results.append(_result(one, folder) | {"ruleIndex": list(rules).index(name)})
+        rules.setdefault(name, _described(one.remark))
+        # The same on equal lines of a file is told apart by its order there.
+        line = one.remark.place.line.strip() if one.remark.place else ""
+        key = name, str(_below(one.remark.place, folder)), line
+        times[key] += 1
+        results.append(
+            {
+                **_result(one, folder),
+                "ruleIndex": list(rules).index(name),
+                "locations": [place],
+                "partialFingerprints": {
+                    "primaryLocationLineHash": f"{_hashed(line)}:{times[key]}"
+                },
+            }
+        )
     driver = {"name": "fxls", "version": __version__, "rules": [*rules.values()]}
     run = {
         "tool": {"driver": driver},
@@ -167,8 +189,24 @@ def _rule(remark: SourceRemark) -> str:
     return remark.id or remark.subject.value
 
 
-def _about(remark: SourceRemark) -> str:
-    return title_of(remark).partition(": ")[0] if remark.id else _RULES[remark.subject]
+def _described(remark: SourceRemark) -> dict[str, Any]:
+    """The rule of a remark; what is said of one place only is in its results."""
+    subject = _RULES[remark.subject]
+    about = title_of(remark).partition(": ")[0] if remark.id else subject
+    where = f" {remark.page}" if remark.page else ""
+    rule: dict[str, Any] = {
+        "id": _rule(remark),
+        "name": "".join(word.title() for word in remark.subject.value.split()),
+        "shortDescription": {"text": about},
+        "fullDescription": {"text": f"torch.compile: {subject}"},
+        "help": {"text": f"{subject}{where}"},
+        "defaultConfiguration": {"level": _level(remark)},
+    }
+    return rule | ({"helpUri": remark.page} if remark.page else {})
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 _RULES = {
@@ -178,6 +216,7 @@ _RULES = {
     Subject.SKIPPED: "A function was not compiled.",
     Subject.ERROR: "A function could not be compiled.",
     Subject.CUDA_GRAPH: "Kernels run without a CUDA graph.",
+    Subject.COST: "Something takes more time than it might.",
     Subject.FUSION: "Two kernels could have been one.",
     Subject.PATTERN: "A pattern nearly had a match.",
     Subject.SPECIALIZED: "A size became a constant.",
@@ -196,9 +235,6 @@ def _result(one: RemarkNow, folder: Path) -> dict[str, Any]:
         "level": _level(remark),
         "message": {"text": "\n".join(_elsewhere(one, folder) for one in words)},
     }
-    place = _location(remark.place, one.span, folder)
-    if place is not None:
-        result["locations"] = [place]
     related = [
         location | {"message": {"text": role_of(frame, remark)}}
         for frame in remark.frames
