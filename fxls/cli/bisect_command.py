@@ -34,7 +34,8 @@ _EPILOG = """\
 examples:
   fxls bisect --check checks.py:keeps_order train.py --epochs 1
   fxls bisect --check package.checks:no_float64 -m package.train
-  git bisect run fxls bisect --check checks.py:keeps_order train.py
+  fxls bisect --settings train.py              without which part of torch it is right
+  fxls bisect --commits v1.2..HEAD train.py    which commit made its numbers wrong
 
 The program runs once, compiled, and ends. Then the function is called with each graph, as
 each step of the compiler left it, and with copies of the inputs of its first call:
@@ -45,6 +46,10 @@ each step of the compiler left it, and with copies of the inputs of its first ca
 
 A graph is bad where it raises AssertionError or returns False, cannot be tested where it
 raises something else, and is good otherwise.
+
+With --settings or --commits the program runs again and again: under other settings of
+torch, or as it was in other commits. Without --check these ask whether its numbers are
+right, as `fxls compare` does, and whether it ends without an error.
 
 It ends with 0 when all graphs are good, with 1 when a step made one bad, and with 125 when
 nobody can say. docs/numbers.md says which graphs there are.
@@ -60,14 +65,25 @@ def add(commands: Commands) -> None:
         _EPILOG,
     )
     parser.usage = (
-        "fxls bisect --check CHECK [OPTION ...] {FILE | -m MODULE} [ARGUMENT ...]"
+        "fxls bisect [--check CHECK] [--settings | --commits GOOD..BAD] [OPTION ...]"
+        " {FILE | -m MODULE} [ARGUMENT ...]"
     )
     parser.set_defaults(command=bisect, usage=parser)
     parser.add_argument(
         "--check",
-        required=True,
         metavar="CHECK",
         help="the function that is asked: FILE.py:FUNCTION, or module:function",
+    )
+    over = parser.add_mutually_exclusive_group()
+    over.add_argument(
+        "--settings",
+        action="store_true",
+        help="search the settings of torch under which nothing is bad any more",
+    )
+    over.add_argument(
+        "--commits",
+        metavar="GOOD..BAD",
+        help="search these commits of the program's repository for the first bad one",
     )
     parser.add_argument(
         "--memory",
@@ -88,21 +104,23 @@ def bisect(options: argparse.Namespace) -> int:
     from fxls.verdicts.bisection import decode
 
     python: PythonArguments = options.python
+    is_over = options.settings or options.commits
     problem = unclear(python)
+    if problem is None and options.check is None and not is_over:
+        problem = "say --check, --settings or --commits"
     if problem is not None:
         options.usage.error(problem)
-    problem = _wrong_check(options.check)
+    problem = None if options.check is None else _wrong_check(options.check)
     if problem is not None:
         # `git bisect run` may be at a commit that does not have the function.
         say(f"fxls: error: {problem}")
         return _SKIPPED
     if options.into is not None:
-        judge = functools.partial(_judged, check=options.check)
+        judge = functools.partial(_judged, check=str(options.check))
         return follow(options, python, judge)
-    # The program may change its folder before the file is read.
-    file, _, function = options.check.rpartition(":")
-    is_file = file.endswith(".py")
-    check = f"{Path(file).absolute()}:{function}" if is_file else options.check
+    if is_over:
+        return _over(options, python)
+    check = _absolute(str(options.check))
     try:
         found = followed("bisect", ["--check", check], options, python, decode)
     except SystemExit:
@@ -112,6 +130,49 @@ def bisect(options: argparse.Namespace) -> int:
     else:
         print(harmless(bisect_text(found)))
     return _BAD if found.found else _GOOD if found.is_good else _SKIPPED
+
+
+def _over(options: argparse.Namespace, python: PythonArguments) -> int:
+    """Run the program under other settings, or of other commits."""
+    from fxls.cli.commits import GitError, first_bad
+    from fxls.cli.reports.search_report import (
+        commits_as_json,
+        commits_text,
+        settings_as_json,
+        settings_text,
+    )
+    from fxls.cli.searched_settings import search_settings
+    from fxls.cli.trials import Trials
+
+    asked = ["compare"]
+    if options.check is not None:
+        asked = ["bisect", "--check", _absolute(options.check)]
+    asked += ["--memory", str(options.memory)]
+    if options.store is not None:
+        asked += ["--store", str(options.store)]
+    trials = Trials(asked, python.flags, python.program)
+    if options.settings:
+        searched = search_settings(trials)
+        as_json, text = settings_as_json(searched), settings_text(searched)
+        is_found, is_good = bool(searched.found), searched.is_good
+    else:
+        try:
+            commits, outcome = first_bad(trials, options.commits)
+        except (GitError, ValueError) as error:
+            say(f"fxls: error: {error}")
+            return _SKIPPED
+        as_json = commits_as_json(commits, outcome, trials)
+        text = commits_text(commits, outcome, trials)
+        is_found, is_good = outcome is not None, False
+    print(json.dumps(as_json) if options.json else harmless(text))
+    return _BAD if is_found else _GOOD if is_good else _SKIPPED
+
+
+def _absolute(check: str) -> str:
+    """A check whose file is found from every folder: the program may change its own."""
+    file, _, function = check.rpartition(":")
+    is_file = file.endswith(".py")
+    return f"{Path(file).absolute()}:{function}" if is_file else check
 
 
 def _wrong_check(check: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 
     from fxls.launching.python_arguments import PythonArguments
 
-__all__ = ["follow", "followed", "unclear"]
+__all__ = ["START", "follow", "followed", "unclear"]
 
 _Found = TypeVar("_Found")
 
 _MOST_BYTES = 64 << 20
 """So much is read of what the process of the program found."""
 
-_START = "import sys; del sys.path[0]; from fxls.cli import main; sys.exit(main())"
+START = "import sys; del sys.path[0]; from fxls.cli import main; sys.exit(main())"
 """Starts fxls without what lies in the current folder, and with Python's own flags."""
 
 
@@ -57,7 +58,7 @@ def followed(
     }
     with tempfile.TemporaryDirectory(prefix=f"fxls-{subcommand}-") as folder:
         into = Path(folder) / "found"
-        command = [sys.executable, *python.flags, "-c", _START, subcommand]
+        command = [sys.executable, *python.flags, "-c", START, subcommand]
         command += ["--into", str(into), "--memory", str(options.memory)]
         command += more
         if options.store is not None:
@@ -94,6 +95,11 @@ def follow(
     # Torch warns of what was done above, and the program did not do it.
     warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
     raised: str | None = None
+    if settings := os.environ.get("FXLS_SETTINGS"):
+        from fxls.runtime.inductor.other_settings import put_in_force
+
+        # Before each compilation this is done again, as the program may change them.
+        put_in_force(json.loads(settings))
     try:
         return become(
             python.program,

@@ -19,7 +19,7 @@ _OURS_WITH_VALUE = {
         "--name",
         "--run",
     ),
-    *("--entries", "--memory", "--into", "--reproduce", "--check"),
+    *("--entries", "--memory", "--into", "--reproduce", "--check", "--commits"),
 }
 _PYTHONS_LONG = "--check-hash-based-pycs"
 """The only long option of Python's that takes part in a run; its value follows."""

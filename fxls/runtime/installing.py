@@ -7,11 +7,13 @@ been installed.
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import sys
 import threading
 from collections.abc import Mapping, MutableMapping
+from functools import partial
 from pathlib import Path
 
 from fxls import first_graph
@@ -21,6 +23,7 @@ from fxls.engine.module.compile import Compiler
 from fxls.rules import OnBreak, Rule, on_break_of, rules_of
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.inductor.kernel_times import KernelTimes
+from fxls.runtime.inductor.other_settings import put_in_force
 from fxls.runtime.installation import Installation, built
 from fxls.runtime.listings.rank import launch_of_ranks, launched_as
 from fxls.runtime.numbers.keeping import Keeping
@@ -183,12 +186,14 @@ def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
 
 def _numbers(environ: Mapping[str, str]) -> Keeping | None:
     """What keeps graphs and inputs of this process, if `fxls compare` wants them: it
-    says in ``FXLS_COMPARE`` of which process, and within how many bytes.
+    says in ``FXLS_COMPARE`` of which process, and within how many bytes, and in
+    ``FXLS_SETTINGS`` under which settings of torch.
     """
     pid, _, most = environ.get("FXLS_COMPARE", "").partition(":")
     if pid != str(os.getpid()) or not most.isdecimal():
         return None
-    return Keeping(int(most))
+    settings = json.loads(environ.get("FXLS_SETTINGS") or "{}")
+    return Keeping(int(most), partial(put_in_force, settings))
 
 
 def _run(environ: MutableMapping[str, str]) -> ThisRun | None:

@@ -36,10 +36,16 @@ _MOST = 4_000
 """So many decompositions of one compilation are kept."""
 
 
+def _nothing() -> None:
+    """Where nothing is to be done before a compilation."""
+
+
 class Keeping:
     """What is kept, from `hooks` and from being told of passes."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(
+        self, most_bytes: int, before_compiling: Callable[[], None] = _nothing
+    ) -> None:
         self.compilations: list[KeptCompilation] = []
         self.called: Callable[[str], str] = str
         """What the record calls a compilation, by torch's name, which may repeat."""
@@ -48,6 +54,7 @@ class Keeping:
         self._latest: dict[str, KeptCompilation] = {}
         """By torch's name."""
         self.copies = Copies(most_bytes)
+        self._before_compiling = before_compiling
         self._here = threading.local()
 
     def hooks(self) -> tuple[Hook, ...]:
@@ -89,6 +96,7 @@ class Keeping:
     ) -> Generator[None, Any, Any]:
         if is_hushed():
             return (yield)
+        self._before_compiling()
         name = str(gm.meta.get("dynamo_compile_id"))
         state = GraphState(gm)
         backend = output.compiler_fn
@@ -119,6 +127,7 @@ class Keeping:
         kept = self._latest.get(compile_id())
         if kept is None or getattr(self._here, "lowered", None) is not None:
             return (yield)
+        self._before_compiling()
         call = KeptCall(GraphState(gm).inputs)
         lowered = Lowered(call, bool(named.get("is_backward")))
         if named.get("cpp_wrapper"):
