@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from fxls.ide.syntax.pieces import class_statements, parsed
 from fxls.ide.syntax.signatures import (
+    MODULES,
     ClassSyntax,
     Parameter,
     classes,
@@ -41,12 +42,13 @@ class ModuleClass:
 def modules(text: str) -> tuple[ModuleClass, ...]:
     """The module classes at the top level of a file; none when it does not parse.
 
-    A class counts as a module when the name of a base ends in ``Module``, or is that
-    of such a class above it. Bases of other files are taken at their name.
+    A class counts as a module when the name of a base ends as one of `MODULES`, or is
+    that of such a class above it. Bases of other files are taken at their name.
 
     Remembered, because each key that is pressed asks a few times.
     """
-    statements = class_statements(text) if "Module" in text else None
+    has_any = any(name in text for name in MODULES)
+    statements = class_statements(text) if has_any else None
     if statements is None:
         return ()
     lines = line_table(text)

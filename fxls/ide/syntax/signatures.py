@@ -6,7 +6,21 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["ClassSyntax", "Parameter", "classes", "parameters", "takes_any"]
+__all__ = [
+    "MODULES",
+    "ClassSyntax",
+    "Parameter",
+    "classes",
+    "parameters",
+    "takes_any",
+]
+
+
+_CONFIGURED = ("PreTrainedModel", "PretrainedModel")
+"""The bases of models of Hugging Face, which are made of a configuration."""
+
+MODULES = ("Module", *_CONFIGURED, "GradientCheckpointingLayer")
+"""How the names of classes end that other files define, and that are modules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +45,7 @@ class ClassSyntax:
     """Those of the same file."""
 
     def is_module(self) -> bool:
-        return any(name.endswith("Module") for name in _bases(self.node)) or any(
+        return any(name.endswith(MODULES) for name in _bases(self.node)) or any(
             base.is_module() for base in self.bases
         )
 
@@ -64,7 +78,11 @@ class ClassSyntax:
         init = self.method("__init__")
         if init is not None:
             return _needs_arguments(init.args)
-        return any(_has_required_field(found.node) for found in self._lineage())
+        return any(
+            _has_required_field(found.node)
+            or any(name.endswith(_CONFIGURED) for name in _bases(found.node))
+            for found in self._lineage()
+        )
 
     def fields(self) -> tuple[Parameter, ...]:
         """What an instance has by its constructor, or by annotations where none is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fxls.ide.entries.write_entry import entry_fixes, written_entry
+from fxls.ide.syntax.module_classes import modules
 from fxls.text import Point
 from tests.ide.model import PATH, applied
 from tests.support.listings import span_of
@@ -48,3 +49,50 @@ def test_an_entry_that_is_written_says_where_to_look(
     shown = f"{line[:start]}[{line[start:end]}]{line[end:]}"
     assert (written.focus.start.line, shown) == (2, f"# fxls: {expected}")
     assert written_entry(text, PATH, "Gone") is None
+
+
+HUGGING_FACE = """\
+import torch
+from torch import nn
+from transformers import GradientCheckpointingLayer, PreTrainedModel, TinyConfig
+
+class TinyBlock(GradientCheckpointingLayer):
+    def __init__(self, config):
+        super().__init__()
+        self.linear = nn.Linear(config.width, config.width)
+
+    def forward(self, hidden_states):
+        return self.linear(hidden_states)
+
+class TinyPreTrainedModel(PreTrainedModel):
+    config: TinyConfig
+
+class TinyModel(TinyPreTrainedModel):
+    def __init__(self, config):
+        super().__init__(config)
+        self.embedding = nn.Embedding(99, config.width)
+        self.block = TinyBlock(config)
+
+    def forward(self, input_ids: torch.LongTensor | None = None):
+        return self.block(self.embedding(input_ids))
+
+class Bare(PreTrainedModel):
+    def forward(self, input_ids=None):
+        return input_ids
+"""
+
+
+def test_models_of_hugging_face_are_modules_that_need_their_configuration() -> None:
+    said = [(one.name, one.constructible) for one in modules(HUGGING_FACE)]
+
+    assert said == [("TinyBlock", False), ("TinyModel", False), ("Bare", False)]
+
+
+def test_the_entry_of_a_model_of_hugging_face_makes_its_configuration() -> None:
+    written = written_entry(HUGGING_FACE, PATH, "TinyModel")
+
+    assert written is not None
+    (edit,) = written.fix.edits
+    assert edit.text == (
+        "# fxls: TinyModel(config=TinyConfig())(torch.zeros(1, 8, dtype=torch.long))\n"
+    )
