@@ -12,7 +12,6 @@ import msgspec
 
 from fxls.entry import Entry, Producer
 from fxls.listing import Failure, Listing, Reason
-from fxls.runtime.producers.by_request import compiled, exported
 from fxls.worker.evaluate import Model, Refused
 
 __all__ = ["able", "listings_by", "silence"]
@@ -25,6 +24,9 @@ def listings_by(producer: Producer, model: Model, entry: Entry) -> tuple[Listing
         message = f"torch.{producer.value} needs example inputs"
         advice = "Call the model with them: `Net()(torch.randn(1, 3))`."
         raise Refused(Failure(Reason.ENTRY, message, advice=advice))
+    # The engine needs none of it, and comes first.
+    from fxls.runtime.producers.by_request import compiled, exported  # noqa: PLC0415
+
     if producer is Producer.EXPORT:
         found = (exported(model.root, inputs.args, inputs.kwargs),)
     else:
