@@ -44,7 +44,7 @@ from fxls.store.runs import RecordPart, RunInList
 
 __all__ = ["MOST", "Inside", "Page", "Wanted"]
 
-MOST = 10 << 20
+MOST = 10_000_000
 """So many bytes has a page at most."""
 _ROOM = 64 << 10
 _MOST_PICTURES = 200
@@ -113,9 +113,9 @@ class Page:
         """The page, and what is in it."""
         overview = "".join(self._overview())
         kernels = "".join(self._all_kernels(read))
-        shown = list(self._all_listings(read))
+        # Of what is large, that which says more in less comes first.
         diffs = "".join(self._all_diffs(read))
-        # Pictures take what room the texts leave.
+        shown = list(self._all_listings(read))
         listings = "".join(
             f"{head}{self._picture(listing, anchor)}</details>"
             for head, anchor, listing in shown
@@ -219,7 +219,7 @@ class Page:
         events = [entry.event for entry in self._part.entries]
         sources = Sources(Path.cwd()) if self._wanted.source else None
         for section in kernel_sections(events, read, self._words, sources):
-            if section is not None and self._takes(section):
+            if section is not None and self._takes(section, MOST * 6 // 10):
                 yield section
 
     def _all_listings(self, read: Read) -> Iterator[tuple[str, str, Listing]]:
@@ -286,7 +286,7 @@ class Page:
             section = None
             if before is not None and after is not None:
                 section = self._diff(number, one, before, after)
-            if self._takes(section):
+            if self._takes(section, MOST * 6 // 10):
                 assert section is not None, "it was taken"
                 self._diffs += 1
                 yield section
