@@ -291,6 +291,8 @@ class Remark(
     """Of something that two nodes did not come to: where the other one is from."""
     nodes: Pairs = Pairs()
     """The nodes of graphs that it is about."""
+    callers: tuple[QuotedPlace, ...] = ()
+    """From where the program called the function that it is about, innermost first."""
 
 
 class Guard(msgspec.Struct, frozen=True, omit_defaults=True):

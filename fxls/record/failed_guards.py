@@ -49,7 +49,7 @@ def failed_guard(text: str) -> FailedGuard:
             expression = _plain(said["name"])
             what = what.format(**said).strip()
             values = (_short(said.get(one) or "") for one in ("was", "became"))
-            return FailedGuard(f"{expression}: {what}", _path(expression), *values)
+            return FailedGuard(f"{expression}: {what}", _read_in(said["name"]), *values)
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -66,7 +66,12 @@ def in_the_programs_words(text: str) -> str:
     """A text of torch's without the names that torch gives to values on Python's stack,
     which the rest of a function behind a graph break begins with.
     """
-    return _ON_STACK.sub(_FROM_BEFORE, text)
+    for pattern, made in _PATHS:
+        text = pattern.sub(made, text)
+    return _ON_STACK.sub(
+        lambda found: f"{found[1]} of {_FROM_BEFORE}" if found[1] else _FROM_BEFORE,
+        text,
+    )
 
 
 def size_of(source: str) -> str:
@@ -180,6 +185,15 @@ def _read(tree: ast.expr) -> str:
     return ""
 
 
+def _read_in(expression: str) -> str:
+    """The name or the path that an expression of torch's begins with."""
+    plain = _plain(expression)
+    try:
+        return _path(plain) or _read(ast.parse(plain, mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+
+
 def _path(text: str) -> str:
     return text if _PATH.fullmatch(text) else ""
 
@@ -231,7 +245,17 @@ _WORDS = (
 )
 """The forms in which torch says a guard that is no expression, and what it is about."""
 _TABLE = re.compile(r"\b[LG]\['([A-Za-z_]\w*)'\]")
-_ON_STACK = re.compile(r"\b___stack\d+\b")
+_ON_STACK = re.compile(r"\b___stack\d+\b((?:\.\w+|\[[^\[\]]+\])*)")
+_PATHS = (
+    # torch asks for the value of the first key, and so on, whatever that is.
+    (
+        re.compile(r"dict\.__getitem__\((.+?), list\(dict\.keys\(\1\)\)\[(\d+)\]\)"),
+        r"\1[its key \2]",
+    ),
+    (re.compile(r"___from_numpy\(((?:[^()]|\([^()]*\))*)\)"), r"\1"),
+    (re.compile(r"\.size\(\)\[(\d+)\]"), r".size(\1)"),
+)
+"""How torch writes paths that a program writes otherwise."""
 _FROM_BEFORE = "a value from before the graph break"
 _SIZE = re.compile(r"(.+)\.size\(\)\[(\d+)\]")
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")

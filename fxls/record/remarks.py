@@ -85,6 +85,8 @@ class SourceRemark:
     """The nodes of graphs that it is about."""
     pattern: QuotedPlace | None = None
     """Where the pattern is written that nearly had a match."""
+    callers: tuple[QuotedPlace, ...] = ()
+    """The frames that called the function; only where that is in no file of a person's."""
 
     @property
     def page(self) -> str | None:
@@ -110,13 +112,17 @@ def remarks_of(
     # Of some there are many; they take the room of nothing else.
     for one in sorted(said, key=lambda one: one.subject in ON_REQUEST):
         place = _shown(one.places or one.others, is_own)
-        key = _key(one, place)
+        callers: tuple[QuotedPlace, ...] = ()
+        if place is not None and not _is_persons(place, is_own):
+            callers = tuple(each for each in one.callers if _is_persons(each, is_own))
+            place = callers[0] if callers else place
+        key = _key(one, place, one.places[0] if callers and one.places else None)
         gathered = found.get(key)
         if gathered is None:
             if len(found) >= _MOST:
                 continue
-            frames = _frames(one, place, is_own)
-            gathered = found[key] = _Gathered(one, place, frames)
+            frames = (*_frames(one, place, is_own), *callers)
+            gathered = found[key] = _Gathered(one, place, frames, callers)
         gathered.add(one)
     behind = _continuations(compilations.values())
     return tuple(one.remark(compilations, behind) for one in found.values())
@@ -126,7 +132,7 @@ def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
     """The remarks of several runs as one: those of a place and reason are one remark."""
     kept: dict[object, SourceRemark] = {}
     for one in found:
-        key = _key(one, one.place)
+        key = _key(one, one.place, one.frames[0] if one.callers else None)
         before = kept.get(key)
         if before is None:
             kept[key] = one
@@ -197,6 +203,8 @@ def costs_of(remark: SourceRemark) -> Iterator[str]:
 
 def role_of(frame: QuotedPlace, remark: SourceRemark) -> str:
     """What one of the frames of a remark is, beside the place of it."""
+    if frame in remark.callers:
+        return f"called here, in {frame.place.function}"
     if remark.subject is Subject.RECOMPILATION:
         return "it is read here"
     if remark.subject is Subject.PATTERN:
@@ -217,6 +225,7 @@ class _Gathered:
     first: Remark
     place: QuotedPlace | None
     frames: tuple[QuotedPlace, ...]
+    callers: tuple[QuotedPlace, ...]
     compilations: dict[str, None] = field(default_factory=dict[str, None])
     values: dict[str, None] = field(default_factory=dict[str, None])
     nodes: dict[tuple[str, str], None] = field(
@@ -252,6 +261,7 @@ class _Gathered:
             pattern=next(
                 iter(first.others if first.subject is Subject.PATTERN else ()), None
             ),
+            callers=self.callers,
         )
         if first.subject is not Subject.BREAK:
             return made
@@ -279,24 +289,31 @@ def _continuations(
     return found
 
 
-def _key(one: Remark | SourceRemark, place: QuotedPlace | None) -> object:
-    """Equal for what is one remark."""
+def _key(
+    one: Remark | SourceRemark,
+    place: QuotedPlace | None,
+    innermost: QuotedPlace | None,
+) -> object:
+    """Equal for what is one remark; of what was called from one place `innermost` tells
+    apart where it happened.
+    """
     said = one.about or one.reason
     if one.subject in ON_REQUEST:
         said = f"{one.about}: {one.reason}"
-    return one.subject, one.id, said, place and place.place
+    at = innermost and innermost.place
+    return one.subject, one.id, said, place and place.place, at
 
 
 def _shown(
     places: tuple[QuotedPlace, ...], is_own: Callable[[str], bool]
 ) -> QuotedPlace | None:
-    # What is in no file, as code that was generated, nobody can change.
-    own = (
-        place
-        for place in places
-        if not place.place.path.startswith("<") and is_own(place.place.path)
-    )
+    own = (place for place in places if _is_persons(place, is_own))
     return next(own, places[0] if places else None)
+
+
+def _is_persons(place: QuotedPlace, is_own: Callable[[str], bool]) -> bool:
+    """Whether a person can change a place; what is in no file nobody can."""
+    return not place.place.path.startswith("<") and is_own(place.place.path)
 
 
 def _frames(

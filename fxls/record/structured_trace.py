@@ -60,7 +60,11 @@ class _Compilation:
     function: str = ""
     cause: Cause = Cause.FIRST
     place: QuotedPlace | None = None
+    callers: tuple[QuotedPlace, ...] = ()
+    """From where the program called the function, innermost first."""
     causes: tuple[str, ...] = ()
+    recompiled: list[Remark] = field(default_factory=list[Remark])
+    """Said before it is known who called the function."""
     breaks: list[str] = field(default_factory=list[str])
     began: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     phases: dict[str, float] = field(default_factory=dict[str, float])
@@ -224,7 +228,25 @@ class Trace:
             last = stack[-1]
             path = self._texts.get(last.get("filename"), "")
             self._is_of(one, str(last.get("name", "")), path, last.get("line") or 0)
+            one.callers = self._callers(stack[:-1])
+        self._note_recompiled(one)
         self._note(self._compilation(one, Outcome.RUNNING))
+
+    def _note_recompiled(self, one: _Compilation) -> None:
+        for remark in one.recompiled:
+            self._note(msgspec.structs.replace(remark, callers=one.callers))
+        one.recompiled.clear()
+
+    def _callers(self, stack: Sequence[Mapping[str, Any]]) -> tuple[QuotedPlace, ...]:
+        """The program's own frames of those that led to a compilation."""
+        rows = [
+            (self._texts.get(row.get("filename", -1), "<"), row["line"], row["name"])
+            for row in reversed(stack)
+        ]
+        known = filter(None, (_OF_TORCH.match(path) for path, _, _ in rows))
+        others = ("<", *(found[1] for found in known))
+        own = of_program(row for row in rows if not row[0].startswith(others))
+        return tuple(self._sources.quoted(*row) for row in own)[:_MOST_PLACES]
 
     def _is_of(self, one: _Compilation, function: str, path: str, line: int) -> None:
         resumed = _RESUMED.fullmatch(function)
@@ -245,6 +267,7 @@ class Trace:
         self, name: str, metrics: Mapping[str, Any], table: Mapping[str, Any]
     ) -> None:
         one = self._of(name)
+        self._note_recompiled(one)
         function = metrics.get("co_name")
         if function:
             path = metrics.get("co_filename") or ""
@@ -290,7 +313,12 @@ class Trace:
             # torch names one frame, which may be in a library.
             if place is not None and head and place.place.path != head.place.path:
                 places += (head,)
-            self._note(Remark(subject, reason, one.id, said.id, places, said.hints))
+            self._note(
+                Remark(
+                    *(subject, reason, one.id, said.id, places, said.hints),
+                    callers=one.callers,
+                )
+            )
 
     def _note_skipped_graph(self, one: _Compilation, text: str) -> None:
         """There is no CUDA graph: at the line that torch blames, or at the function."""
@@ -360,7 +388,7 @@ class Trace:
         one.causes = tuple(guard_in(reason) for reason in reasons)
         for reason, guard in zip(reasons, one.causes, strict=True):
             failed = failed_guard(guard)
-            self._note(
+            one.recompiled.append(
                 Remark(
                     *(Subject.RECOMPILATION, guard, one.id, ""),
                     places=_read_at(
@@ -394,6 +422,7 @@ _TENSOR = re.compile(r"TENSOR_MATCH: (check_tensor\((.+?), .*?\))\s*(?:  #.*)?$"
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
 _BROKEN_AT = re.compile(r"Graph break in user code at (.+):(\d+)\n")
 _ID = re.compile(r"(!\d+/?)?(\d+/\d+)?")
+_OF_TORCH = re.compile(r"(.*[/\\]torch[/\\])_dynamo[/\\]eval_frame\.py$")
 _LIMIT = re.compile(r"recompile limit exceeded|RecompileLimit", re.IGNORECASE)
 
 _SOFT = ("Unsupported", "UserError")

@@ -361,7 +361,8 @@ def _placed_here(entry: Entry, here: Callable[[str], str]) -> Entry:
         case Remark():
             places = tuple(filter(None, map(moved, event.places)))
             others = tuple(filter(None, map(moved, event.others)))
-            event = replace(event, places=places, others=others)
+            callers = tuple(filter(None, map(moved, event.callers)))
+            event = replace(event, places=places, others=others, callers=callers)
         case Guards():
             first, unbacked = (
                 tuple(replace(one, place=moved(one.place)) for one in each)

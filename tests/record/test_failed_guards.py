@@ -27,7 +27,7 @@ SAID = {
         "x: requires_grad", "x", "0"
     ),
     "expected type of 'xs[0]' to be a tensor type, ' but found <class 'int'>": (
-        FailedGuard("xs[0]: type", "", "", "int")
+        FailedGuard("xs[0]: type", "xs", "", "int")
     ),
     "___check_type_id(xs, 140454303986496), type=<class 'list'>": FailedGuard(
         "xs: type", "xs", "list"
@@ -47,7 +47,20 @@ SAID = {
     ),
     "L['___stack12'] == 3": FailedGuard("a value from before the graph break", "", "3"),
     "len(xs) == 1": FailedGuard("len(xs)", "xs", "1"),
-    "5 <= x.size()[0]": FailedGuard("5 <= x.size()[0]", "x.size"),
+    "5 <= L['x'].size()[0]": FailedGuard("5 <= x.size(0)", "x.size"),
+    "1/1: tensor 'kw['a'][0]' size mismatch at index 1. expected 2, actual 3": FailedGuard(
+        "kw['a'][0]: size 1", "kw", "2", "3"
+    ),
+    "tensor '___stack0[0]' size mismatch at index 1. expected 2, actual 3": FailedGuard(
+        "[0] of a value from before the graph break: size 1", "", "2", "3"
+    ),
+    "tensor 'dict.__getitem__(___stack0, list(dict.keys(___stack0))[1])' size mismatch"
+    " at index 0. expected 2, actual 3": FailedGuard(
+        "[its key 1] of a value from before the graph break: size 0", "", "2", "3"
+    ),
+    "tensor '___from_numpy(L['rows'])' size mismatch at index 0. expected 2, actual 3": (
+        FailedGuard("rows: size 0", "rows", "2", "3")
+    ),
     "GLOBAL_STATE changed: grad_mode": FailedGuard("", ""),
     "": FailedGuard("", ""),
     "(" * 500: FailedGuard("", ""),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from fxls.listing import Place
 from fxls.record import (
     Cause,
@@ -23,6 +25,7 @@ from fxls.record.remarks import (
     costs_of,
     merged,
     remarks_of,
+    role_of,
     title_of,
 )
 from fxls.text import Span
@@ -184,3 +187,48 @@ def test_the_runs_of_a_program_share_their_remarks() -> None:
         (at(3), ("0/0", "4/0")),
         (at(6), ("4/0",)),
     ]
+
+
+def test_what_is_in_an_installed_file_alone_is_where_the_program_called_it() -> None:
+    inside = at(7, "/v/site-packages/lib.py", "wrapper")
+    between = at(2, "/v/site-packages/lib.py", "outer")
+    calls = (between, at(3, function="train"), at(9, function="<module>"))
+
+    def again(line: int) -> Remark:
+        where = at(line, "/v/site-packages/lib.py", "wrapper")
+        return Remark(
+            *(Subject.RECOMPILATION, "x == 1", "0/1", "", (where,)),
+            about="x",
+            callers=calls,
+        )
+
+    one, other = made([again(7), again(8), again(7)])
+    assert (one.place, other.place) == (calls[1], calls[1])
+    assert one.frames == (inside, *calls[1:])
+    assert [role_of(frame, one) for frame in one.frames] == [
+        "it is read here",
+        "called here, in train",
+        "called here, in <module>",
+    ]
+    assert merged([one, other, one]) == (one, other)
+    # Nobody's file called it, or it is in a file of the person's.
+    (alone,) = made([replace(again(7), callers=(between,))])
+    assert (alone.place, alone.frames) == (inside, (inside,))
+    (own,) = made([replace(again(7), places=(at(1),))])
+    assert (own.place, own.frames, own.callers) == (at(1), (at(1),), ())
+
+
+def test_thousands_of_recompilations_are_one_remark_of_a_few_lines() -> None:
+    (one,) = made(
+        Remark(
+            *(Subject.RECOMPILATION, f"n == {n}", f"0/{n}", "", (at(1),)),
+            about="n",
+            was=str(n),
+        )
+        for n in range(1, 6_001)
+    )
+    assert len(one.compilations) == 6_000
+    first = ", ".join(map(str, range(2, 17)))
+    assert title_of(one) == f"Recompiled because of n, which was 1, then {first}"
+    names = ", ".join(f"0/{n}" for n in range(1, 17))
+    assert [*costs_of(one)] == [f"in 6000 compilations: {names} and 5984 more"]
