@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -29,6 +29,7 @@ from fxls.runtime.numbers.reproducing import (
     of_function,
     of_kernel,
 )
+from fxls.runtime.numbers.total import Scripts, Total
 from fxls.runtime.passes.graph_state import GraphState, Row, is_same
 from fxls.runtime.passes.partition import PARTITION
 from fxls.runtime.torch_private import is_view
@@ -38,7 +39,6 @@ from fxls.verdicts.comparison import (
     Evidence,
     Fault,
     Kind,
-    Reproducer,
     Unseen,
 )
 
@@ -59,7 +59,7 @@ def compared(
     is noted in `judgements`.
     """
     began = time.perf_counter()
-    total = _Total(is_reproducing, judgements)
+    total = Total(judgements, is_reproducing=is_reproducing)
     for one in kept:
         _OfCompilation(one, copies, total).compare()
     return Comparison(
@@ -79,51 +79,10 @@ def compared(
     )
 
 
-_Scripts = Callable[[], Sequence[Reproducer]]
-
-
-class _Total:
-    """What all compilations come to."""
-
-    def __init__(
-        self,
-        is_reproducing: bool,  # noqa: FBT001  # private
-        judgements: Judgements | None,
-    ) -> None:
-        self._is_reproducing = is_reproducing
-        self.judgements = judgements
-        self.reproducers: Sequence[Reproducer] = ()
-        self.no_reproducer = ""
-        self.faults: list[Fault] = []
-        self.unseen: list[Unseen] = []
-        self.graphs = self.passes = self.decompositions = self.kernels = 0
-        self.more_compilations = self.unjudged = 0
-
-    def take(self, fault: Fault, scripts: _Scripts | None) -> None:
-        """Note a fault; of the first there are scripts, if they are asked for."""
-        is_first = not self.faults
-        self.faults.append(fault)
-        if not is_first or not self._is_reproducing:
-            return
-        if scripts is None:
-            self.no_reproducer = "there is no graph of what the backend runs"
-            return
-
-        def failed(error: Exception) -> None:
-            if not isinstance(error, NotRun):
-                saying("there is no reproducer")(error)
-            self.no_reproducer = str(error) or type(error).__name__
-
-        with attempting(failed):
-            self.reproducers = scripts()
-            if not self.reproducers:
-                self.no_reproducer = "no part of the graph is wrong when it is alone"
-
-
 class _OfCompilation:
     """Compares what is kept of one compilation."""
 
-    def __init__(self, kept: KeptCompilation, copies: Copies, total: _Total) -> None:
+    def __init__(self, kept: KeptCompilation, copies: Copies, total: Total) -> None:
         self._kept = kept
         self._copies = copies
         self._total = total
@@ -395,7 +354,7 @@ class _OfCompilation:
         evidence: Evidence,
         places: Sequence[Any],
         how: str | None,
-        scripts: _Scripts | None = None,
+        scripts: Scripts | None = None,
     ) -> None:
         """Note a fault; an empty `how` says that it changes nothing that is returned, and
         None that nobody knows.

@@ -1,0 +1,54 @@
+"""What the comparison of all compilations of a program comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fxls.attempt import attempting
+from fxls.runtime.faults import saying
+from fxls.runtime.numbers.graphs import NotRun
+from fxls.runtime.numbers.judgements import Judgements
+from fxls.verdicts.comparison import Fault, Reproducer, Unseen
+
+__all__ = ["Scripts", "Total"]
+
+Scripts = Callable[[], Sequence[Reproducer]]
+
+
+class Total:
+    """The faults, what was not seen, and how much was judged."""
+
+    def __init__(
+        self,
+        judgements: Judgements | None,
+        *,
+        is_reproducing: bool,
+    ) -> None:
+        self._is_reproducing = is_reproducing
+        self.judgements = judgements
+        self.reproducers: Sequence[Reproducer] = ()
+        self.no_reproducer = ""
+        self.faults: list[Fault] = []
+        self.unseen: list[Unseen] = []
+        self.graphs = self.passes = self.decompositions = self.kernels = 0
+        self.more_compilations = self.unjudged = 0
+
+    def take(self, fault: Fault, scripts: Scripts | None) -> None:
+        """Note a fault; of the first there are scripts, if they are asked for."""
+        is_first = not self.faults
+        self.faults.append(fault)
+        if not is_first or not self._is_reproducing:
+            return
+        if scripts is None:
+            self.no_reproducer = "there is no graph of what the backend runs"
+            return
+
+        def failed(error: Exception) -> None:
+            if not isinstance(error, NotRun):
+                saying("there is no reproducer")(error)
+            self.no_reproducer = str(error) or type(error).__name__
+
+        with attempting(failed):
+            self.reproducers = scripts()
+            if not self.reproducers:
+                self.no_reproducer = "no part of the graph is wrong when it is alone"
