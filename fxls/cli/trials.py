@@ -108,7 +108,8 @@ def _outcome(printed: bytes) -> Outcome:
     except ValueError:
         return Outcome(Answer.OPEN, "it did not run")
     for fault in found.get("faults", ()):
-        return Outcome(Answer.BAD, _numbers(fault), "numbers")
+        kind = str(fault.get("raised") or "numbers").partition(":")[0]
+        return Outcome(Answer.BAD, _numbers(fault), kind)
     for bad in found.get("found", ()):
         who = bad["name"] or "the graph as it was captured"
         return Outcome(
@@ -126,5 +127,7 @@ def _outcome(printed: bytes) -> Outcome:
 
 def _numbers(fault: Mapping[str, Any]) -> str:
     nodes = ", ".join(node["name"] for node in fault["nodes"])
-    who = f"{fault['kind']} {fault['name']}, in {fault['stage']}"
+    who = f"{fault['kind']} {fault['name']}".strip() + f", in {fault['stage']}"
+    if fault.get("raised"):
+        return f"{who}: it raises {fault['raised']}"
     return f"{who}: {nodes or 'what the function returns'} is wrong"

@@ -82,6 +82,8 @@ class Fault(msgspec.Struct, frozen=True):
     evidence: Evidence
     confirmed: str
     """How it is known that the function returns something else because of it."""
+    raised: str = ""
+    """What it raised, in a line, where it computed nothing: then there is no evidence."""
 
 
 class Unseen(msgspec.Struct, frozen=True):
@@ -168,6 +170,8 @@ def who(fault: Fault) -> str:
 def what(fault: Fault) -> str:
     """``relu is wrong``: what is."""
     nodes = [where.node for where in fault.where]
+    if fault.raised:
+        return f"it raises {fault.raised}"
     if not nodes:
         return "what the function returns is wrong"
     if len(nodes) == 1:

@@ -112,6 +112,24 @@ def test_json_has_the_place_and_the_evidence_under_documented_keys(
     assert printed <= set(re.findall(r"`(\w+)`", section))
 
 
+def test_a_backend_that_raises_is_at_fault_and_has_no_evidence(fxls: Command) -> None:
+    raises = 'raise ValueError("no good")\n    for node'
+    fxls.file(PROGRAM.replace("for node", raises, 1))
+
+    text = fxls.run("compare", "net.py", "wrong")
+    found = json.loads(fxls.run("compare", "--json", "net.py", "wrong").out)
+
+    assert text.out.splitlines()[:3] == [
+        "error: the backend wrong, in graph 0, 0/0: it raises ValueError: no good",
+        "  why: no step before it raised",
+        "",
+    ]
+    assert text.code == 1
+    (fault,) = found["faults"]
+    assert (fault["raised"], fault["evidence"]) == ("ValueError: no good", None)
+    assert (found["verdict"], found["raised"]) == ("fault", "BackendCompilerFailed")
+
+
 def test_a_script_that_shows_the_fault_is_written_and_says_how_sure_it_is(
     fxls: Command,
 ) -> None:

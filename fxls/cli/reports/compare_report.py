@@ -75,7 +75,10 @@ def compare_as_json(
                     for where in one.where
                 ],
                 # JSON has no infinity.
-                "evidence": msgspec.to_builtins(_finite(one.evidence)),
+                "evidence": None
+                if one.raised
+                else msgspec.to_builtins(_finite(one.evidence)),
+                "raised": one.raised or None,
                 "confirmed": one.confirmed,
             }
             for one in found.faults
@@ -137,6 +140,8 @@ def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
         start = at.span.start
         place = f"{sources.name(at.path)}:{start.line + 1}:{start.column + 1}"
         lines += [f"  {named}, from {place}", *snippet(at, sources)]
+    if fault.raised:
+        return [*lines, f"  why: {fault.confirmed}"]
     one = fault.evidence
     shape = "x".join(map(str, one.shape)) or "scalar"
     lines += [

@@ -10,11 +10,12 @@ from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Place
 from fxls.runtime.numbers.claims import Suspicion
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
+from fxls.runtime.numbers.kept import Crash
 from fxls.runtime.numbers.replaying import Segments
 from fxls.runtime.passes.graph_state import is_same
-from fxls.verdicts.comparison import Where
+from fxls.verdicts.comparison import Evidence, Fault, Where
 
-__all__ = ["changed_nodes", "where"]
+__all__ = ["changed_nodes", "crashed", "where"]
 
 _MOST = 8
 """So many nodes are named of which one is wrong."""
@@ -61,6 +62,22 @@ def where(graph: ReplayedGraph, name: str, asked: Sequence[ReplayedGraph]) -> Wh
         if origin is not None:
             return Where(name, target, tuple(_places(origin)))
     return Where(name, target)
+
+
+def crashed(compilation: str, crash: Crash) -> Fault:
+    """The fault of a step that raised, though no step before it did."""
+    places: list[Where] = []
+    if crash.state is not None and crash.node:
+        graph = ReplayedGraph(crash.state)
+        places.append(where(graph, crash.node, (graph,)))
+    nothing = Evidence("", (), 0.0, 0.0, 0.0, 0.0, f"it raises {crash.raised}")
+    return Fault(
+        *(crash.kind, compilation, crash.stage, crash.name, crash.ordinal),
+        tuple(places),
+        nothing,
+        "no step before it raised",
+        crash.raised,
+    )
 
 
 def _places(origin: RawOrigin | None) -> list[Place]:

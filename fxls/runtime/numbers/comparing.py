@@ -10,13 +10,20 @@ import torch
 
 from fxls.attempt import attempting
 from fxls.runtime.faults import saying
-from fxls.runtime.numbers.blame import changed_nodes, where
+from fxls.runtime.numbers.blame import changed_nodes, crashed, where
 from fxls.runtime.numbers.claims import Suspicion, changed, confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
-from fxls.runtime.numbers.kept import Change, Copies, KeptCompilation, Lowered
+from fxls.runtime.numbers.kept import (
+    Change,
+    Copies,
+    Crash,
+    KeptCall,
+    KeptCompilation,
+    Lowered,
+)
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
 from fxls.runtime.numbers.precision import ALL_TOGETHER, LENIENT, Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, Segments, replayed
@@ -39,6 +46,7 @@ from fxls.verdicts.comparison import (
     Evidence,
     Fault,
     Kind,
+    Reproducer,
     Unseen,
 )
 
@@ -92,12 +100,18 @@ class _OfCompilation:
     def compare(self) -> None:
         """Look at each step in order."""
         kept = self._kept
-        if not kept.call.happened:
+        if kept.crash is not None:
+            self._note_crash(kept.crash)
+        if kept.call.happened:
+            self._total.graphs += 1
+            self._compare_calls()
+        elif kept.crash is None:
             self._leave_out(
                 kept.stage, "the graph", "its compiled code was never called"
             )
-            return
-        self._total.graphs += 1
+
+    def _compare_calls(self) -> None:
+        kept = self._kept
         if kept.call.why_not:
             self._leave_out(kept.stage, "the captured graph", kept.call.why_not)
         for call in kept.calls:
@@ -244,6 +258,9 @@ class _OfCompilation:
         graph = ReplayedGraph(lowered.state)
         self._check_memory(graph)
         inputs = lowered.call.values
+        if lowered.call.raised:
+            self._compare_raised(graph, lowered.call, stage)
+            return
         found = judge_kernels(lowered, graph, inputs)
         claims = found.claims
         self._total.kernels += claims.judged
@@ -303,6 +320,14 @@ class _OfCompilation:
             ),
         )
 
+    def _compare_raised(self, graph: ReplayedGraph, call: KeptCall, stage: str) -> None:
+        """Judge code that raised by the graph that it was made of."""
+        failed = replayed(graph, call.values).failed
+        if failed:
+            node, why = next(iter(failed.items()))
+            raise NotRun(f"it raises, as {node} of the graph before does: {why}")
+        self._note_crash(Crash(Kind.KERNEL, stage, "", 1, call.raised))
+
     def _compare_whole(self) -> None:
         """Judge what the function returned by the captured graph."""
         kept = self._kept
@@ -344,6 +369,10 @@ class _OfCompilation:
                     else None,
                 )
                 return
+
+    def _note_crash(self, crash: Crash) -> None:
+        """Note what raised, though nothing before it did."""
+        self._total.take(crashed(self._kept.name, crash), _no_script_of_crash)
 
     # -- what is said ------------------------------------------------------------
 
@@ -440,6 +469,10 @@ class _OfCompilation:
             raise NotRun(
                 f"its values need {need >> 20} MB, and {left} MB of {most} MB are left"
             )
+
+
+def _no_script_of_crash() -> Sequence[Reproducer]:
+    raise NotRun("it raises, and scripts compare values")
 
 
 def _stage_of(kept: KeptCompilation, lowered: Lowered) -> str:

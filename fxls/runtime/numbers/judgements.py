@@ -86,7 +86,9 @@ def remark_of(fault: Fault) -> Remark:
     nodes = [one.node for one in fault.where]
     sources = Sources()
     places = next((one.places for one in fault.where if one.places), ())
-    reason = f"{who(fault)}, in {fault.stage}: {what(fault)}, {off(fault.evidence)}"
+    reason = f"{who(fault)}, in {fault.stage}: {what(fault)}"
+    if not fault.raised:
+        reason += f", {off(fault.evidence)}"
     return Remark(
         Subject.NUMBERS,
         reason[:_LONGEST],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -16,6 +17,7 @@ from fxls.runtime.numbers.judgements import ListingsOf
 from fxls.runtime.numbers.kept import (
     Change,
     Copies,
+    Crash,
     Decomposed,
     KeptCall,
     KeptCompilation,
@@ -23,11 +25,13 @@ from fxls.runtime.numbers.kept import (
 )
 from fxls.runtime.numbers.settings import settings_of
 from fxls.runtime.passes.graph_state import GraphState
+from fxls.runtime.passes.observed_passes import line_of
 from fxls.runtime.producers import compiled_calls
 from fxls.runtime.producers.backends import is_torchs, name_of_backend
 from fxls.runtime.producers.capture import capture_of, is_hushed
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.torch_private import compile_id, fx, is_autocast
+from fxls.verdicts.comparison import Kind
 
 __all__ = ["Keeping"]
 
@@ -89,6 +93,13 @@ class Keeping:
         if kept is not None:
             kept.changes.append(Change(step, told, before, after))
 
+    def raised(self, step: Step, told: Pass, /) -> None:
+        """A pass raised."""
+        kept = self._latest.get(step.compilation)
+        if kept is not None and kept.crash is None:
+            where = (step.capture.stage, told.name, told.ordinal)
+            kept.crash = Crash(Kind.PASS, *where, told.raised or "")
+
     # -- compiled functions ------------------------------------------------------
 
     def _captured(
@@ -114,10 +125,13 @@ class Keeping:
             self.compilations.remove(before)  # an attempt, in whose place is this one
         self._latest[name] = kept
         self.compilations.append(kept)
-        compiled = yield
+        try:
+            compiled = yield
+        except GeneratorExit as end:
+            _note_crash(kept, Kind.BACKEND, _stage(gm), kept.backend, end)
+            raise
         with logging_faults(_FAILED):
-            stage = getattr(capture_of(gm), "stage", "") or "graph"
-            kept.stage = stage.removesuffix(", pre-grad")
+            kept.stage = _stage(gm)
             if kept.given_on is None and _is_of(compiled, gm):
                 kept.given_on = GraphState(gm)
             return self._seen(compiled, call, keeps_outputs=True, is_boxed=False)
@@ -167,11 +181,13 @@ class Keeping:
             with logging_faults(compiled_calls.KERNELS):
                 lowered.state = GraphState(lowering.module)
                 self._here.lowering = lowering
-        return (yield)
+        with self._noting_crash(lowered, lowering):
+            return (yield)
 
     def _written(self, lowering: Any, /) -> Generator[None, Any, Any]:
         lowered: Lowered | None = getattr(self._here, "lowered", None)
-        module = yield
+        with self._noting_crash(lowered, lowering):
+            module = yield
         is_it = getattr(self._here, "lowering", None) is lowering
         if lowered is not None and is_it and not lowered.path:
             with logging_faults(compiled_calls.KERNELS):
@@ -181,6 +197,20 @@ class Keeping:
                 call = getattr(call, "__func__", call)
                 lowered.path = call.__code__.co_filename
         return module
+
+    @contextlib.contextmanager
+    def _noting_crash(self, lowered: Lowered | None, lowering: Any) -> Generator[None]:
+        """Note what inductor raises while it makes code of a graph."""
+        try:
+            yield
+        except GeneratorExit as end:
+            kept = self._latest.get(compile_id())
+            if kept is not None and lowered is not None:
+                half = "backward" if lowered.is_backward else "forward"
+                stage = f"{_stage_of(kept)}, {half}, post-grad"
+                node = _lowered_node(end.__context__, lowering)
+                _note_crash(kept, Kind.KERNEL, stage, "", end, lowered.state, node)
+            raise
 
     def _decomposed(
         self, proxy_mode: Any, op: Any, args: Any, kwargs: Any, /
@@ -224,7 +254,11 @@ class Keeping:
                     call.why_not = "it is called with other inputs than its graph has"
                 else:
                     call.values = dict(zip(call.names, taken, strict=True))
-            result = theirs(*args)
+            try:
+                result = theirs(*args)
+            except Exception as error:
+                call.raised = line_of(error)
+                raise
             if keeps_outputs and not call.why_not:
                 with logging_faults(_FAILED):
                     outputs = self.copies.take(leaves(result))
@@ -238,6 +272,47 @@ class Keeping:
 def _none_of(_compilation: str) -> tuple[RevisionName, ...]:
     """Where no run is recorded."""
     return ()
+
+
+def _note_crash(
+    kept: KeptCompilation,
+    kind: Kind,
+    stage: str,
+    name: str,
+    end: GeneratorExit,
+    state: GraphState | None = None,
+    node: str = "",
+) -> None:
+    """Note what a step raised, if nothing inside of it did, and if it is no way in which
+    Dynamo begins anew.
+    """
+    error = end.__context__
+    if error is None or kept.crash is not None:
+        return
+    error = getattr(error, "inner_exception", error)
+    if not type(error).__module__.endswith("_dynamo.exc"):
+        kept.crash = Crash(kind, stage, name, 1, line_of(error), state, node)
+
+
+def _lowered_node(error: BaseException | None, lowering: Any) -> str:
+    """The node that inductor lowered when it raised; empty where it did something else."""
+    found, tb = "", None if error is None else error.__traceback__
+    while tb is not None:
+        frame = tb.tb_frame
+        is_lowering = frame.f_code.co_name == "run_node"
+        if is_lowering and frame.f_locals.get("self") is lowering:
+            found = getattr(frame.f_locals.get("n"), "name", found)
+        tb = tb.tb_next
+    return found
+
+
+def _stage(gm: Any) -> str:
+    stage = getattr(capture_of(gm), "stage", "") or "graph"
+    return stage.removesuffix(", pre-grad")
+
+
+def _stage_of(kept: KeptCompilation) -> str:
+    return kept.stage or kept.traced_stage.removesuffix(", traced") or "graph"
 
 
 def _is_of(compiled: Any, gm: Any) -> bool:

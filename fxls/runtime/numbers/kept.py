@@ -13,10 +13,12 @@ from fxls.record import Pass
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.torch_private import version_of
+from fxls.verdicts.comparison import Kind
 
 __all__ = [
     "Change",
     "Copies",
+    "Crash",
     "Decomposed",
     "KeptCall",
     "KeptCompilation",
@@ -37,6 +39,23 @@ class KeptCall:
     why_not: str = ""
     """Why there are no values, as a clause."""
     happened: bool = False
+    raised: str = ""
+    """What the call raised, in a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A step of a compilation that raised, so that there is no code."""
+
+    kind: Kind
+    stage: str
+    name: str
+    ordinal: int
+    raised: str
+    """In a line."""
+    state: GraphState | None = None
+    node: str = ""
+    """Of that graph, the one that was worked on; empty where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +119,7 @@ class KeptCompilation:
     calls: list[KeptCall] = field(default_factory=list[KeptCall])
     """Of the graphs behind AOTAutograd."""
     lowered: list[Lowered] = field(default_factory=list[Lowered])
+    crash: Crash | None = None
 
 
 class Copies:

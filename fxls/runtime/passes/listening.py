@@ -23,3 +23,7 @@ class PassListener(Protocol):
     ) -> None:
         """A pass of a step changed a graph."""
         ...
+
+    def raised(self, step: Step, told: Pass, /) -> None:
+        """A pass of a step raised."""
+        ...

@@ -35,7 +35,7 @@ from fxls.runtime.producers.recompiled import on_recompile
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.record.recorder import Recorder
 
-__all__ = ["ObservedPasses"]
+__all__ = ["ObservedPasses", "line_of"]
 
 _LONGEST = 200
 """Characters of what a pass raised."""
@@ -308,7 +308,7 @@ class ObservedPasses:
         if known is not before or not before.state.still_holds(module):
             now, found = self._changed(scope, running, known)
         capture = scope.capture(module, running.path)
-        raised = None if error is None else _line(error)
+        raised = None if error is None else line_of(error)
         first = last = None
         if capture is not None and (found or raised):
             title = (
@@ -342,6 +342,8 @@ class ObservedPasses:
         if scope.is_asked_for and (found or raised):
             scope.seen.append(event)
         self._recorder.note(event)
+        if self._listener is not None and scope.step is not None and raised:
+            self._listener.raised(scope.step, event)
         if self._listener is not None and scope.step is not None and found:
             self._listener.passed(scope.step, event, before.state, now.state)
 
@@ -404,7 +406,8 @@ def _behind(error: BaseException) -> BaseException:
     return error
 
 
-def _line(error: BaseException) -> str:
+def line_of(error: BaseException) -> str:
+    """An error in a line, as records have it."""
     text = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {text}"[:_LONGEST]
 
