@@ -3,7 +3,7 @@
 
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
 import { PROJECT } from './browser.mts';
@@ -54,6 +54,29 @@ def attend(x: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 
 for rows in (2, 3, 5):
     attend(torch.rand(rows, 4), torch.rand(4, 8))
+`;
+
+/** A model whose lines take long and longer. */
+const BLOCK = `import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(size, 4 * size)
+        self.outer = nn.Linear(4 * size, size)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores = torch.softmax(x @ x.transpose(-1, -2), -1)
+        hidden = torch.relu(self.inner(scores @ x))
+        return self.outer(hidden) + x
+
+
+if __name__ == "__main__":
+    block = torch.compile(Block(256))
+    for _ in range(9):
+        block(torch.ones(8, 64, 256)).sum().backward()
 `;
 
 await scene(
@@ -227,6 +250,46 @@ await scene(
   SIZE,
 );
 
+if (isTold('times')) {
+  await writeFile(join(PROJECT, 'block.py'), BLOCK);
+  await ran('block.py', '--times');
+}
+await scene(
+  'times',
+  'block.py',
+  async (page, done) => {
+    await row(page, 'class Block').click();
+    await page.keyboard.press('Control+b');
+
+    done('how long the kernels of each line took');
+    await row(page, ' kernels').waitFor();
+    await away(page);
+    await picture(page, 'times', below(TABS, 420));
+  },
+  SIZE,
+);
+await scene(
+  'times of a graph',
+  isTold('times of a graph') ? await lastGraph() : '',
+  async (page, done) => {
+    await row(page, 'def forward').waitFor();
+    await page.keyboard.press('Control+b');
+    await row(page, ' ms').waitFor();
+
+    done('the nodes of a graph, the slowest first');
+    await command(page, 'fxls: Show Graph Table');
+    const table = pageOf(page, 0);
+    await table.locator('.row').first().waitFor();
+    const time = table.locator('#columns button', { hasText: 'Time' });
+    await time.click();
+    await time.click();
+    await table.locator('.row').first().filter({ hasText: ' ms' }).waitFor();
+    await away(page);
+    await picture(page, 'times-table', below(0, 420));
+  },
+  SIZE,
+);
+
 await scene(
   'runs',
   'recompiled.py',
@@ -308,18 +371,31 @@ await scene(
 );
 
 /** Runs a program under fxls; what torch has in its cache, it does not make again. */
-async function ran(program: string): Promise<void> {
+async function ran(program: string, ...options: string[]): Promise<void> {
   const env = { ...process.env, TORCHINDUCTOR_FORCE_DISABLE_CACHES: '1' };
-  const command = ['-m', 'fxls', 'run', program];
+  const command = ['-m', 'fxls', 'run', ...options, program];
   await promisify(execFile)(join(PROJECT, '.venv/bin/python'), command, {
     cwd: PROJECT,
     env,
   });
 }
 
+/** The file of the last graph that block.py was, from the project. */
+async function lastGraph(): Promise<string> {
+  const python = join(PROJECT, '.venv/bin/python');
+  const list = ['-m', 'fxls', 'list', '--json', 'Block', 'forward', 'post-grad'];
+  const { stdout } = await promisify(execFile)(python, list, { cwd: PROJECT });
+  const { listings } = JSON.parse(stdout) as { listings: { path: string }[] };
+  return relative(PROJECT, listings[0]?.path ?? '');
+}
+
 /** A story, unless only others are asked for. */
 async function scene(name: string, ...more: Tail<Parameters<typeof story>>): Promise<void> {
-  if (only.some((each) => name.includes(each))) await story(name, ...more);
+  if (isTold(name)) await story(name, ...more);
+}
+
+function isTold(name: string): boolean {
+  return only.some((each) => name.includes(each));
 }
 
 type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
