@@ -7,9 +7,7 @@ makes them, without fxls.
 from __future__ import annotations
 
 import ast
-import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -20,8 +18,10 @@ import pytest
 
 from fxls.listing import Facts, Listing
 from fxls.store import Store
-from fxls.text import LineTable, Point, Span
+from fxls.text import LineTable, Span
 from tests.support.programs import needs_inductor
+from tools.kernels.__main__ import counts_of
+from tools.kernels.compiling import Told, innermost, told_by
 
 pytestmark = [pytest.mark.slow, needs_inductor]
 
@@ -33,8 +33,7 @@ class Compiled(NamedTuple):
 
     model: str
     store: Store
-    told: list[tuple[dict[str, list[str]], dict[str, list[str]]]]
-    """The nodes of each kernel, and the stacks of these."""
+    told: list[Told]
 
 
 @pytest.fixture(scope="module", params=["gpt", "resnet", "trained", "sized"])
@@ -72,17 +71,6 @@ def compiling(
     )
 
 
-def told_by(file: Path) -> list[tuple[dict[str, list[str]], dict[str, list[str]]]]:
-    """What torch noted, each kernel once: a backward goes on from its forward."""
-    found: list[tuple[dict[str, list[str]], dict[str, list[str]]]] = []
-    seen: set[str] = set()
-    for nodes, stacks in json.loads(file.read_text()):
-        own = {name: nodes[name] for name in nodes if name not in seen}
-        seen = set(nodes)
-        found.append((own, {name: stacks[name] for name in own}))
-    return found
-
-
 def code_of(store: Store) -> list[Listing]:
     """The listings of code, in the order in which torch compiled."""
     made = [
@@ -108,24 +96,6 @@ def graph_of(store: Store, listing: Listing) -> Listing:
     return store.read(store.root / listing.parents[0].file)
 
 
-def innermost(stack: str) -> tuple[str, Point]:
-    """Where the expression begins that torch's stack ends with.
-
-    torch's signs below the line go on to the last bracket behind the expression.
-    """
-    lines = stack.rstrip("\n").split("\n")
-    at = max(i for i, line in enumerate(lines) if line.startswith('  File "'))
-    found = re.match(r'  File "(.+)", line (\d+), in ', lines[at])
-    assert found is not None
-    path, line = found[1], int(found[2]) - 1
-    text = Path(path).read_text().split("\n")[line]
-    indent = len(text) - len(text.lstrip())
-    # There are none where the expression is all of the line.
-    signs = lines[at + 2] if at + 2 < len(lines) else "    "
-    before = len(signs) - len(signs.lstrip()) if signs.strip() else 4
-    return path, Point(line, before - 4 + indent)
-
-
 def places_of(listing: Listing, node: int) -> set[tuple[str, Span]]:
     return {
         (origin.places[0].path, origin.places[0].span)
@@ -141,7 +111,7 @@ def test_each_call_computes_the_nodes_that_torch_notes(compiled: Compiled) -> No
 
     assert ours == [
         [(name.rpartition(":")[0], sorted(nodes)) for name, nodes in kernels.items()]
-        for kernels, _ in compiled.told
+        for kernels in (one.nodes for one in compiled.told)
     ]
     assert all(ours)
 
@@ -149,9 +119,8 @@ def test_each_call_computes_the_nodes_that_torch_notes(compiled: Compiled) -> No
 def test_each_call_came_from_the_expressions_that_torch_notes(
     compiled: Compiled,
 ) -> None:
-    for listing, (kernels, stacks) in zip(
-        code_of(compiled.store), compiled.told, strict=True
-    ):
+    for listing, told in zip(code_of(compiled.store), compiled.told, strict=True):
+        kernels, stacks = told.nodes, told.stacks
         inputs = inputs_of(graph_of(compiled.store, listing))
         for (node, facts), name in zip(calls_of(listing), kernels, strict=True):
             ours = places_of(listing, node)
@@ -210,6 +179,18 @@ def test_each_chain_leads_from_a_kernel_to_what_dynamo_captured(
             ]
             assert own == set[tuple[str, Span]]().union(*of_nodes)
             assert all(own <= found for found in places)
+
+
+def test_the_table_of_kernels_counts_each_node_and_each_way(compiled: Compiled) -> None:
+    found = counts_of(compiled.store, compiled.told)
+
+    calls = sum(len(calls_of(listing)) for listing in code_of(compiled.store))
+    nodes = found["nodes with a kernel"]
+    assert found["kernels"] == calls > 0
+    assert found["kernels that compute the nodes that torch says"] == calls
+    assert nodes > 0
+    for where in ("the joint graph", "Dynamo's graph", "a line and columns"):
+        assert found[f"nodes that lead to {where}"] == nodes, where
 
 
 def test_what_is_given_back_to_the_program_came_from_where_it_was_changed(
