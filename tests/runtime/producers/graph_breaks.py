@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["BREAKS", "program"]
+__all__ = ["BREAKS", "numbers", "program"]
 
 _HEAD = """\
 import collections, contextlib, copy, dataclasses, functools, itertools, logging
@@ -111,6 +111,46 @@ BREAKS = {
     "GB9186": "z = (w + 1).sum(); z = «torch.autograd.grad(z, w)»",
     "GB9840": "«torch._check(True, 3)»",
 }
+
+
+_OTHERWISE = {
+    "2.11": {
+        "GB0156": "GB0007",
+        "GB0363": "GB0007",
+        "GB0569": "GB0059",
+        "GB0811": "GB0156",
+        "GB4198": "GB0179",
+        "GB4347": "GB0160",
+        "GB4393": "GB0195",
+        "GB5976": "GB0023",
+        "GB7650": "GB0156",
+        "GB8977": "GB0007",
+        "GB8985": "GB0125",
+        "GB9137": "",
+        "GB9840": "GB0288",
+    },
+    "2.15": {
+        "GB0117": "GB4197",
+        "GB0147": "GB0088",
+        "GB0206": "GB8985",
+        "GB0258": "GB0088",
+        "GB0354": "GB0088",
+        "GB0811": "GB9493",
+        "GB4347": "GB0088",
+        "GB7312": "GB0088",
+        "GB9840": "",
+    },
+}
+"""By version, the numbers that torch has for the same breaks, at the same expressions;
+empty where it does not break there.
+"""
+
+
+def numbers(version: str) -> dict[str, str]:
+    """For each function the number of its break, with this version of torch."""
+    others = _OTHERWISE.get(".".join(version.split(".")[:2]), {})
+    found = {name: others.get(name, name) for name in BREAKS}
+    return {name: number for name, number in found.items() if number}
 
 
 def program(names: Iterable[str] = BREAKS) -> str:
