@@ -6,6 +6,7 @@ import argparse
 import ast
 import functools
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,7 +151,7 @@ def _over(options: argparse.Namespace, python: PythonArguments) -> int:
     asked += ["--memory", str(options.memory)]
     if options.store is not None:
         asked += ["--store", str(options.store)]
-    trials = Trials(asked, python.flags, python.program)
+    trials = Trials(asked, python.flags, python.program, os.environ)
     if options.settings:
         searched = search_settings(trials)
         as_json, text = settings_as_json(searched), settings_text(searched)

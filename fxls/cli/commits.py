@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
+import re
 import subprocess
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from fxls.cli.trials import Answer, Outcome, Trials
@@ -14,6 +15,10 @@ from fxls.cli.trials import Answer, Outcome, Trials
 __all__ = ["GitError", "first_bad"]
 
 _MARKS = {Answer.GOOD: "good", Answer.BAD: "bad", Answer.OPEN: "skip"}
+
+
+_Git = Callable[..., str]
+_FOUND = re.compile(r"^[0-9a-f]{40,64} is the first bad commit$", re.MULTILINE)
 
 
 class GitError(Exception):
@@ -27,75 +32,77 @@ def first_bad(trials: Trials, commits: str) -> tuple[list[str], Outcome | None]:
 
     `commits` is ``GOOD..BAD``, or ``GOOD`` alone for ``GOOD..HEAD``. Raises `GitError`.
     """
+    environment = {
+        name: value
+        for name, value in trials.environment.items()
+        if not name.startswith("GIT_")
+    }
+    git = partial(_asked, {**environment, "LC_ALL": "C"})
     good, _, bad = commits.partition("..")
-    top = Path(_git(Path.cwd(), "rev-parse", "--show-toplevel"))
+    top = Path(git(Path.cwd(), "rev-parse", "--show-toplevel"))
     ends = [
-        _git(top, "rev-parse", "--verify", f"{one}^{{commit}}")
+        git(top, "rev-parse", "--verify", f"{one}^{{commit}}")
         for one in (good, bad or "HEAD")
     ]
     here = Path.cwd().resolve().relative_to(top.resolve())
-    with _worktree(top, ends[1]) as tree:
+    with _worktree(git, top, ends[1]) as tree:
         found: dict[str, Outcome] = {}
 
         def tried() -> Outcome:
-            commit = _git(tree, "rev-parse", "HEAD")
+            commit = git(tree, "rev-parse", "HEAD")
             found[commit] = trials.run(folder=tree / here)
             trials.wanted = trials.wanted or found[commit].kind
             return found[commit]
 
         for commit, wanted in ((ends[1], Answer.BAD), (ends[0], Answer.GOOD)):
-            _git(tree, "checkout", "--quiet", "--force", "--detach", commit)
+            git(tree, "checkout", "--quiet", "--force", "--detach", commit)
             if tried().answer is not wanted:
-                return [_named(tree, commit)], None
-        said = _git(tree, "bisect", "start", "--no-checkout", ends[1], ends[0])
-        while (suspects := _suspects(tree, said)) is None:
-            commit = _git(tree, "rev-parse", "BISECT_HEAD")
-            _git(tree, "checkout", "--quiet", "--force", "--detach", commit)
-            said = _git(tree, "bisect", _MARKS[tried().answer])
-        return [_named(tree, one) for one in suspects], found.get(
-            suspects[-1]
-        ) or found[ends[1]]
+                return [_named(git, tree, commit)], None
+        said = git(tree, "bisect", "start", "--no-checkout", ends[1], ends[0])
+        while (suspects := _suspects(git, tree, said)) is None:
+            commit = git(tree, "rev-parse", "BISECT_HEAD")
+            git(tree, "checkout", "--quiet", "--force", "--detach", commit)
+            said = git(tree, "bisect", _MARKS[tried().answer])
+        what = found.get(suspects[-1]) or found[ends[1]]
+        return [_named(git, tree, one) for one in suspects], what
 
 
-def _suspects(tree: Path, said: str) -> Sequence[str] | None:
+def _suspects(git: _Git, tree: Path, said: str) -> Sequence[str] | None:
     """The commits that are left; None while git names another one to try."""
-    is_one = "is the first bad commit" in said
+    is_one = _FOUND.search(said) is not None
     if not is_one and "There are only 'skip'ped commits left" not in said:
         return None
-    bad = _git(tree, "rev-parse", "refs/bisect/bad")
+    bad = git(tree, "rev-parse", "refs/bisect/bad")
     if is_one:
         return [bad]
-    goods = _git(tree, "for-each-ref", "--format=^%(refname)", "refs/bisect/good-*")
-    return _git(tree, "rev-list", "--reverse", bad, *goods.split()).split()
+    goods = git(tree, "for-each-ref", "--format=^%(refname)", "refs/bisect/good-*")
+    return git(tree, "rev-list", "--reverse", bad, *goods.split()).split()
 
 
 @contextmanager
-def _worktree(top: Path, commit: str) -> Generator[Path]:
+def _worktree(git: _Git, top: Path, commit: str) -> Generator[Path]:
     """A worktree in a temporary folder, of which nothing is left."""
     with tempfile.TemporaryDirectory(prefix="fxls-commits-") as folder:
         tree = Path(folder) / "tree"
-        _git(top, "worktree", "add", "--quiet", "--detach", str(tree), commit)
+        git(top, "worktree", "add", "--quiet", "--detach", str(tree), commit)
         try:
             yield tree
         finally:
-            _git(top, "worktree", "remove", "--force", str(tree))
+            git(top, "worktree", "remove", "--force", str(tree))
 
 
-def _named(tree: Path, commit: str) -> str:
-    return _git(tree, "show", "--no-patch", "--format=%h %s", commit)
+def _named(git: _Git, tree: Path, commit: str) -> str:
+    return git(tree, "show", "--no-patch", "--format=%h %s", commit)
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _asked(environment: Mapping[str, str], folder: Path, *arguments: str) -> str:
     """What git prints; neither hooks nor messages in other languages get in the way."""
     command = ["git", "-c", "core.hooksPath=/dev/null", *arguments]
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
-    }
     try:
         ended = subprocess.run(
             command,
             cwd=folder,
-            env={**environment, "LC_ALL": "C"},
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -46,6 +45,7 @@ class Trials:
     flags: Sequence[str]
     """Those of Python."""
     program: Sequence[str]
+    environment: Mapping[str, str]
     runs: int = 0
     open: int = 0
     wanted: str = ""
@@ -64,7 +64,7 @@ class Trials:
         is_file = self.program[0] != "-m"
         ended = subprocess.run(
             [*command, *["--"] * is_file, *self.program],
-            env={**os.environ, "FXLS_SETTINGS": written},
+            env={**self.environment, "FXLS_SETTINGS": written},
             cwd=folder,
             stdout=subprocess.PIPE,
             check=False,
