@@ -28,14 +28,19 @@ export type Python =
       readonly fxls: string;
     };
 
-/** The interpreter of a folder, and whether fxls can be started with it. */
+/**
+ * The interpreter of a folder, and whether fxls can be started with it; `onFound` is told
+ * of it before it is asked what is installed.
+ */
 export async function findPython(
   folder: vscode.Uri | undefined,
   wanted: string,
+  onFound: (interpreter: Interpreter) => void,
 ): Promise<Python> {
   const interpreter = await findInterpreter(folder);
   if (interpreter === undefined) return { kind: 'absent' };
   if (await isGone(interpreter.path)) return { kind: 'gone', interpreter };
+  onFound(interpreter);
   const answer = await probe(interpreter.path);
   if (typeof answer === 'string') {
     return { kind: 'broken', interpreter, message: answer };

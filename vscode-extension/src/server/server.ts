@@ -25,6 +25,7 @@ import {
 } from './protocol.ts';
 import type { Interpreter } from './interpreters.ts';
 import { findPython, type Python } from './python.ts';
+import { ServerProcess } from './server_process.ts';
 import type { Action, State as Shown, Status } from './status.ts';
 
 /** The server of a window; there is at most one, and one restart that waits. */
@@ -36,6 +37,7 @@ export class Server implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #runsChanged = new vscode.EventEmitter<void>();
   #client: LanguageClient | undefined;
+  #process: ServerProcess | undefined;
   #served: readonly Served[] = [];
   #queue: Promise<void> = Promise.resolve();
   /** Whether a restart is in the queue that has not begun. */
@@ -121,10 +123,13 @@ export class Server implements vscode.Disposable {
     this.#served = await Promise.all(
       folders.map(async (folder) => ({
         folder,
-        python: await findPython(folder, this.#version),
+        python: await findPython(folder, this.#version, ({ path }) => {
+          // What it takes to start passes while Python is asked what it has.
+          if (folder === folders[0]) this.#begin(path, folder);
+        }),
       })),
     );
-    await setContext(
+    void setContext(
       'missing',
       this.#served.some(({ python }) => python.kind === 'incomplete'),
     );
@@ -136,11 +141,22 @@ export class Server implements vscode.Disposable {
       this.#log.info(`Python${where}: ${path}, from ${found}`);
     }
     const first = this.#served.find(isReady);
+    if (first === undefined || first.folder !== folders[0]) this.#end();
     if (first !== undefined) {
       await this.#start(first.python.interpreter, first.python.fxls, first.folder);
     } else if (lack !== undefined) {
       this.#status.show(lack);
     }
+  }
+
+  #begin(python: string, folder: vscode.Uri | undefined): ServerProcess {
+    this.#process = new ServerProcess(python, folder?.fsPath, showsTorch());
+    return this.#process;
+  }
+
+  #end(): void {
+    this.#process?.end();
+    this.#process = undefined;
   }
 
   /** What is missing in the first folder where something is. */
@@ -159,15 +175,11 @@ export class Server implements vscode.Disposable {
     version: string,
     folder: vscode.Uri | undefined,
   ): Promise<void> {
+    const process = this.#process ?? this.#begin(interpreter.path, folder);
     const client = new LanguageClient(
       'fxls',
       'fxls',
-      {
-        command: interpreter.path,
-        // Without -P, a file fxls.py of the folder would be what runs.
-        args: ['-P', '-m', 'fxls', 'serve', ...(showsTorch() ? ['--warm'] : [])],
-        ...(folder === undefined ? {} : { options: { cwd: folder.fsPath } }),
-      },
+      () => process.take(),
       this.#options(interpreter, folder),
     );
     client.registerFeature(experimental);
@@ -222,13 +234,13 @@ export class Server implements vscode.Disposable {
   async #stop(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
-    if (client?.needsStop() !== true) return;
     try {
-      await client.stop(FAREWELL);
+      if (client?.needsStop() === true) await client.stop(FAREWELL);
     } catch (error) {
       // A server that does not answer is ended by force; work goes on with another.
       this.#log.warn(String(error));
     }
+    this.#end();
   }
 
   #busy(detail: string): void {

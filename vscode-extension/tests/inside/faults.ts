@@ -2,7 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { State } from '../../src/server/status.ts';
@@ -43,6 +51,24 @@ export const faults: readonly Test[] = [
         `${bare} (from the setting fxls.python) has no torch.`,
       );
       assert.equal((await withPython(undefined, 'fxls')).kind, 'ready');
+    },
+  ],
+  [
+    'the server begins while its Python is still asked what it has',
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'fxls-asked-'));
+      const python = join(folder, 'python');
+      const own = file('.venv/bin/python').fsPath;
+      // It says what it has when the server has begun; would that wait, neither came.
+      const ask = 'until [ -e "${0%/*}/begun" ]; do sleep 0.1; done';
+      const script = `[ "$1" = -c ] && { ${ask}; } || : >"\${0%/*}/begun"`;
+      writeFileSync(python, `#!/bin/sh\n${script}\nexec ${own} "$@"\n`, { mode: 0o755 });
+      try {
+        await used(python, `fxls 0.1.0 with ${python}, from the setting fxls.python`);
+      } finally {
+        await used(undefined, `fxls 0.1.0 with ${own}, from .venv`);
+        rmSync(folder, { recursive: true });
+      }
     },
   ],
   [
@@ -136,6 +162,17 @@ export const faults: readonly Test[] = [
     },
   ],
 ];
+
+/** Changes the interpreter, and waits until the item says that it is used. */
+async function used(path: string | undefined, said: string): Promise<void> {
+  const api = await extension().activate();
+  const ready = next(
+    api.onDidChangeState,
+    ({ kind, detail }) => kind === 'ready' && detail === said,
+  );
+  await withPython(path, 'fxls');
+  await ready;
+}
 
 /** Changes the interpreter; what is shown when the item has a text. */
 async function withPython(path: string | undefined, text: string): Promise<State> {
