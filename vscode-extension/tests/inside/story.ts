@@ -14,6 +14,7 @@ import {
   type Test,
 } from './editor.ts';
 import { say } from './saying.ts';
+import { until } from './waiting.ts';
 
 export const story: readonly Test[] = [
   [
@@ -122,7 +123,52 @@ def forward(self, x : torch.Tensor) -> torch.Tensor:
       ]);
     },
   ],
+  [
+    'a jump goes to the pane that shows the file already',
+    async () => {
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      const listing = await showListing();
+      const panes = [['net.py'], ['Net_7fe8cef5d937.py']];
+      const add = place(listing, 'add = ');
+      await jumped('editor.action.revealDefinition', add, 'net.py', vscode.ViewColumn.One);
+      assert.deepEqual(tabs(), panes);
+      const source = vscode.window.activeTextEditor?.document;
+      assert.ok(source);
+      const plus = place(source, '+ x');
+      await jumped(
+        'editor.action.goToImplementation',
+        plus,
+        'Net_7fe8cef5d937.py',
+        vscode.ViewColumn.Two,
+      );
+      assert.deepEqual(tabs(), panes);
+    },
+  ],
 ];
+
+/** Jumps from a place of the editor in front; waits until a file of a pane is there. */
+async function jumped(
+  command: string,
+  from: vscode.Position,
+  name: string,
+  pane: vscode.ViewColumn,
+): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  assert.ok(editor);
+  editor.selection = new vscode.Selection(from, from);
+  await vscode.commands.executeCommand(command);
+  await until(vscode.window.onDidChangeActiveTextEditor, () => {
+    const now = vscode.window.activeTextEditor;
+    return now?.document.uri.path.endsWith(`/${name}`) === true && now.viewColumn === pane
+      ? true
+      : undefined;
+  });
+}
+
+/** The names of the files in each pane. */
+function tabs(): string[][] {
+  return vscode.window.tabGroups.all.map((group) => group.tabs.map(({ label }) => label));
+}
 
 /** Prints how long something took; nothing is asserted of that. */
 async function took(what: string, act: () => Promise<string>): Promise<void> {
