@@ -32,7 +32,7 @@ await inBrowser(async (page) => {
     await row(page, 'class Numbered').waitFor();
     await traced(page);
     await lens(page, 'Show generated code').click();
-    await row(page, 'add = relu + 1').waitFor();
+    await row(page, '= relu + 1').waitFor();
     assert.deepEqual([listings(FIRST), listings(SECOND)], [1, 0]);
 
     done('the item says which Python each folder has');
@@ -48,7 +48,7 @@ await inBrowser(async (page) => {
     await opened(page, 'second/numbered.py');
     await traced(page);
     await lens(page, 'Show generated code').click();
-    await row(page, 'add = relu + 2').waitFor();
+    await row(page, '= relu + 2').waitFor();
     assert.deepEqual([listings(FIRST), listings(SECOND)], [1, 1]);
 
     done('the view Graphs tells the two apart');
@@ -103,7 +103,7 @@ await inBrowser(async (page) => {
     await traced(page);
     await command(page, 'fxls: Trace This File');
     await lens(page, 'Show generated code').click();
-    await row(page, 'add = relu + 3').waitFor();
+    await row(page, '= relu + 3').waitFor();
     assert.equal(
       readFileSync(join(SECOND, '.vscode/settings.json'), 'utf8').replaceAll(/\s+/g, ' '),
       `{ "fxls.python": "${join(PROJECT, '../conda')}/bin/python" }`,
