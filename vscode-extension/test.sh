@@ -7,12 +7,14 @@
 # FXLS_TEST_PYTHON  a Python in a virtual environment that has fxls, torch and debugpy
 # FXLS_TEST_CACHE   where VS Code is installed (default: .cache here)
 # FXLS_TEST_SHOTS   where screenshots go (default: .cache/shots)
-# FXLS_TEST_PARTS   some of "units inside workbench view runs graph windows folders machine
-#                   trust" (default: all)
+# FXLS_TEST_PARTS   some of "units inside workbench view runs graph windows folders python
+#                   machine trust" (default: all)
 #                   "shots" makes the pictures of docs/pictures again
+#                   "looks" makes pictures of the views in windows of several widths and in
+#                   light, dark and high contrast, for a look; they go where screenshots go
 #                   "times" prints how long a person waits, as docs/waiting.md has it
-# FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name; of inside,
-#                   also several texts with | between them
+# FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name, and of looks in
+#                   its width; of inside, also several texts with | between them
 set -euo pipefail
 # Where it is set, every start of Python takes longer than it does for a person.
 unset PYTHONDONTWRITEBYTECODE
@@ -144,7 +146,7 @@ without_python() {
 
 ordinary=http://127.0.0.1:$port
 failed=0
-for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows folders machine trust}; do
+for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows folders python machine trust}; do
   if [ "$part" = units ]; then
     "$node" --disable-warning=MODULE_TYPELESS_PACKAGE_JSON --test \
       --test-reporter=dot tests/units/*.test.mts || failed=1
@@ -158,6 +160,12 @@ for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows fo
     FXLS_TEST_PROJECT=$run/folders
     PATH=/usr/bin:/bin PYENV_ROOT= CONDA_PREFIX= VSCODE_CLI=1 serve folders
     FXLS_TEST_SERVER=http://127.0.0.1:$port
+  fi
+  if [ "$part" = python ]; then
+    FXLS_TEST_PROJECT=$(project python numbered.py)
+    rm "$FXLS_TEST_PROJECT/.venv"
+    environment_at "$FXLS_TEST_PROJECT/.venv" 1
+    environment_at "$run/chosen" 2
   fi
   if [ "$part" = machine ]; then
     # Of a home of its own, and with an index that no packet reaches.

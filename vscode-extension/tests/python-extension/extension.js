@@ -1,0 +1,31 @@
+// The documented interface of the Python extension, over two environments of the folder.
+
+const path = require('node:path');
+const vscode = require('vscode');
+
+exports.activate = (context) => {
+  const folder = vscode.workspace.workspaceFolders[0].uri.fsPath;
+  const [chosen, own] = ['../chosen', '.venv'].map((name) => path.join(folder, name));
+  const changed = new vscode.EventEmitter();
+  let active = chosen;
+  context.subscriptions.push(
+    changed,
+    vscode.commands.registerCommand('python.useOwn', () => {
+      active = own;
+      changed.fire({ id: active, path: active, resource: undefined });
+    }),
+  );
+  const environment = (id) => ({
+    id,
+    path: id,
+    executable: { uri: vscode.Uri.file(path.join(id, 'bin/python')) },
+  });
+  return {
+    environments: {
+      known: [chosen, own].map(environment),
+      getActiveEnvironmentPath: () => ({ id: active, path: active }),
+      onDidChangeActiveEnvironmentPath: changed.event,
+      resolveEnvironment: (one) => Promise.resolve(environment(one.path)),
+    },
+  };
+};
