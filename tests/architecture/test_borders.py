@@ -24,7 +24,6 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/cli/bisect_command.py",
     "fxls/cli/check_command.py",
     "fxls/cli/command.py",
-    "fxls/cli/commits.py",
     "fxls/cli/compare_command.py",
     "fxls/cli/debug_command.py",
     "fxls/cli/doctor_command.py",
@@ -32,7 +31,6 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/cli/prune_command.py",
     "fxls/cli/run_command.py",
     "fxls/cli/serve_command.py",
-    "fxls/cli/trials.py",
     "fxls/worker/__main__.py",
     # `install()` takes its default store from FXLS_STORE, which editors pass.
     "fxls/runtime/installing.py",
