@@ -41,6 +41,9 @@ _LONGEST = 100
 _PARTS = 3
 """A class leads to so many graphs that it is a part of."""
 
+_LISTINGS = 3
+"""A class has lenses of so many listings; torch.compile makes one for each stage."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpenPlace:
@@ -168,9 +171,19 @@ def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Le
         if not (module.constructible or module.name in named or module.name in inner):
             offer = "Write an example call to trace"
             yield Lens(module.span, offer, WriteEntry(source.path, module.name))
-        for document in listings_of(source, module.name):
-            shown_as = f"generated code of {title(document)}"
-            yield Lens(module.span, shown_as, OpenPlace(document.start))
+        yield from _listing_lenses(module.span, listings_of(source, module.name))
+
+
+def _listing_lenses(span: Span, documents: list[Document]) -> Iterator[Lens]:
+    """The listings of a class, those first that were captured and made of no other."""
+    documents = sorted(documents, key=lambda one: one.listing.identity.stage.count(","))
+    for document in documents[:_LISTINGS]:
+        shown_as = f"generated code of {title(document)}"
+        yield Lens(span, shown_as, OpenPlace(document.start))
+    rest = documents[_LISTINGS:]
+    if rest:
+        places = tuple(document.start for document in rest)
+        yield Lens(span, counted(len(rest), "more listing"), PeekPlaces(span, places))
 
 
 def _entry_lenses(

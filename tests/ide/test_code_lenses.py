@@ -173,6 +173,43 @@ def test_a_class_that_needs_arguments_offers_to_write_an_example() -> None:
     ]
 
 
+def test_a_class_of_many_stages_leads_to_the_first_and_to_all_the_others() -> None:
+    stages = (
+        *(
+            "graph 0, backward",
+            "graph 0, forward, kernels",
+            "graph 0",
+            "graph 0, joint",
+        ),
+        "graph 0, forward",
+    )
+    made = {
+        stage: Document(
+            f"/work/.fxls/Given_{number}.py",
+            replace(
+                NET_LISTING,
+                identity=Identity("net", "Given", "torch.compile", stage=stage),
+            ),
+        )
+        for number, stage in enumerate(stages)
+    }
+
+    found = offers(GIVEN, *made.values())
+
+    shown = ("graph 0", "graph 0, backward", "graph 0, joint")
+    rest = (made["graph 0, forward"].start, made["graph 0, forward, kernels"].start)
+    assert found[1:] == [
+        *(
+            (
+                f"generated code of Given, torch.compile, {stage}",
+                OpenPlace(made[stage].start),
+            )
+            for stage in shown
+        ),
+        ("2 more listings", PeekPlaces(span_of(GIVEN, "Given"), rest)),
+    ]
+
+
 def test_a_class_leads_to_its_calls_in_what_was_traced() -> None:
     text = "def forward(self, x):\n    a = f(x)\n    b = f(a)\n    c = f(b)\n    return c\n"
 
