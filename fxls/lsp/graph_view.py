@@ -159,6 +159,8 @@ class TableItem(Item, frozen=True):
     found: int
     """That were searched for."""
     rows: list[RowItem]
+    compared: bool = False
+    """Whether a comparison judged any node of the graph."""
 
 
 def graph_item(
@@ -233,6 +235,7 @@ def table_item(
             )
             for node in shown
         ],
+        bool(errors),
     )
 
 

@@ -149,8 +149,10 @@ def test_rows_are_sorted_by_error_and_inputs_have_none(
 ) -> None:
     uri = compared.listing(LAST).as_uri()
     asked = {"uri": uri, "sort": "error", "descending": True}
-    rows = compared.client.request("fxls/table", asked)["rows"]
+    answer = compared.client.request("fxls/table", asked)
+    rows = answer["rows"]
 
+    assert answer["compared"]
     first = rows[0]
     assert (first["name"], first["error"]["wrong"]) == ("sigmoid", True)
     assert first["error"]["off"] == pytest.approx(compared.off)

@@ -183,6 +183,8 @@ export interface RowsAnswer {
   /** How many were searched for. */
   readonly found: number;
   readonly rows: readonly RowItem[];
+  /** Whether `fxls compare` judged any node of the graph. */
+  readonly compared?: boolean;
 }
 
 /** How long each node takes, in the order of the graph, or why nobody can say. */

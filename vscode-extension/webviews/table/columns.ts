@@ -65,6 +65,11 @@ export const COLUMNS: readonly TableColumn[] = [
   { title: 'Source', sort: 'source', width: '140px', text: sourceOf },
 ];
 
+/** Those that are shown; nobody compared the values of most graphs. */
+export function columnsOf(isCompared: boolean): readonly TableColumn[] {
+  return isCompared ? COLUMNS : COLUMNS.filter(({ sort }) => sort !== 'error');
+}
+
 function sourceOf({ origin }: RowItem): string {
   if (origin === undefined) return '';
   const file = decodeURIComponent(origin.uri.split('/').at(-1) ?? '');

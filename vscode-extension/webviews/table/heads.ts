@@ -1,12 +1,16 @@
 // The heads of the columns: a click sorts, another one turns the order around.
 
-import { COLUMNS } from './columns.ts';
+import { COLUMNS, type TableColumn } from './columns.ts';
 import type { Order } from './window.ts';
 
-export function showHeads(within: HTMLElement, order: Order): void {
+export function showHeads(
+  within: HTMLElement,
+  columns: readonly TableColumn[],
+  order: Order,
+): void {
   const hadFocus = within.querySelector(':focus')?.getAttribute('data-sort');
   within.replaceChildren(
-    ...COLUMNS.map(({ title, sort, isNumber }) => {
+    ...columns.map(({ title, sort, isNumber }) => {
       const head = document.createElement('button');
       head.setAttribute('role', 'columnheader');
       if (isNumber === true) head.className = 'number';

@@ -3,7 +3,7 @@
 import { element, listen, takeKeys, tell } from '../host.ts';
 import type { ToPage } from '../messages.ts';
 import type { RowsAnswer, RowsAsked } from '../../src/server/protocol.ts';
-import { COLUMNS } from './columns.ts';
+import { columnsOf } from './columns.ts';
 import { showHeads, turned } from './heads.ts';
 import { covers, HEIGHT, type Order, rowOf, wanted } from './window.ts';
 
@@ -24,16 +24,14 @@ let paused: number | null = null;
 /** The step that was asked for while the rows of another order were on their way. */
 let delayed: number | undefined;
 
-document.documentElement.style.setProperty(
-  '--columns',
-  COLUMNS.map(({ width }) => width).join(' '),
-);
-showHeads(heads, order);
+let isCompared = false;
+let columns = columnsOf(isCompared);
+showColumns();
 
 heads.addEventListener('click', ({ target }) => {
   if (!(target instanceof HTMLElement)) return;
   order = turned(order, target);
-  showHeads(heads, order);
+  showHeads(heads, columns, order);
   begin();
 });
 search.addEventListener('input', () => {
@@ -64,6 +62,11 @@ function hear(message: ToPage): void {
       if (message.asked.descending !== order.descending) return;
       answer = message.answer;
       answered = message.asked;
+      if (isCompared !== (answer.compared === true)) {
+        isCompared = !isCompared;
+        columns = columnsOf(isCompared);
+        showColumns();
+      }
       show();
       ask();
       if (delayed !== undefined) step(delayed);
@@ -83,6 +86,12 @@ function hear(message: ToPage): void {
     case 'export':
       break;
   }
+}
+
+function showColumns(): void {
+  const widths = columns.map(({ width }) => width).join(' ');
+  document.documentElement.style.setProperty('--columns', widths);
+  showHeads(heads, columns, order);
 }
 
 /** Shows the beginning of another order. */
@@ -115,7 +124,7 @@ function show(): void {
   shown.style.transform = `translateY(${answered.first * HEIGHT}px)`;
   shown.replaceChildren(
     ...answer.rows.map((row) =>
-      rowOf(row, selected.includes(row.node), row.node === paused),
+      rowOf(row, columns, selected.includes(row.node), row.node === paused),
     ),
   );
   scroll.setAttribute('aria-rowcount', String(answer.found));

@@ -1,7 +1,7 @@
 // The rows that are seen, of as many as there are.
 
 import type { RowItem, RowsAnswer, RowsAsked } from '../../src/server/protocol.ts';
-import { COLUMNS } from './columns.ts';
+import type { TableColumn } from './columns.ts';
 
 /** The height of a row, as the style sheet has it. */
 export const HEIGHT = 22;
@@ -30,14 +30,19 @@ export function covers(
 }
 
 /** A row of the page. */
-export function rowOf(row: RowItem, isChosen: boolean, isPaused: boolean): HTMLElement {
+export function rowOf(
+  row: RowItem,
+  columns: readonly TableColumn[],
+  isChosen: boolean,
+  isPaused: boolean,
+): HTMLElement {
   const drawn = document.createElement('div');
   drawn.className = `row${isChosen ? ' chosen' : ''}${isPaused ? ' paused' : ''}`;
   drawn.id = `row-${row.node}`;
   drawn.setAttribute('role', 'row');
   drawn.setAttribute('aria-selected', String(isChosen));
   drawn.dataset['node'] = String(row.node);
-  for (const column of COLUMNS) {
+  for (const column of columns) {
     const cell = document.createElement('span');
     cell.setAttribute('role', 'gridcell');
     if (column.isNumber === true) cell.className = 'number';
