@@ -194,6 +194,10 @@ def test_an_expression_leads_to_its_kernels(shown: Shown) -> None:
     ]
     reason = "inductor calls extern_kernels.mm, and fuses nothing into it"
     assert shown.hover(shown.program, 5, 33) == [
+        f"torch.compile: Not fused: relu and mm: {reason}",
+        "nodes: relu and mm",
+        "in 1 compilation: 0/0",
+        "the other one is here, in Net.forward: net.py:7",
         "1 node of Net, torch.compile, graph 0",
         "add: call_function operator.add → f32[4, 4]",
         "In other stages:",
@@ -203,10 +207,6 @@ def test_an_expression_leads_to_its_kernels(shown: Shown) -> None:
         "forward: 1 node",
         "forward, post-grad: 1 node",
         "forward, kernels: cpp_fused_add_relu_0:1",
-        f"torch.compile: Not fused: relu and mm: {reason}",
-        "nodes: relu and mm",
-        "in 1 compilation: 0/0",
-        "the other one is here, in Net.forward: net.py:7",
     ]
 
 

@@ -30,7 +30,9 @@ __all__ = ["KernelTimes"]
 _MOST_LINES = 2_000
 """So many lines of a listing are told, those that took longest."""
 
-_SEED = 7
+_SEED = 152
+"""Such that of three calls with the same sizes two are looked into, not one, and that
+calls of up to six kinds in turns are looked into alike from the beginning."""
 
 _MOST_SIZES = 10_000
 """Of so many sizes it is known which call of a pair came last."""
