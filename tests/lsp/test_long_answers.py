@@ -43,7 +43,7 @@ def test_a_hover_in_another_listing_is_answered_first(
         whole = {"textDocument": {"uri": path.as_uri()}}
         late = client.send(f"textDocument/{method}", whole)
         assert client.ask("hover", listing, 5, 4) is not None
-        came = [message.get("id") for message in client.unread()]
+        came = [message.get("id") for message in client.came()]
         found = client.answer(late)["result"]
 
         assert late not in came

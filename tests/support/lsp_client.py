@@ -177,6 +177,10 @@ class LspClient:
         for stream in (self._reading, self._writing, self.process.stderr):
             stream.close()
 
+    def came(self) -> list[Json]:
+        """What came before the last answer that was asked for, and nobody took yet."""
+        return [message for message in self._kept if message is not None]
+
     def unread(self) -> list[Json]:
         """Take all that came, for a test that does not say what comes.
 
