@@ -89,12 +89,12 @@ def break_section(name: str, folder: Path) -> str:
 
 
 def marked(text: str) -> Iterator[str]:
-    """Lines with carets below what stands between « and »."""
+    """Lines with a mark below what stands between « and »."""
     for line in text.split("\n"):
         yield line.replace("«", "").replace("»", "")
         before, start, rest = line.partition("«")
         if start:
-            yield " " * len(before) + "^" * len(rest.partition("»")[0])
+            yield " " * len(before) + "^".ljust(len(rest.partition("»")[0]), "~")
 
 
 def repaired(remark: SourceRemark, path: Path, text: str, name: str) -> Iterator[str]:
