@@ -135,15 +135,15 @@ def bisect(options: argparse.Namespace) -> int:
 
 def _over(options: argparse.Namespace, python: PythonArguments) -> int:
     """Run the program under other settings, or of other commits."""
-    from fxls.cli.commits import GitError, first_bad
     from fxls.cli.reports.search_report import (
         commits_as_json,
         commits_text,
         settings_as_json,
         settings_text,
     )
-    from fxls.cli.searched_settings import search_settings
-    from fxls.cli.trials import Trials
+    from fxls.cli.searches.commits import GitError, first_bad
+    from fxls.cli.searches.searched_settings import search_settings
+    from fxls.cli.searches.trials import Trials
 
     asked = ["compare"]
     if options.check is not None:

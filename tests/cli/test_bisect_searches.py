@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fxls.cli.trials import smallest
+from fxls.cli.searches.trials import smallest
 from tests.cli.command import Command
 
 PROGRAM = """\

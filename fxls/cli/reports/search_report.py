@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fxls.cli.searched_settings import SearchedSettings
-from fxls.cli.trials import Answer, Outcome, Trials
+from fxls.cli.searches.searched_settings import SearchedSettings
+from fxls.cli.searches.trials import Answer, Outcome, Trials
 from fxls.counted import counted
 
 __all__ = ["commits_as_json", "commits_text", "settings_as_json", "settings_text"]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from fxls.cli.trials import Answer, Outcome, Trials
+from fxls.cli.searches.trials import Answer, Outcome, Trials
 
 __all__ = ["GitError", "first_bad"]
 

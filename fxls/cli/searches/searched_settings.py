@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fxls.cli.trials import Answer, Outcome, Trials, smallest
+from fxls.cli.searches.trials import Answer, Outcome, Trials, smallest
 
 __all__ = ["SearchedSettings", "search_settings"]
 

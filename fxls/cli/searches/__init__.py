@@ -1,0 +1,1 @@
+"""`fxls bisect` over runs of a program: under other settings, or of other commits."""
