@@ -20,7 +20,14 @@ from pathlib import Path
 
 from fxls.listing import Listing, Place
 from fxls.store import Store
-from tools.kernels.compiling import Told, innermost, told_by, with_fxls, with_provenance
+from tools.kernels.compiling import (
+    Told,
+    code_of,
+    innermost,
+    told_by,
+    with_fxls,
+    with_provenance,
+)
 from tools.kernels.models import MODELS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -50,24 +57,13 @@ _Origin = tuple[tuple[Place, ...], tuple[str, ...]]
 def counts_of(store: Store, told: list[Told]) -> Counter[str]:
     """The rows of the table for one model."""
     found: Counter[str] = Counter()
-    codes = _codes(store)
+    codes = code_of(store)
     assert len(codes) == len(told), "each graph once"
     for code, of_torch in zip(codes, told, strict=True):
         found["graphs"] += 1
         _count_kernels(found, code, of_torch)
         _count_nodes(found, store, code, of_torch)
     return found
-
-
-def _codes(store: Store) -> list[Listing]:
-    made = [
-        revision
-        for identity in store.identities()
-        if identity.stage.endswith(", kernels")
-        for revision in store.revisions(identity)
-    ]
-    made.sort(key=lambda one: one.time)
-    return [store.read_revision(one) for one in made]
 
 
 def _count_kernels(found: Counter[str], code: Listing, told: Told) -> None:

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import fxls
+from fxls.listing import Listing
 from fxls.runtime import finish
+from fxls.store import Store
 from fxls.text import Point
 
-__all__ = ["Told", "innermost", "told_by", "with_fxls", "with_provenance"]
+__all__ = ["Told", "code_of", "innermost", "told_by", "with_fxls", "with_provenance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +95,15 @@ def innermost(stack: str) -> tuple[str, Point]:
     signs = lines[at + 2] if at + 2 < len(lines) else "    "
     before = len(signs) - len(signs.lstrip()) if signs.strip() else 4
     return path, Point(line, before - 4 + indent)
+
+
+def code_of(store: Store) -> list[Listing]:
+    """The listings of code, in the order in which torch compiled."""
+    made = [
+        revision
+        for identity in store.identities()
+        if identity.stage.endswith(", kernels")
+        for revision in store.revisions(identity)
+    ]
+    made.sort(key=lambda one: one.time)
+    return [store.read_revision(one) for one in made]

@@ -21,7 +21,7 @@ from fxls.store import Store
 from fxls.text import LineTable, Span
 from tests.support.programs import needs_inductor
 from tools.kernels.__main__ import counts_of
-from tools.kernels.compiling import Told, innermost, told_by
+from tools.kernels.compiling import Told, code_of, innermost, told_by
 
 pytestmark = [pytest.mark.slow, needs_inductor]
 
@@ -69,18 +69,6 @@ def compiling(
             **environment,
         },
     )
-
-
-def code_of(store: Store) -> list[Listing]:
-    """The listings of code, in the order in which torch compiled."""
-    made = [
-        revision
-        for identity in store.identities()
-        if identity.stage.endswith(", kernels")
-        for revision in store.revisions(identity)
-    ]
-    made.sort(key=lambda one: one.time)
-    return [store.read_revision(one) for one in made]
 
 
 def calls_of(listing: Listing) -> list[tuple[int, Facts]]:
