@@ -12,7 +12,7 @@ BASE_PYTHON ?= python3
 TORCH := torch==2.13.0
 
 PYTEST := $(BIN)/python -m pytest -q -rs
-# A test mostly waits for a process that imports torch: each core does that for a test.
+# As many at once as tests/conftest.py says, and at most four, for which memory lasts.
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help

@@ -1,4 +1,4 @@
-"""For all tests: how random cases are drawn, and which tests lack the mark `slow`."""
+"""For all tests: how random cases are drawn, how many run at once, which lack `slow`."""
 
 from __future__ import annotations
 
@@ -39,6 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.mkdtemp(prefix="fxls-tests-")
     os.environ["XDG_CACHE_HOME"] = folder
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a test waits half of its time for a process."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)
