@@ -1,8 +1,4 @@
-"""torchvision's models are ordinary users of the API: our graphs are those of torch.fx.
-
-Its C++ operators do not load beside a torch for the CPU, and are not called here; stubs
-take their place, so that the package can be imported.
-"""
+"""torchvision's models are ordinary users of the API: our graphs are those of torch.fx."""
 
 from __future__ import annotations
 
@@ -17,15 +13,10 @@ import torch
 import torch.fx
 
 from fxls import engine as fx
+from tools import torchvision_operators
 
 _torch: Any = torch
 _fx: Any = torch.fx
-
-OPERATORS = (
-    *("nms", "qnms", "roi_align", "qroi_align", "roi_pool", "deform_conv2d"),
-    *("ps_roi_align", "ps_roi_pool", "_roi_align_backward", "_roi_pool_backward"),
-    *("_ps_roi_align_backward", "_ps_roi_pool_backward", "_deform_conv2d_backward"),
-)
 
 TRACED = [
     *("alexnet", "convnext_tiny", "deeplabv3_mobilenet_v3_large", "densenet121"),
@@ -46,14 +37,10 @@ REFUSED = [
 
 @pytest.fixture(scope="module")
 def models() -> Any:
-    library: Any = torch.library.Library("torchvision", "FRAGMENT")
-    for name in OPERATORS:
-        library.define(f"{name}(Tensor x) -> Tensor")
+    torchvision_operators.declare()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = importlib.import_module("torchvision.models")  # which needs the stubs
-    yield found
-    library._destroy()
+        return importlib.import_module("torchvision.models")
 
 
 def model_of(models: Any, name: str) -> torch.nn.Module:

@@ -6,7 +6,6 @@ run as they are. ``FXLS_CLIENT_RECORD`` names the file of the record, see `recor
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import random
@@ -16,25 +15,8 @@ from typing import Any
 import pytest
 import torch
 
+from tools import torchvision_operators
 from tools.clients import records, redirect
-
-TORCHVISION = (
-    *("nms", "qnms", "roi_align", "qroi_align", "roi_pool", "deform_conv2d"),
-    *("ps_roi_align", "ps_roi_pool", "_roi_align_backward", "_roi_pool_backward"),
-    *("_ps_roi_align_backward", "_ps_roi_pool_backward", "_deform_conv2d_backward"),
-)
-"""Operators without which torchvision cannot be imported; beside a torch for the CPU its
-own do not load, and no client's test calls them."""
-
-
-def declare_operators() -> None:
-    """Declare the operators of torchvision, unless they are there."""
-    with contextlib.suppress(ImportError, RuntimeError):
-        importlib.import_module("torchvision")
-        return
-    for name in TORCHVISION:
-        with contextlib.suppress(RuntimeError):
-            torch.library.define(f"torchvision::{name}", "(Tensor x) -> Tensor")
 
 
 def return_retired() -> None:
@@ -90,7 +72,7 @@ def _last_line(report: Any) -> str:
     return (lines[0] if crash is not None else lines[-1]) if lines else ""
 
 
-declare_operators()
+torchvision_operators.declare()
 return_retired()
 random.seed(0)  # tests that are chosen at random have the same names in every run
 _path = os.environ.get("FXLS_CLIENT_RECORD")

@@ -33,6 +33,7 @@ import torch
 from torch import nn
 
 from fxls.attempt import attempting
+from tools import torchvision_operators
 from tools.documents.blocks import Block
 from tools.documents.sample import Sample
 
@@ -230,37 +231,6 @@ def _with_engine(source: str, engine: str) -> str:
     return re.sub(r"\btorch\.fx\b", engine, source)
 
 
-def _stand_in_for_operators_of_torchvision() -> None:
-    """Let torchvision be imported where its operators in C++ do not load.
-
-    Models do without them; only their names are looked for.
-    """
-    library: Any = torch.library.Library("torchvision", "FRAGMENT")
-    while True:
-        try:
-            importlib.import_module("torchvision.models")
-        except ImportError:
-            return  # and a block that imports it says so
-        except RuntimeError as error:
-            missing = re.search(
-                r"operator torchvision::(\w+) does not exist", str(error)
-            )
-            if missing is None:
-                raise
-            library.define(f"{missing[1]}(Tensor x) -> Tensor")
-            for name in [
-                name for name in sys.modules if name.startswith("torchvision")
-            ]:
-                del sys.modules[name]
-        else:
-            _kept.append(library)
-            return
-
-
-_kept: list[Any] = []
-"""Operators are there for as long as their library is."""
-
-
 @contextlib.contextmanager
 def _importing_from(folder: Path) -> Generator[None]:
     before = set(sys.modules)
@@ -280,7 +250,7 @@ def main() -> None:
     engine, given, made = sys.argv[1:]
     blocks = [Block(**each) for each in json.loads(Path(given).read_text("utf-8"))]
     if any("torchvision" in block.source for block in blocks):
-        _stand_in_for_operators_of_torchvision()
+        torchvision_operators.declare()
     with tempfile.TemporaryDirectory() as folder:
         found = outcomes(engine, blocks, Path(os.path.realpath(folder)))
     Path(made).write_text(json.dumps([asdict(each) for each in found]), "utf-8")

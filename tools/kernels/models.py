@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from tools import torchvision_operators
+
 __all__ = ["MODELS"]
 
 any_torch: Any = torch
 
 
-_OPERATORS = (
-    *("nms", "qnms", "roi_align", "qroi_align", "roi_pool", "deform_conv2d"),
-    *("ps_roi_align", "ps_roi_pool", "_roi_align_backward", "_roi_pool_backward"),
-    *("_ps_roi_align_backward", "_ps_roi_pool_backward", "_deform_conv2d_backward"),
-)
-
-
 def _imported(name: str) -> Any:
-    """A library; each imports torchvision, whose wheel may be for another build of
-    torch: what it cannot load is declared, and no model here calls it.
-    """
-    with contextlib.suppress(RuntimeError):
-        importlib.import_module("torchvision")
-        return importlib.import_module(name)
-    for operator in _OPERATORS:
-        with contextlib.suppress(RuntimeError):
-            torch.library.define(f"torchvision::{operator}", "(Tensor x) -> Tensor")
+    """A library; each imports torchvision."""
+    torchvision_operators.declare()
     return importlib.import_module(name)
 
 

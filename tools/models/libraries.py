@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from tools import torchvision_operators
 from tools.clients.families import timm_names
 
 __all__ = ["LIBRARIES", "Model"]
@@ -43,9 +44,8 @@ class Model:
 
 
 def _imported(name: str) -> Any:
-    """A library; each imports torchvision, for which something has to be declared."""
-    plugin: Any = importlib.import_module("tools.clients.plugin")
-    plugin.declare_operators()
+    """A library; each imports torchvision."""
+    torchvision_operators.declare()
     return importlib.import_module(name)
 
 
