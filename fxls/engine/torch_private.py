@@ -17,6 +17,7 @@ from fxls.installed_torch import always, is_at_least, private, require
 
 __all__: list[str] = [
     "COMPILERS",
+    "COUNTED_BY_BASE",
     "FORWARD_AD",
     "INPUTS_FIRST",
     "OPERATOR_MODULE",
@@ -107,6 +108,10 @@ PYTREE_IMPORT = "import torch.utils._pytree as pytree"
 
 _IS_2_14 = is_at_least(torch.__version__, "2.14")
 
+COUNTED_BY_BASE = is_at_least(torch.__version__, "2.12")
+"""Whether in torch.fx a taken ``x_5`` gets the next number behind the last ``x``; an
+older one looks for the first that is free.
+"""
 UNIONS_BY_NAME = _IS_2_14
 """Whether torch.fx writes ``X | Y`` as ``Union[X, Y]`` in generated code."""
 RESULTS_AS_TUPLE = _IS_2_14

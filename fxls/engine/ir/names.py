@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from fxls.engine.torch_private import COUNTED_BY_BASE
+
 if TYPE_CHECKING:
     from fxls.engine.ir.node import Node
 
@@ -116,7 +118,7 @@ class Namespace:
             if number is not None:
                 last[base] = number
             return candidate
-        at = last.get(base, 0)
+        at = last.get(base if COUNTED_BY_BASE else candidate, 0)
         while True:
             at += 1
             name = f"{base}_{at}"
