@@ -41,6 +41,11 @@ KEPT_BY_US_ALONE = {
 }
 """Operators that draw numbers, or end a record, and are pure for torch.fx."""
 
+PACKETS_ARE_KNOWN = bool(
+    torch.fx.Graph().call_function(cast("Any", torch.ops.aten.relu_)).is_impure()
+)
+"""Whether torch.fx looks into packets; an older one erases those that write."""
+
 
 def impure(fx: Any, target: Any, *, impure_random: bool = True) -> bool:
     node = fx.Graph().create_node("call_function", target, (), {}, "called")
@@ -54,7 +59,9 @@ def operators() -> Iterator[Any]:
         packet, _, overload = rest.partition(".")
         try:
             found = getattr(getattr(torch.ops, namespace), packet)
-            yield from (found, getattr(found, overload or "default"))
+            yield getattr(found, overload or "default")
+            if PACKETS_ARE_KNOWN:
+                yield found
         except (AttributeError, RuntimeError):
             continue  # what an operator says of itself only in C++
     yield from (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import operator
 from typing import Any, cast
 
@@ -138,32 +137,6 @@ class TestDeadCode:
             )
             assert ours.is_impure(impure_random) == theirs.is_impure(impure_random)
 
-    @pytest.mark.slow
-    def test_every_operator_of_torch_does_what_torch_fx_says(self) -> None:
-        importlib.import_module("torch._inductor.inductor_prims")  # has some more
-        theirs, ours = torch.fx.Graph(), fx.Graph()
-        differ: list[str] = []
-        for name in torch._C._dispatch_get_all_op_names():
-            if not name.startswith(("aten::", "c10d::", "prims::", "profiler::")):
-                continue  # others come and go with what was imported
-            for target in operators_called(name):
-                answers = {
-                    graph.create_node("call_function", target, name="x").is_impure()
-                    for graph in cast("list[Any]", [theirs, ours])
-                }
-                differ += [] if len(answers) == 1 else [str(target)]
-
-        # torch.fx takes these for functions of their arguments.
-        assert {one.partition(".default")[0] for one in differ} <= {
-            "prims.inductor_rand_eager_offset",
-            "prims.inductor_rand_eager_offsets",
-            "prims.inductor_seed",
-            "prims.inductor_seeds",
-            "prims.normal",
-            "prims.uniform",
-            "profiler._record_function_exit",
-        }
-
     def test_a_graph_that_switches_modes_keeps_doing_so(self) -> None:
         graph = fx.Graph()
         x = graph.placeholder("x")
@@ -178,14 +151,3 @@ class TestDeadCode:
             "_set_grad_enabled",
             "output",
         ]
-
-
-def operators_called(name: str) -> list[Any]:
-    """The operator of this name, and the packet that it is in; none where not loaded."""
-    namespace, _, rest = name.partition("::")
-    packet_name, _, overload = rest.partition(".")
-    try:
-        packet: Any = getattr(getattr(torch.ops, namespace), packet_name)
-        return [packet, getattr(packet, overload or "default")]
-    except (AttributeError, RuntimeError):
-        return []
