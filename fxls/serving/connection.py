@@ -235,6 +235,11 @@ class Connection(LanguageServer):
                 revised = custom.Revised(uri_of(one.old), uri_of(one.new), lines)
                 self.protocol.notify(custom.REVISED, custom.plainly(revised))
 
+    def tell_aged(self, sources: Iterable[str]) -> None:
+        """Tell the client what was made of sources that are others now."""
+        library = self.session.library
+        self.tell_changed(uri for one in sources for uri in library.forwards_of(one))
+
     def tell_changed(self, forwards: Iterable[str]) -> None:
         """Tell the client that identities have other revisions, or are gone.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 __all__ = ["DiskChanges"]
 
@@ -22,24 +22,32 @@ class DiskChanges:
     """
 
     def __init__(self) -> None:
-        self._paths: dict[str, None] = {}
+        self._paths: dict[str, bool] = {}
+        """Whether there was no file at a path."""
         self._timer: asyncio.TimerHandle | None = None
         self._first = 0.0
 
-    def add(self, path: str, on_settled: Callable[[tuple[str, ...]], None]) -> None:
-        """Note that a file was made or changed; `on_settled` gets the whole burst."""
+    def add(
+        self,
+        path: str,
+        on_settled: Callable[[Mapping[str, bool]], None],
+        *,
+        is_new: bool = False,
+    ) -> None:
+        """Note that a file was made, changed or deleted.
+
+        `on_settled` gets the whole burst: the paths, and whether each is of a new file.
+        It looks at the disk for what became of them, because a checkout may delete a
+        file and write it again.
+        """
         loop = asyncio.get_running_loop()
         now = loop.time()
         if not self._paths:
             self._first = now
-        self._paths[path] = None
+        self._paths[path] = is_new and self._paths.get(path, True)
         self.cancel()
         when = min(now + _QUIET, self._first + _PATIENCE)
         self._timer = loop.call_at(when, self._settle, on_settled)
-
-    def drop(self, path: str) -> None:
-        """Note that a file is gone."""
-        self._paths.pop(path, None)
 
     def cancel(self) -> None:
         """Hand over nothing any more, until another change comes."""
@@ -47,8 +55,8 @@ class DiskChanges:
             self._timer.cancel()
             self._timer = None
 
-    def _settle(self, on_settled: Callable[[tuple[str, ...]], None]) -> None:
+    def _settle(self, on_settled: Callable[[Mapping[str, bool]], None]) -> None:
         self._timer = None
-        paths, self._paths = tuple(self._paths), {}
+        paths, self._paths = self._paths, {}
         if paths:
             on_settled(paths)

@@ -284,6 +284,12 @@ class Library:
         for history in self.histories():
             yield self.uri(history.newest.path.parent, history.identity)
 
+    def forwards_of(self, source: str) -> Iterator[str]:
+        """The virtual documents of what all stores have of a source."""
+        for root, store in [*self._stores.items()]:
+            for revision in store.newest_about(Path(source)):
+                yield self.uri(root, revision.identity)
+
     def history(self, path: str) -> History | None:
         """What there is of the identity of a listing, or of a virtual document."""
         store, identity, _ = self._named(path)
@@ -356,6 +362,13 @@ class Library:
         document = self._revision(self.store_at(revision.path.parent), revision)
         return document is not None and bool(self._changed(document))
 
+    def document_of(self, revision: Revision) -> Document | None:
+        """A listing whose sources are on this machine; None when it cannot be read."""
+        root = revision.path.parent
+        if root in self._copies():
+            return None
+        return self._revision(self.store_at(root), revision)
+
     def delete(self, path: str) -> tuple[tuple[str, ...], StoreError | None]:
         """Delete a listing, or an identity by its virtual document.
 
@@ -380,14 +393,19 @@ class Library:
         except StoreError as error:
             return error
 
-    def found(self, query: str) -> Iterator[Found]:
-        """Listings by their names; nodes of those that were read."""
+    def found(self, query: str, is_gone: Callable[[Revision], bool]) -> Iterator[Found]:
+        """Listings by their names, but those that are gone; nodes of those that were
+        read.
+        """
         for store in self._stores.values():
             # One look at the folder; asking for each identity is one at each log.
             lines = store.changes_since(None).revisions
-            newest = {line.identity: str(line.path) for line in lines}
-            for found in found_listings(query, newest.items()):
-                if os.path.exists(found.path):  # noqa: PTH110 - quicker
+            newest = {line.identity: line for line in lines}
+            paths = {one: str(line.path) for one, line in newest.items()}
+            by_path = {path: newest[one] for one, path in paths.items()}
+            for found in found_listings(query, paths.items()):
+                is_there = os.path.exists(found.path)  # noqa: PTH110 - quicker
+                if is_there and not is_gone(by_path[found.path]):
                     yield found
         yield from found_nodes(query, [*self._documents])
 

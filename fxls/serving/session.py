@@ -6,7 +6,7 @@ Knows files and the traces; knows no connection.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -48,7 +48,14 @@ from fxls.serving.settings import Remarks, Settings
 from fxls.serving.traced_texts import TracedTexts, decoded
 from fxls.serving.tracing import Traces
 from fxls.serving.tried_repairs import TriedRepairs
-from fxls.store import NotAListing, StoreError, class_name_of, locate, real_path
+from fxls.store import (
+    NotAListing,
+    Revision,
+    StoreError,
+    class_name_of,
+    locate,
+    real_path,
+)
 from fxls.text import LineTable, Span, line_table
 from fxls.wire import Failed, Traced, Tried
 
@@ -155,6 +162,13 @@ class Session:
         }
         order = self.settings.producers
         return SourceFile(path, line_table(text), found, spellings, moves, order)
+
+    def is_gone(self, revision: Revision) -> bool:
+        """Whether what a revision was made of was renamed or deleted."""
+        if not self.library.is_stale(revision):
+            return False
+        document = self.library.document_of(revision)
+        return document is not None and is_gone(document, self._written)
 
     def _written(self, path: str) -> str | None:
         """The text of a source; of one that was deleted from its folder it is empty."""
@@ -286,13 +300,15 @@ class Session:
         said = diagnostics(failure, entry, self._is_own(entry.path)) if failure else ()
         return self._say((entry.path, entry.name), said)
 
-    def forget(self, path: str, kept: Iterable[str] = ()) -> tuple[str, ...]:
+    def forget(self, path: str, kept: Collection[str] = ()) -> tuple[str, ...]:
         """Drop what was said about the entries of a source, except those kept.
 
         Returns as `check`.
         """
         about = [key for key in self._said if key[0] == path and key[1] not in kept]
         self._compared.pop(path, None)
+        if not kept:
+            self._checked.pop(path, None)
         self.traces.forget(path, kept)
         return tuple(changed for key in about for changed in self._say(key, ()))
 
@@ -310,9 +326,14 @@ class Session:
 
     def diagnostics(self, path: str) -> tuple[Diagnostic, ...]:
         """All there is to say about a file, each thing once."""
-        found = (d for said in self._said.values() for d in said if d.path == path)
+        found: dict[tuple[Span, str], Diagnostic] = {}
+        about = [d for said in self._said.values() for d in said if d.path == path]
+        # Of two entries that meet the same failure, the one that somebody wrote is first.
+        for one in sorted(about, key=lambda one: _WORST_FIRST.index(one.severity)):
+            found.setdefault((one.span, one.message), one)
+        shown = (one for one in about if found[one.span, one.message] is one)
         remarks = (one for one, _ in self.problems(path))
-        return (*self._of_listing(path), *dict.fromkeys(found), *remarks)
+        return (*self._of_listing(path), *shown, *remarks)
 
     def problems(
         self, path: str
@@ -462,6 +483,8 @@ class Session:
             return ()
         return tuple(dict.fromkeys(d.path for d in (*before, *after)))
 
+
+_WORST_FIRST = [*Severity]
 
 _SEVERITIES = {
     Remarks.HINT: Severity.HINT,

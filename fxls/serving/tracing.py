@@ -10,6 +10,7 @@ from fxls.entry import ORDER, Entry, Producer
 from fxls.host.early_worker import EarlyWorker
 from fxls.host.host import Host
 from fxls.host.settings import State, Status, WorkerSettings
+from fxls.listing import Reason
 from fxls.wire import Failed, Traced, Tried
 
 __all__ = ["Health", "Traces"]
@@ -46,6 +47,7 @@ class Traces:
         self._hosts: dict[tuple[str, str | None], Host] = {}
         self._broken: dict[str, Status] = {}
         self._imported: dict[tuple[str, str], tuple[Entry, frozenset[str]]] = {}
+        self._unimported: dict[tuple[str, str], Entry] = {}
         self._running = 0
 
     async def trace(
@@ -68,10 +70,20 @@ class Traces:
             )
         finally:
             self._count(-1)
-        if outcome.sources:
-            key = (entry.path, entry.name)
-            self._imported[key] = (entry, frozenset(outcome.sources))
+        self._note(entry, outcome)
         return outcome
+
+    def _note(self, entry: Entry, outcome: Traced | Failed) -> None:
+        """Remember what a trace imported, and whether an import failed."""
+        key, sources = (entry.path, entry.name), frozenset(outcome.sources)
+        self._unimported.pop(key, None)
+        if isinstance(outcome, Failed):
+            # It may not have come as far as the trace before.
+            sources |= self._imported.get(key, (entry, frozenset[str]()))[1]
+            if outcome.failure.reason is Reason.IMPORT:
+                self._unimported[key] = entry
+        if sources:
+            self._imported[key] = (entry, sources)
 
     async def try_change(
         self,
@@ -112,11 +124,18 @@ class Traces:
             if path in sources and entry.path != path
         )
 
+    @property
+    def unimported(self) -> tuple[Entry, ...]:
+        """The entries whose last trace ended in an import that raised."""
+        return tuple(self._unimported.values())
+
     def forget(self, path: str, kept: Iterable[str] = ()) -> None:
         """The entries of a file are gone, except those kept."""
         known = {*kept}
-        for key in [k for k in self._imported if k[0] == path and k[1] not in known]:
-            del self._imported[key]
+        keys = self._imported.keys() | self._unimported.keys()
+        for key in [k for k in keys if k[0] == path and k[1] not in known]:
+            self._imported.pop(key, None)
+            self._unimported.pop(key, None)
 
     async def leave(self, folders: Collection[str]) -> None:
         """End the workers of folders that were closed."""

@@ -278,17 +278,24 @@ class Store:
 
         One that cannot be read is reported and left out.
         """
-        wanted = _real(source)
         found: list[Listing] = []
+        for revision in self.newest_about(source):
+            try:
+                found.append(self.read_revision(revision))
+            except StoreError as trouble:
+                self._report_once(trouble)
+        return tuple(found)
+
+    def newest_about(self, source: Path) -> tuple[Revision, ...]:
+        """The same as revisions, without reading a listing."""
+        wanted = _real(source)
         # Asked of the whole log first, because that costs no look at the disk.
         logs = [log for log in self._logs.all().values() if self._names(log, wanted)]
-        for revision in sorted(filter(None, map(_newest, logs)), key=_name):
-            if any(self._spelling(path) == wanted for path in revision.sources):
-                try:
-                    found.append(self.read_revision(revision))
-                except StoreError as trouble:
-                    self._report_once(trouble)
-        return tuple(found)
+        return tuple(
+            revision
+            for revision in sorted(filter(None, map(_newest, logs)), key=_name)
+            if any(self._spelling(path) == wanted for path in revision.sources)
+        )
 
     def changes_since(self, bookmark: Bookmark | None) -> Changes:
         """What the logs say that they did not say at `bookmark`; None is the beginning.

@@ -17,7 +17,8 @@ __all__ = ["is_gone"]
 def is_gone(document: Document, text_of: Callable[[str], str | None]) -> bool:
     """Whether the class or function that was traced was renamed or deleted.
 
-    A file that cannot be read, or is half written, tells nothing.
+    A file that cannot be read, or is half written, tells nothing; nor does what never
+    was a file, as a cell.
     """
     listing = document.listing
     if listing.entry is not None and listing.entry_path is not None:
@@ -25,12 +26,13 @@ def is_gone(document: Document, text_of: Callable[[str], str | None]) -> bool:
         if text is not None and not _is_bound(text, _used(listing.entry)):
             return True
     outermost = {
-        (listing.sources[row.source].path, row.function)
+        (listing.sources[row.source], row.function)
         for row in listing.frames
         if row.caller is None
     }
     return bool(outermost) and not any(
-        _has(text_of(path), function) for path, function in outermost
+        not source.digest or _has(text_of(source.path), function)
+        for source, function in outermost
     )
 
 

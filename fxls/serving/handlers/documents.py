@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from functools import partial
 
 from lsprotocol import types as lsp
 
+from fxls.entry import Entry
 from fxls.ide.text_document_content import Sheet
 from fxls.lsp.uris import path_of
 from fxls.serving.connection import Connection
@@ -80,11 +83,9 @@ def on_did_change_watched_files(
         path = path_of(change.uri)
         if path is None or ls.session.is_listing(path):
             continue
-        if change.type is lsp.FileChangeType.Deleted:
-            ls.disk_changes.drop(path)
-            _gone(ls, change.uri)
-        else:
-            ls.disk_changes.add(path, partial(with_faults_logged(_settle), ls))
+        is_new = change.type is lsp.FileChangeType.Created
+        settled = partial(with_faults_logged(_settle), ls)
+        ls.disk_changes.add(path, settled, is_new=is_new)
 
 
 def on_text_document_content(
@@ -101,9 +102,15 @@ def content(ls: Connection, uri: str) -> str:
     return found.text if isinstance(found, Sheet) else found.listing.text
 
 
-def _settle(ls: Connection, paths: tuple[str, ...]) -> None:
-    """Trace what is made of files that somebody else changed."""
+def _settle(ls: Connection, changed: Mapping[str, bool]) -> None:
+    """Trace what is made of files that somebody else made, changed or deleted."""
     opened = ls.open_paths
+    gone = [path for path in changed if not os.path.lexists(path)]
+    paths = [path for path in changed if path not in gone]
+    others = _forget(ls, *gone) if gone else []
+    if any(changed[path] for path in paths):
+        # It may be what an import did not find.
+        others += ls.session.traces.unimported
     if any(path.endswith("pyproject.toml") for path in paths):
         check_and_trace(ls, *opened)
     behind = {p for p in paths if p in opened and not ls.session.is_saved(p)}
@@ -117,18 +124,33 @@ def _settle(ls: Connection, paths: tuple[str, ...]) -> None:
             # A save of this editor's is reported as well.
             if path not in opened or not ls.session.is_checked(path)
         ),
+        others=others,
     )
     ls.publish(*opened)
+    ls.tell_aged(changed)
 
 
 def _catch_up(ls: Connection, path: str) -> None:
     """The text in the editor is that on the disk: trace it."""
     ls.behind_disk.discard(path)
     check_and_trace(ls, path)
+    ls.tell_aged((path,))
 
 
 def _gone(ls: Connection, uri: str) -> None:
     path = path_of(uri)
     if path is not None:
-        # What was made of it is gone, or old, for all that is open.
-        ls.publish_and_refresh(path, *ls.session.forget(path), *ls.open_paths)
+        check_and_trace(ls, others=_forget(ls, path))
+        ls.tell_aged((path,))
+
+
+def _forget(ls: Connection, *paths: str) -> list[Entry]:
+    """Files are gone: what was made of them is gone, or old, for all that is open.
+
+    Returns the entries of other files that imported them.
+    """
+    traces = ls.session.traces
+    said = [about for path in paths for about in ls.session.forget(path)]
+    ls.publish_and_refresh(*paths, *said, *ls.open_paths)
+    made = [entry for path in paths for entry in traces.made_of(path)]
+    return [entry for entry in made if entry.path not in paths]

@@ -57,6 +57,7 @@ def on_identities(ls: Connection, asked: params.Nothing) -> list[custom.Identity
     return [
         _identity_item(library, history, stale=library.is_stale(history.newest))
         for history in library.histories()
+        if not ls.session.is_gone(history.newest)
     ]
 
 

@@ -171,7 +171,8 @@ def on_outgoing_calls(
 def on_workspace_symbol(
     ls: Connection, params: lsp.WorkspaceSymbolParams
 ) -> list[lsp.WorkspaceSymbol]:
-    found = islice(ls.session.library.found(params.query), search.MOST)
+    session = ls.session
+    found = islice(session.library.found(params.query, session.is_gone), search.MOST)
     return structure.found_symbols(ls.client, found, ls.session.lines_of)
 
 

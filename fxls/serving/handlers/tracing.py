@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import PurePath
 from typing import Any, TypeVar, cast
@@ -25,12 +25,13 @@ __all__ = ["check_and_trace", "trace_entries", "with_progress"]
 _Outcome = TypeVar("_Outcome")
 
 
-def check_and_trace(ls: Connection, *paths: str) -> None:
-    """Check the entries of open sources; trace those, and what imports any source.
+def check_and_trace(ls: Connection, *paths: str, others: Iterable[Entry] = ()) -> None:
+    """Check the entries of open sources; trace those, what imports any source, and
+    the others.
 
     An entry that several of them lead to is traced once, where that is allowed.
     """
-    found: dict[tuple[str, str], Entry] = {}
+    found = [*others]
     for path in paths:
         if not path.endswith(".py") or ls.session.is_listing(path):
             continue
@@ -38,11 +39,11 @@ def check_and_trace(ls: Connection, *paths: str) -> None:
         if path in ls.open_paths:
             ls.publish(*ls.session.check(path))
             made = (*ls.session.entries(path), *made)
-        found.update({(entry.path, entry.name): entry for entry in made})
-    _trace_where_allowed(ls, tuple(found.values()))
+        found += made
+    _trace_where_allowed(ls, {(one.path, one.name): one for one in found}.values())
 
 
-def _trace_where_allowed(ls: Connection, found: Sequence[Entry]) -> None:
+def _trace_where_allowed(ls: Connection, found: Iterable[Entry]) -> None:
     """Trace entries that nobody asked for."""
     session = ls.session
     trusted = [entry for entry in found if session.may_trace(entry.path)]
