@@ -236,7 +236,7 @@ def shown(client: LspClient, project: Path) -> Json:
         path.name: (hints(client, path), classes(client, path))
         for path in sorted(project.glob("*.py"), reverse=True)
     }
-    symbols = client.request("workspace/symbol", {"query": "forward"}) or []
+    symbols: list[Json] = client.request("workspace/symbol", {"query": "forward"}) or []
     found["rows"] = rows(client)
     found["symbols"] = [one["name"] for one in symbols]
     return found
@@ -248,14 +248,14 @@ def hints(client: LspClient, path: Path) -> list[str]:
         "end": {"line": 99, "character": 0},
     }
     asked = {"textDocument": {"uri": path.as_uri()}, "range": everywhere}
-    found = client.request("textDocument/inlayHint", asked) or []
+    found: list[Json] = client.request("textDocument/inlayHint", asked) or []
     return [one["label"] for one in found]
 
 
 def classes(client: LspClient, path: Path) -> list[str]:
     """The classes that lenses stand at."""
     asked = {"textDocument": {"uri": path.as_uri()}}
-    lenses = client.request("textDocument/codeLens", asked) or []
+    lenses: list[Json] = client.request("textDocument/codeLens", asked) or []
     lines = path.read_text().split("\n")
     found: dict[str, None] = {}
     for lens in lenses:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeGuard
 
+from fxls.ide.syntax.loops import Loop, counts_epochs, is_endless, last_name
 from fxls.ide.syntax.pieces import parsed
 from fxls.text import LineTable, Span
 
@@ -66,9 +67,10 @@ def _work(does: str, statement: ast.stmt, text: str) -> ImportWork:
 
 
 _HINT = re.compile(
-    r"\.backward\b|\bfit\b|\btrain(er)?\.|\bepoch|\bparse_(known_)?args\b|\bargv\b"
+    r"\.backward\b|\bfit\b|\btrain(er)?\.|epoch|\bparse_(known_)?args\b|\bargv\b"
     r"|\binput\(|\binit_process_group\b|\bdownload\b|\burlretrieve\b"
-    r"|\bload_dataset\b|\bspawn\b|\bhydra\b|\.command\b|\bFire\b",
+    r"|\bload_dataset\b|\bspawn\b|\bhydra\b|\.command\b|\bFire\b|\.run\b"
+    r"|\bunittest\b|\.launch\b|\.show\b|opt\w*\.step\b|\bwhile +(True|1)\b",
     re.IGNORECASE,
 )
 """Without any of these there is nothing that `_said_by` could find."""
@@ -78,7 +80,14 @@ _ARGUMENTS = "reads the command line"
 _INPUT = "waits for input"
 _PROCESSES = "joins or starts other processes"
 _DOWNLOADS = "downloads data"
-_WEIGHTIEST_FIRST = (_TRAINS, _PROCESSES, _INPUT, _DOWNLOADS, _ARGUMENTS)
+_FOREVER = "runs until it is stopped"
+_SERVES = "starts a server"
+_SHOWS = "opens a window"
+_TESTS = "runs tests"
+_WEIGHTIEST_FIRST = (
+    *(_TRAINS, _PROCESSES, _FOREVER, _SERVES, _INPUT, _SHOWS, _DOWNLOADS, _TESTS),
+    _ARGUMENTS,
+)
 
 _BY_NAME = {
     "init_process_group": _PROCESSES,
@@ -90,8 +99,18 @@ _BY_NAME = {
 }
 """Of functions and methods that are called hardly anything else."""
 
+_BY_OWNER = {
+    "app.run": _ARGUMENTS,  # absl
+    "demo.launch": _SERVES,  # Gradio
+    "fire.Fire": _ARGUMENTS,
+    "plt.show": _SHOWS,
+    "typer.run": _ARGUMENTS,
+    "unittest.main": _TESTS,
+    "uvicorn.run": _SERVES,
+}
+"""Of what is called by a name under which everybody has it."""
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Loop = ast.For | ast.AsyncFor | ast.While
 
 
 class _Functions:
@@ -114,15 +133,18 @@ class _Functions:
         """What a statement or an expression does; `loops` says whether in a loop."""
         if _is_function(node) or isinstance(node, ast.Lambda | ast.ClassDef):
             return  # defined, and not called
-        if isinstance(node, ast.For | ast.AsyncFor) and _is_of_epochs(node):
+        if isinstance(node, Loop) and counts_epochs(node):
             yield _TRAINS
+        if isinstance(node, ast.While) and is_endless(node):
+            yield _FOREVER
         if isinstance(node, ast.Call):
-            yield from _said_by(node, loops=loops)
+            if not _is_given_arguments(node):
+                yield from _said_by(node, loops=loops)
             for function in self._called(node.func):
                 yield from self._work_of_call(function, loops=loops)
         elif isinstance(node, ast.Subscript) and _reads_argument(node):
             yield _ARGUMENTS
-        inside = loops or isinstance(node, _Loop)
+        inside = loops or isinstance(node, Loop)
         for child in ast.iter_child_nodes(node):
             yield from self.work_of(child, loops=inside)
 
@@ -200,14 +222,18 @@ def _said_by(call: ast.Call, *, loops: bool) -> Iterator[str]:
             yield _BY_NAME[name]
         case ast.Attribute(attr="backward") if loops:
             yield _TRAINS
+        case ast.Attribute(attr="step", value=value) if loops and _is_optimizer(value):
+            yield _TRAINS
         case ast.Attribute(attr="fit") if call.args or call.keywords:
             yield _TRAINS
         case ast.Attribute(attr="train", value=value) if _is_trainer(value):
             yield _TRAINS
-        case ast.Attribute(attr="spawn", value=value) if _last_name(value) in _STARTING:
+        case ast.Attribute(attr="spawn", value=value) if last_name(value) in _STARTING:
             yield _PROCESSES
-        case ast.Attribute(attr="Fire", value=ast.Name(id="fire")):
-            yield _ARGUMENTS
+        case ast.Attribute(attr=name, value=ast.Name(id=owner)) if (
+            f"{owner}.{name}" in _BY_OWNER
+        ):
+            yield _BY_OWNER[f"{owner}.{name}"]
         case ast.Attribute(attr=name) if name in _BY_NAME:
             yield _BY_NAME[name]
         case _:
@@ -225,21 +251,20 @@ _STARTING = {"mp", "multiprocessing"}
 
 def _is_trainer(value: ast.expr) -> bool:
     """Whether it is a trainer by its name, and no model that is set to training."""
-    return _last_name(value).lower().endswith("trainer")
+    return last_name(value).lower().endswith("trainer")
 
 
-def _is_of_epochs(loop: ast.For | ast.AsyncFor) -> bool:
-    target = loop.target
-    return (
-        isinstance(target, ast.Name)
-        and re.fullmatch(r"_?(n_?|i_?)?epoch(_?\w+)?", target.id) is not None
-        and any(isinstance(node, ast.Call) for node in _nodes(loop.body))
+def _is_optimizer(value: ast.expr) -> bool:
+    return re.search(r"opt(im|imizer)?$", last_name(value).lower()) is not None
+
+
+def _is_given_arguments(call: ast.Call) -> bool:
+    """Whether it parses arguments that are written there: ``parse_args([])``."""
+    given = [*call.args, *(one.value for one in call.keywords if one.arg == "args")]
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return name in ("parse_args", "parse_known_args") and any(
+        isinstance(one, ast.List | ast.Tuple) for one in given
     )
-
-
-def _nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    for statement in body:
-        yield from ast.walk(statement)
 
 
 def _reads_argument(node: ast.Subscript) -> bool:
@@ -260,16 +285,6 @@ def _is_command(function: _Function) -> bool:
         if ast.unparse(called) in ("click.command", "hydra.main"):
             return True
     return False
-
-
-def _last_name(value: ast.expr) -> str:
-    match value:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case ast.Call(func=called):
-            return _last_name(called)
-        case _:
-            return ""
 
 
 def _is_function(node: ast.AST) -> TypeGuard[_Function]:

@@ -31,7 +31,7 @@ class Runner:
     def __init__(self, name):
         self.name = name
 
-    def launch(self):
+    def begin(self):
         train(3)
 
 def options():
@@ -44,19 +44,29 @@ WORK = [
     ("for epoch in range(3):\n    validate_with_imported(epoch)", "trains"),
     ("for batch in batches:\n    step()", "trains"),
     ("while True:\n    step()", "trains"),
-    ("runner = Runner('a')\nrunner.launch()", "trains"),
-    ("Runner('a').launch()", "trains"),
+    ("runner = Runner('a')\nrunner.begin()", "trains"),
+    ("Runner('a').begin()", "trains"),
     ("if torch.cuda.is_available():\n    train(3)", "trains"),
     ("try:\n    train(3)\nfinally:\n    print()", "trains"),
     ("with open('log') as log:\n    train(3)", "trains"),
     ("if __name__ != '__main__':\n    train(3)", "trains"),
     ("if __name__ == '__main__':\n    pass\nelse:\n    train(3)", "trains"),
     ("pl.Trainer(max_epochs=3).fit(model)", "trains"),
+    ("for e in tqdm(range(num_epochs)):\n    run(model)", "trains"),
+    ("done = 0\nwhile done < epochs:\n    run(model)", "trains"),
+    ("for batch in batches:\n    optimizer.step(closure)", "trains"),
     ("trainer = Trainer(model)\ntrainer.train()", "trains"),
     ("args = options()\ntrain(args.epochs)", "trains"),
     ("args = options()", "reads the command line"),
     ("@hydra.main(config_name='a')\ndef run(cfg): ...\nrun()", "reads the command line"),
     ("device = sys.argv[1]", "reads the command line"),
+    ("typer.run(Runner)", "reads the command line"),
+    ("app.run(Runner)", "reads the command line"),
+    ("while True:\n    serve()", "runs until it is stopped"),
+    ("demo.launch(share=False)", "starts a server"),
+    ("uvicorn.run(app)", "starts a server"),
+    ("plt.show()", "opens a window"),
+    ("unittest.main()", "runs tests"),
     ("size = int(input('size? '))", "waits for input"),
     ("torch.distributed.init_process_group('gloo')", "joins or starts other processes"),
     ("torch.multiprocessing.spawn(train, (3,))", "joins or starts other processes"),
@@ -72,12 +82,17 @@ DEFINES = [
     "step()",
     "run = lambda: train(3)",
     "def main():\n    train(3)",
-    "class Later(Runner):\n    def launch(self):\n        train(4)",
+    "class Later(Runner):\n    def begin(self):\n        train(4)",
     "parser = argparse.ArgumentParser()\nparser.add_argument('--epochs')",
     "program = sys.argv[0]",
     "table = [x * x for x in range(65536)]\nfor name in 'ab':\n    globals()[name] = 1",
-    "for epoch in range(3):\n    pass",
     "data = datasets.MNIST('.', download=False)",
+    "for epoch in range(3):\n    pass",
+    "args = argparse.ArgumentParser().parse_args([])",
+    "args = argparse.ArgumentParser().parse_args(args=['--epochs', '3'])",
+    "while True:\n    if found():\n        break",
+    "for place in range(3):\n    walk.step()",
+    "model = torch.compile(Net())\nmodel(torch.ones(2))",
     "train(3",
 ]
 
