@@ -273,7 +273,9 @@ class _Gathered:
         rest: list[str] = []
         if first.places and len(without) < len(names):
             at = first.places[0].place
-            rest = behind.get((at.path, at.span.start.line), [])
+            # Two breaks on a line: the rest behind the first one has the second one.
+            known = behind.get((at.path, at.span.start.line), [])
+            rest = [name for name in known if name not in names]
         return replace(made, without_graph=without, rest=tuple(rest))
 
 

@@ -83,6 +83,19 @@ def test_a_break_is_one_remark_however_often_with_what_came_of_it() -> None:
     )
 
 
+def test_what_breaks_itself_is_not_the_rest_behind_its_break() -> None:
+    first, second = made(
+        [
+            broken("0/0", at(3), reason="bincount"),
+            Compilation("0/0", "forward", Outcome.BREAK),
+            broken("1/0", at(3), reason="tolist"),
+            Compilation("1/0", "forward", Outcome.BREAK, Cause.CONTINUATION, at(3)),
+            Compilation("2/0", "forward", Outcome.OK, Cause.CONTINUATION, at(3)),
+        ]
+    )
+    assert (first.rest, second.rest) == (("1/0", "2/0"), ("2/0",))
+
+
 def test_a_break_in_installed_code_is_shown_where_a_person_led_there() -> None:
     library = at(7, "/v/site-packages/lib.py", "helper")
     between = at(8, "/v/site-packages/torch/nn/module.py", "_call_impl")
