@@ -26,7 +26,7 @@ from fxls.record import (
     Subject,
     Truncated,
 )
-from fxls.record.failed_guards import in_the_programs_words
+from fxls.record.failed_guards import in_the_programs_words, without_compilation
 from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
 
 __all__ = [
@@ -309,7 +309,7 @@ def _expression(remark: SourceRemark) -> str:
 
 def _lasting(reason: str) -> str:
     """A reason of torch's without what is different in each run."""
-    line = _COMPILATION.sub("", reason.strip().partition("\n")[0])
+    line = without_compilation(reason.strip().partition("\n")[0])
     line = in_the_programs_words(line)
     return _ADDRESS.sub("…", line)[:_LONGEST]
 
@@ -327,7 +327,6 @@ class _Schema(msgspec.Struct):
     schema: int
 
 
-_COMPILATION = re.compile(r"^\d+/\d+: ")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\d{6,}")
 _schema_decoder = msgspec.json.Decoder(_Schema)
 _decoder = msgspec.json.Decoder(Baseline)

@@ -17,12 +17,15 @@ from fxls.text import Span
 
 __all__ = [
     "FailedGuard",
+    "asked_span",
     "expression_span",
     "failed_guard",
     "head_span",
     "in_the_programs_words",
     "input_span",
+    "is_condition",
     "size_of",
+    "without_compilation",
 ]
 
 _LONGEST = 200
@@ -41,7 +44,10 @@ class FailedGuard(NamedTuple):
 
 def failed_guard(text: str) -> FailedGuard:
     """What torch's text of a guard says; all empty where it is said in no known way."""
-    text = _OF.sub("", text).strip()
+    text = without_compilation(text)
+    state = _STATE.fullmatch(text)
+    if state is not None:
+        return FailedGuard(f"torch's global state: {_short(state[1])}", "")
     for pattern, what in _WORDS:
         found = pattern.match(text)
         if found is not None:
@@ -60,6 +66,22 @@ def failed_guard(text: str) -> FailedGuard:
             about = _plain(ast.unparse(left))
             return FailedGuard(_short(about), _read(left), _short(ast.unparse(to)))
     return FailedGuard(_short(_plain(text)), _read(tree))
+
+
+def without_compilation(text: str) -> str:
+    """A text of torch's about a guard without its name of the compilation that has it."""
+    return _OF.sub("", text).strip()
+
+
+def is_condition(about: str) -> bool:
+    """Whether what a guard is about is all that has to hold, as ``2 <= x.size(0)``."""
+    try:
+        tree = ast.parse(about, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return isinstance(tree, ast.Compare | ast.BoolOp) or (
+        isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
+    )
 
 
 def in_the_programs_words(text: str) -> str:
@@ -114,11 +136,14 @@ def expression_span(lines: tuple[str, ...], line: int, expression: str) -> Span 
     """
     if not expression:
         return None
+    nodes = [*ast.walk(_parsed(lines))]
+    # `x += 1` reads x as well.
+    counted = {one.target for one in nodes if isinstance(one, ast.AugAssign)}
     reads = [
         node
-        for node in ast.walk(_parsed(lines))
+        for node in nodes
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
-        and isinstance(node.ctx, ast.Load)
+        and (isinstance(node.ctx, ast.Load) or node in counted)
         and node.lineno == line == node.end_lineno
     ]
     same = [one for one in reads if ast.unparse(one) == expression]
@@ -127,6 +152,33 @@ def expression_span(lines: tuple[str, ...], line: int, expression: str) -> Span 
     last = expression.rpartition(".")[2]
     ends = [one for one in reads if isinstance(one, ast.Attribute) and one.attr == last]
     return _span(ends[0], lines) if "." in expression and len(ends) == 1 else None
+
+
+@lru_cache(256)
+def asked_span(lines: tuple[str, ...], span: Span) -> Span | None:
+    """What is asked for where a statement, or a choice, decides what runs: of an ``if``
+    its condition. None where a span is of nothing of the kind.
+
+    Python says of the jump itself that it is all of the statement.
+    """
+    for node in ast.walk(_parsed(lines)):
+        if isinstance(node, ast.stmt | ast.expr):
+            asked = _asked(node)
+            if asked is not None and _span(node, lines) == span:
+                return _span(asked, lines)
+    return None
+
+
+def _asked(node: ast.stmt | ast.expr) -> ast.expr | None:
+    match node:
+        case ast.If(test=asked) | ast.While(test=asked) | ast.Assert(test=asked):
+            return asked
+        case ast.IfExp(test=asked) | ast.For(iter=asked):
+            return asked
+        case ast.With(items=[ast.withitem(context_expr=asked)]):
+            return asked
+        case _:
+            return None
 
 
 def _functions(
@@ -157,7 +209,7 @@ def _parsed(lines: tuple[str, ...]) -> ast.Module:
         return ast.Module([], [])
 
 
-def _span(node: ast.expr, lines: Sequence[str]) -> Span:
+def _span(node: ast.expr | ast.stmt, lines: Sequence[str]) -> Span:
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     start = _points(lines[first], node.col_offset)
     return Span.of(first, start, last, _points(lines[last], node.end_col_offset or 0))
@@ -176,7 +228,11 @@ def _plain(expression: str) -> str:
 
 def _read(tree: ast.expr) -> str:
     """The name, or the path of attributes, that a guard reads: the first of them."""
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    methods = {one for one in calls if isinstance(one, ast.Attribute)}
     for node in ast.walk(tree):
+        if node in methods:
+            continue
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
             text = ast.unparse(node)
             path = _path(_plain(text))
@@ -204,6 +260,8 @@ def _short(text: str) -> str:
 
 _OF = re.compile(r"^(!\d+/)?\d+/\d+:\s*")
 """torch's name of the compilation that the guard is of."""
+_STATE = re.compile(r"GLOBAL_STATE changed: (.+)")
+"""What is on or off in torch as a whole, as ``grad_mode``."""
 _WORDS = (
     (
         re.compile(

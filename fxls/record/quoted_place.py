@@ -11,7 +11,12 @@ from typing import NamedTuple
 from fxls import regular_file
 from fxls.listing import Place, source_digest
 from fxls.record import QuotedPlace
-from fxls.record.failed_guards import expression_span, head_span, input_span
+from fxls.record.failed_guards import (
+    asked_span,
+    expression_span,
+    head_span,
+    input_span,
+)
 from fxls.text import Span
 
 __all__ = ["Columns", "Sources", "of_program"]
@@ -62,7 +67,8 @@ class Sources:
         text = lines[at] if at < len(lines) else ""
         span = Span.of(at, len(text) - len(text.lstrip()), at, len(text.rstrip()))
         if columns is not None and columns.line == line and text:
-            span = _span(columns, lines) or span
+            known = _span(columns, lines)
+            span = span if known is None else asked_span(lines, known) or known
         return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
 
     def at(self, place: Place) -> QuotedPlace:

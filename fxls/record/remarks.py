@@ -21,7 +21,11 @@ from fxls.record import (
     Remark,
     Subject,
 )
-from fxls.record.failed_guards import in_the_programs_words
+from fxls.record.failed_guards import (
+    in_the_programs_words,
+    is_condition,
+    without_compilation,
+)
 
 __all__ = [
     "RemarkKind",
@@ -161,10 +165,12 @@ def title_of(remark: SourceRemark) -> str:
     match remark.subject:
         case Subject.BREAK:
             return f"Graph break: {remark.reason}"
+        case Subject.RECOMPILATION if is_condition(remark.about):
+            return f"Recompiled because it does not hold any more: {remark.about}"
         case Subject.RECOMPILATION if remark.about:
             return f"Recompiled because of {_changed(remark)}"
         case Subject.RECOMPILATION:
-            reason = in_the_programs_words(remark.reason)
+            reason = in_the_programs_words(without_compilation(remark.reason))
             return f"Recompiled because a guard failed: {reason}"
         case Subject.SPECIALIZED if remark.about and remark.values:
             return f"Size made constant: {remark.about} is always {remark.values[0]}"
@@ -299,7 +305,8 @@ def _key(
     """Equal for what is one remark; of what was called from one place `innermost` tells
     apart where it happened.
     """
-    said = one.about or one.reason
+    # Each compilation that was there before has the same guard.
+    said = one.about or without_compilation(one.reason)
     if one.subject in ON_REQUEST:
         said = f"{one.about}: {one.reason}"
     at = innermost and innermost.place

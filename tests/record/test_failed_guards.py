@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 import pytest
 
 from fxls.record.failed_guards import (
     FailedGuard,
+    asked_span,
     expression_span,
     failed_guard,
     head_span,
     input_span,
+    is_condition,
 )
-from fxls.text import LineTable, Span
+from fxls.text import LineTable, Point, Span
 
 SAID = {
     "0/0: tensor 'x' size mismatch at index 1. expected 2, actual 3": FailedGuard(
@@ -47,7 +52,10 @@ SAID = {
     ),
     "L['___stack12'] == 3": FailedGuard("a value from before the graph break", "", "3"),
     "len(xs) == 1": FailedGuard("len(xs)", "xs", "1"),
-    "5 <= L['x'].size()[0]": FailedGuard("5 <= x.size(0)", "x.size"),
+    "5 <= L['x'].size()[0]": FailedGuard("5 <= x.size(0)", "x"),
+    "1/0: 2 <= L['self'].of.a.storage_offset()": FailedGuard(
+        "2 <= self.of.a.storage_offset()", "self.of.a"
+    ),
     "1/1: tensor 'kw['a'][0]' size mismatch at index 1. expected 2, actual 3": FailedGuard(
         "kw['a'][0]: size 1", "kw", "2", "3"
     ),
@@ -61,7 +69,13 @@ SAID = {
     "tensor '___from_numpy(L['rows'])' size mismatch at index 0. expected 2, actual 3": (
         FailedGuard("rows: size 0", "rows", "2", "3")
     ),
-    "GLOBAL_STATE changed: grad_mode": FailedGuard("", ""),
+    "1/2: GLOBAL_STATE changed: grad_mode": FailedGuard(
+        "torch's global state: grad_mode", ""
+    ),
+    "GLOBAL_STATE changed: autocast(cpu)_enabled num_threads": FailedGuard(
+        "torch's global state: autocast(cpu)_enabled num_threads", ""
+    ),
+    "3/1: torch_function mode stack changed": FailedGuard("", ""),
     "": FailedGuard("", ""),
     "(" * 500: FailedGuard("", ""),
 }
@@ -81,6 +95,7 @@ async def f(é, n: int = 1, *rest, key=None, **others):
 
 pair = lambda a: a, lambda b: b
 alone = lambda c: c + G
+def count(self): self.n += self.m[0]
 """
 LINES = tuple(TEXT.split("\n"))
 
@@ -114,3 +129,40 @@ def test_an_expression_is_found_as_it_is_written_or_by_the_only_same_end() -> No
     assert expression_span(LINES, 5, "m") is None
     assert expression_span(LINES, 5, "") is None
     assert text_at(expression_span(LINES, 8, "G")) == "G"
+    assert text_at(expression_span(LINES, 9, "self.n")) == "self.n"
+
+
+def test_what_must_hold_is_told_from_what_has_a_value() -> None:
+    conditions = ["2 <= x.size(0)", "x.size(0) != 1 and n < 3", "not self.flag"]
+    others = ["x: size 0", "self.flag", "len(xs)", "f: which function it is", "("]
+    assert [is_condition(one) for one in conditions] == [True] * len(conditions)
+    assert [is_condition(one) for one in others] == [False] * len(others)
+
+
+ASKING = """\
+if «é.any()»:
+    raise ValueError
+while «more(x)»: pass
+assert «ready(x)», "no"
+y = [1 if «odd(x)» else 2]
+for one in «parts(x)»:
+    pass
+with «held(x)» as z:
+    pass
+with first(x), second(x):
+    pass
+y = several(x)
+"""
+
+
+def test_what_is_asked_for_is_told_from_what_is_done_then() -> None:
+    text = ASKING.replace("«", "").replace("»", "")
+    table, tree = LineTable(text), ast.parse(text)
+    nodes = [one for one in ast.walk(tree) if isinstance(one, ast.stmt | ast.IfExp)]
+    found: set[str] = set()
+    for node in nodes:
+        start = Point(node.lineno - 1, node.col_offset)
+        end = Point((node.end_lineno or 0) - 1, node.end_col_offset or 0)
+        span = asked_span(tuple(text.split("\n")), Span(start, end))
+        found |= {table.slice(span)} if span else set()
+    assert found == {*re.findall("«(.+?)»", ASKING)}

@@ -120,13 +120,30 @@ def test_a_guard_that_fails_again_and_again_is_one_remark_with_its_values() -> N
             failed("0/1", "2", "3"),
             failed("0/2", "3", "4"),
             failed("0/2", "2", "4"),
-            Remark(Subject.RECOMPILATION, "0/0: GLOBAL_STATE", "0/3", "", (at(1),)),
+            Remark(Subject.RECOMPILATION, "0/0: MODES", "0/3", "", (at(1),)),
+            Remark(Subject.RECOMPILATION, "0/1: MODES", "0/3", "", (at(1),)),
+            Remark(Subject.RECOMPILATION, "0/2: MODES", "0/3", "", (at(1),)),
         ]
     )
     assert (one.about, one.values) == ("x: size 0", ("2", "3", "4"))
     assert one.compilations == ("0/1", "0/2")
     assert title_of(one) == "Recompiled because of x: size 0, which was 2, then 3, 4"
-    assert title_of(other) == "Recompiled because a guard failed: 0/0: GLOBAL_STATE"
+    assert title_of(other) == "Recompiled because a guard failed: MODES"
+    assert other.compilations == ("0/3",)
+
+
+def test_a_condition_that_fails_is_said_not_to_hold_any_more() -> None:
+    (one,) = made(
+        [
+            Remark(
+                *(Subject.RECOMPILATION, "0/0: 2 <= x", "0/1", "", (at(1),)),
+                about="2 <= x.size(0)",
+            )
+        ]
+    )
+    assert title_of(one) == (
+        "Recompiled because it does not hold any more: 2 <= x.size(0)"
+    )
 
 
 def test_a_function_in_which_there_is_nothing_to_compile_is_no_problem() -> None:

@@ -217,6 +217,21 @@ import torch
 
 
 def step(x):
+    if torch.isnan(x).any():
+        raise ValueError('nan')
+    return x + 1
+""": {
+        "Assert it in the graph, as a RuntimeError": [
+            "+     torch._assert_async(torch.logical_not(torch.isnan(x).any()))",
+            "-     if torch.isnan(x).any():",
+            "-         raise ValueError('nan')",
+        ],
+    },
+    """\
+import torch
+
+
+def step(x):
     assert x.sum() > 0, f'no {x}'
     return x + 1
 """: {

@@ -65,7 +65,7 @@ BREAKS = {
     "GB0127": "«y.resize_as_(x)»",
     "GB0129": "«y.sparse_resize_(2, 1, 1)»",
     "GB0130": "«y.sparse_resize_and_clear_(2, 1, 1)»",
-    "GB0142": "«with thing: y = y + 1»",
+    "GB0142": "with «thing»: y = y + 1",
     "GB0147": "z = «thing()»",
     "GB0152": "z = «itertools.groupby([y, x])»",
     "GB0156": "z = «functools.lru_cache(two)»",
