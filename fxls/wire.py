@@ -132,7 +132,9 @@ class Tried(msgspec.Struct, frozen=True, tag="tried"):
     problems: int
     """How many the compiler had with the changed file."""
     differences: tuple[str, ...] = ()
-    """What was otherwise than in eager: ``outputs``, ``mutations``, ``prints``."""
+    """What was otherwise than in eager: ``outputs``, ``gradients``, ``mutations``,
+    ``prints``.
+    """
     raised: str | None = None
     """What the changed file raised, in a line."""
     sources: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ from fxls.worker.limits import MemoryLimit
 from fxls.worker.load import Changed, home_of, imported_files, load
 from fxls.worker.places import Territory
 from fxls.worker.refusals import in_a_line
-from fxls.worker.same_results import is_same
+from fxls.worker.same_results import gradients, is_same
 
 __all__ = ["RepairAttempt"]
 
@@ -47,12 +47,18 @@ class _Ran:
     """What a run of the entry came to."""
 
     outputs: object = None
+    gradients: object = None
+    """Of these, as far as they have some."""
     mutations: object = None
     """The inputs behind the run, and what the model keeps."""
     prints: str = ""
     problems: int = 0
     """How many the compiler had."""
     error: BaseException | None = None
+
+    def call(self, model: Callable[..., object], given: Inputs) -> None:
+        """Call it twice: what one call leaves behind is there in the next one."""
+        self.outputs = [model(*given.args, **given.kwargs) for _ in range(2)]
 
 
 class RepairAttempt:
@@ -120,12 +126,11 @@ class RepairAttempt:
             # An export neither prints nor changes the model; its program does.
             call = exported_call(root, *copy.deepcopy((given.args, given.kwargs)))
             ahead = len(prints.getvalue())
-            ran.outputs = call(*given.args, **given.kwargs)
+            ran.call(call, given)
         elif how == "compile":
             with hearing() as events:
                 try:
-                    call = compiled_to_run(root)
-                    ran.outputs = call(*given.args, **given.kwargs)
+                    ran.call(compiled_to_run(root), given)
                 finally:
                     heard = [Recorded(0, 0, 0.0, 0.0, one) for one in events]
                     found = remarks_of(heard, self._territory.holds)
@@ -133,7 +138,9 @@ class RepairAttempt:
                     ran.problems = sum(is_problem)
         else:
             with any_torch.compiler.set_stance("force_eager"):
-                ran.outputs = root(*given.args, **given.kwargs)
+                ran.call(root, given)
+        if not self._is_export:
+            ran.gradients = gradients(ran.outputs, (root, given.args, given.kwargs))
         # A program of torch.export has buffers of its own.
         state: object = None
         if isinstance(root, torch.nn.Module) and not self._is_export:
@@ -192,6 +199,8 @@ class RepairAttempt:
 def _differences(eager: _Ran, repaired: _Ran) -> Generator[str]:
     if not is_same(eager.outputs, repaired.outputs):
         yield "outputs"
+    if not is_same(eager.gradients, repaired.gradients):
+        yield "gradients"
     if not is_same(eager.mutations, repaired.mutations):
         yield "mutations"
     if eager.prints != repaired.prints:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from types import FunctionType, MemberDescriptorType
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
+from typing import Any, cast
 
 import torch
 
-from fxls.worker.catching import caught
+from fxls.worker.catching import UserRaised, caught
 
-__all__ = ["is_same"]
+__all__ = ["gradients", "is_same"]
 
 _DEEPEST = 30
 
@@ -39,6 +39,54 @@ def is_same(one: Any, other: Any, depth: int = 0) -> bool:
             return _is_same_row(one, other, inner)
         case _:
             return _is_same_object(one, other, inner)
+
+
+def gradients(outputs: object, given: object) -> list[torch.Tensor | None] | None:
+    """What the outputs together have as gradients in the parameters and inputs `given`,
+    in their order; None where there are none, or none can be computed.
+    """
+    # Values of the program's own classes may raise whatever they are asked.
+    found = caught(lambda: _gradients([*_tensors(outputs)], [*_tensors(given)]))
+    return None if isinstance(found, UserRaised) else found
+
+
+def _gradients(
+    outputs: list[torch.Tensor], given: list[torch.Tensor]
+) -> list[torch.Tensor | None] | None:
+    of = [one for one in outputs if one.requires_grad]
+    leaves = [one for one in given if one.requires_grad and one.is_leaf]
+    if not of or not leaves:
+        return None
+    # A plain sum of a softmax has no gradient.
+    any_torch: Any = torch
+    any_torch.manual_seed(0)
+    weights = [torch.randn_like(one) for one in of]
+    return [*any_torch.autograd.grad(of, leaves, weights, allow_unused=True)]
+
+
+def _tensors(of: object) -> Iterator[torch.Tensor]:
+    """The tensors in a value, those that modules in it learn included."""
+    left, seen = [of], set[int]()
+    while left:
+        one = left.pop()
+        if isinstance(one, MethodType):
+            one = one.__self__
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        match one:
+            case torch.Tensor():
+                yield one
+            case torch.nn.Module():
+                yield from one.parameters()
+            case str() | bytes() | type() | ModuleType():
+                pass
+            case Mapping():
+                left += cast("Mapping[object, object]", one).values()
+            case Sequence():
+                left += cast("Sequence[object]", one)
+            case _:
+                left += _attributes(one).values()
 
 
 def _is_same_name(one: Any, other: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from fxls.worker.same_results import is_same
+from fxls.worker.same_results import gradients, is_same
 
 NAN = float("nan")
 
@@ -123,3 +123,34 @@ def test_a_member_and_a_function_of_such_a_file_are_known_by_their_names() -> No
     assert not is_same(first.Mode.FAST, second.Mode.SLOW)
     assert is_same(first.Output(first.relu), second.Output(second.relu))
     assert not is_same(first.Output(first.relu), second.Output(first.Mode))
+
+
+def test_gradients_are_of_all_that_learns_and_tell_a_number_from_its_tensor() -> None:
+    layer = torch.nn.Linear(2, 2)
+    x = torch.ones(2, requires_grad=True)
+    kept: dict[str, Any] = {"itself": None, "layer": layer}
+    kept["itself"] = kept
+
+    def computed(scale: Any) -> dict[str, Any]:
+        return {"y": [layer(x).softmax(0) * scale], "n": 3, "self": kept}
+
+    number = gradients(computed(x.sum().item()), (kept, x))
+    tensor = gradients(computed(x.sum().detach()), (kept, x))
+    flowing = gradients(computed(x.sum()), (kept, x))
+
+    assert number is not None
+    assert len(number) == 3
+    assert is_same(number, tensor)
+    assert not is_same(number, flowing)
+    assert all(one is not None and one.abs().sum() > 0 for one in number)
+
+
+def test_where_nothing_learns_there_are_no_gradients() -> None:
+    x: Any = torch.ones(2, requires_grad=True)
+    done = x * 2
+    freed = (x * x).exp()
+    freed.sum().backward()
+    assert gradients(torch.ones(2), x) is None
+    assert gradients(done.detach(), x) is None
+    assert gradients(done, torch.ones(2)) is None
+    assert gradients(freed, x) is None  # torch computes them once

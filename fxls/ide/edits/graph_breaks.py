@@ -31,6 +31,7 @@ def break_fixes(source: PythonSource, span: Span, number: str) -> Iterator[Fix]:
     if isinstance(node, ast.expr):
         for fix in _fixes(source, node, number):
             yield replace(fix, can_be_tried=True)
+        yield from hoisting_fixes(source, node)
         yield from _disabled(source, node)
 
 
@@ -53,7 +54,6 @@ def _fixes(source: PythonSource, node: ast.expr, number: str) -> Iterator[Fix]:
             "Capture operators whose sizes depend on values",
             "capture_dynamic_output_shape_ops = True",
         )
-    yield from hoisting_fixes(source, node)
 
 
 def _printing(source: PythonSource, node: ast.Call) -> Iterator[Fix]:
@@ -106,8 +106,10 @@ def _numbers(source: PythonSource, node: ast.Call, number: str) -> Iterator[Fix]
         start = behind.end.column - (len(said) - said.rfind("."))
         if behind.start.line == behind.end.line:
             cut = Span.of(behind.end.line, start, behind.end.line, behind.end.column)
-            title = "Keep it a tensor: without item()"
-            yield Fix(title, source.path, (Edit(cut, ""),), is_preferred=True)
+            # A number has no gradient, and the tensor it is out of may have one.
+            title = "Keep it a tensor: detach() instead of item()"
+            edits = (Edit(cut, ".detach()"),)
+            yield Fix(title, source.path, edits, is_preferred=True)
     is_number = isinstance(of, ast.Name) and of.id in ("int", "float", "bool")
     is_taken = is_item or (isinstance(of, ast.Attribute) and of.attr == "tolist")
     if number in _SCALARS and (is_number or is_taken):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fxls.ide.edits.fix import Edit, Fix
 from fxls.ide.edits.python_source import Function, PythonSource, dotted
@@ -15,6 +16,20 @@ _NEVER_THE_SAME = frozenset(
     {"time", "random", "datetime", "uuid", "secrets", "os", "input", "next", "print"}
 )
 """What the calls of these modules and functions give, or do, is another thing each time."""
+_ALWAYS_THE_SAME = frozenset(
+    {
+        "ast",
+        "base64",
+        "copy",
+        "decimal",
+        "fractions",
+        "functools",
+        "hashlib",
+        "itertools",
+    }
+    | {"json", "math", "numpy", "operator", "re", "string", "struct", "textwrap"}
+)
+"""Of other modules, and of functions of the program, a few calls cannot show it."""
 
 
 def hoisting_fixes(source: PythonSource, node: ast.expr) -> Iterator[Fix]:
@@ -22,15 +37,17 @@ def hoisting_fixes(source: PythonSource, node: ast.expr) -> Iterator[Fix]:
     function, outer = source.function(node), source.outermost(node)
     if not isinstance(node, ast.Call) or function is None or outer is None:
         return
-    first = dotted(node.func).partition(".")[0]
-    if not first or first in _NEVER_THE_SAME or not _is_plain(node):
+    parts = source.imported_as(dotted(node.func)).split(".")
+    if not parts[0] or not _NEVER_THE_SAME.isdisjoint(parts) or not _is_plain(node):
         return
     if isinstance(next(source.around(node)), ast.Expr):
         return  # nobody takes its value
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     known = source.names_at(outer) - _bound_in(function)
     kept = dotted(node.func).rpartition(".")[2].lstrip("_")
-    yield from _as_attribute(source, node, function, names - known, kept)
+    can_be_tried = parts[0] in _ALWAYS_THE_SAME
+    for fix in _as_attribute(source, node, function, names - known, kept):
+        yield replace(fix, can_be_tried=can_be_tried)
     if names <= known and source.has_own_lines(outer):
         name = source.free_name(f"_{kept.upper()}")
         above = source.above(outer, f"{name} = {source.said(node)}")
@@ -40,7 +57,7 @@ def hoisting_fixes(source: PythonSource, node: ast.expr) -> Iterator[Fix]:
             Edit(source.span(node), name),
         )
         title = f"Make the call once, at the top: {name}"
-        yield Fix(title, source.path, edits)
+        yield Fix(title, source.path, edits, can_be_tried=can_be_tried)
 
 
 def _as_attribute(

@@ -177,6 +177,19 @@ class PythonSource:
                         return module
         return None
 
+    def imported_as(self, path: str) -> str:
+        """A path of attributes by the module that its first name is imported from."""
+        first, dot, rest = path.partition(".")
+        for one in ast.walk(self.tree):
+            if not isinstance(one, _IMPORTS):
+                continue
+            for alias in one.names:
+                if first != (alias.asname or alias.name):
+                    continue
+                module = "" if isinstance(one, ast.Import) else f"{one.module or ''}."
+                return f"{module}{alias.name}{dot}{rest}"
+        return path
+
     def names_at(self, outer: ast.stmt) -> set[str]:
         """The names that are bound above a statement at the left margin."""
         found = set(dir(builtins))

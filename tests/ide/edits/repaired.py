@@ -81,9 +81,9 @@ def step(x):
     y = (x + 1).sum().item()
     return x * y
 """: {
-        "Keep it a tensor: without item()": [
+        "Keep it a tensor: detach() instead of item()": [
             "-     y = (x + 1).sum().item()",
-            "+     y = (x + 1).sum()",
+            "+     y = (x + 1).sum().detach()",
         ],
         "Capture numbers that depend on values: capture_scalar_outputs = True": [
             "+ torch._dynamo.config.capture_scalar_outputs = True"

@@ -77,6 +77,43 @@ def test_each_repair_of_a_break_lets_the_graph_go_on_with_the_results_of_eager(
     assert len(kinds) >= 10
 
 
+LEARNING = """\
+import json
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        names = json.loads('{}')
+        names[len(names)] = x
+        return x * self.scale * self.scale.sum().item() * len(names)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "after", "differences"),
+    [
+        (".item()", ".detach()", ()),
+        (".item()", "", ("gradients",)),
+        ("= json.loads('{}')", "= NAMES", ("outputs", "gradients")),
+    ],
+)
+def test_a_trial_sees_gradients_and_what_one_call_leaves_to_the_next(
+    tmp_path: Path, before: str, after: str, differences: tuple[str, ...]
+) -> None:
+    path = tmp_path / "repaired_net.py"
+    path.write_text(LEARNING, "utf-8")
+    text = LEARNING.replace("\n\nclass", "\nNAMES = {}\n\nclass")
+    outcome = tried(path, "Net()(torch.ones(4))", text.replace(before, after))
+    assert isinstance(outcome, Tried)
+    assert (outcome.raised, outcome.differences) == (None, differences)
+
+
 def remark(
     text: str, expression: str, subject: Subject = Subject.BREAK, about: str = ""
 ) -> tuple[SourceRemark, Span]:
@@ -119,6 +156,8 @@ def test_a_function_is_left_to_python_where_nobody_asks_for_one_graph() -> None:
     [
         "y = time.time()",
         "y = random.random()",
+        "from time import perf_counter; y = perf_counter()",
+        "import numpy as np; y = np.random.rand()",
         "y = load(x)",
         "x = 1; y = load(later)",
         "y = [load(i) for i in x]",
@@ -140,6 +179,26 @@ def test_what_may_be_another_value_each_time_is_not_hoisted(body: str) -> None:
     )
     titles = [one.title for one in fixes(text, call.replace("(z := 3)", "z := 3"))]
     assert [one for one in titles if "once" in one] == []
+
+
+def test_a_call_of_the_programs_own_is_hoisted_and_not_tried() -> None:
+    text = """\
+import json as js
+import torch
+from settings import loaded
+
+def step(x):
+    return x * loaded("a") + js.loads("3")
+"""
+    (own, _), (known, _) = fixes(text, 'loaded("a")'), fixes(text, 'js.loads("3")')
+    assert (own.title, own.can_be_tried) == (
+        "Make the call once, at the top: _LOADED",
+        False,
+    )
+    assert (known.title, known.can_be_tried) == (
+        "Make the call once, at the top: _LOADS",
+        True,
+    )
 
 
 def test_a_size_that_changes_is_marked_where_the_function_is_called() -> None:
