@@ -11,7 +11,8 @@ import torch
 from fxls.attempt import attempting
 from fxls.runtime.faults import saying
 from fxls.runtime.numbers.blame import changed_nodes, crashed, where
-from fxls.runtime.numbers.claims import Suspicion, changed, confirmed
+from fxls.runtime.numbers.claims import Suspicion, changed
+from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
