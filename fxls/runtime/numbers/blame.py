@@ -75,7 +75,7 @@ def crashed(compilation: str, crash: Crash) -> Fault:
         *(crash.kind, compilation, crash.stage, crash.name, crash.ordinal),
         tuple(places),
         nothing,
-        "no step before it raised",
+        crash.confirmed,
         crash.raised,
     )
 

@@ -13,22 +13,39 @@ from typing import Any
 
 import torch
 
-from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, leaves
+from fxls.attempt import attempt
+from fxls.runtime.numbers.graphs import (
+    NodeName,
+    NotRun,
+    ReplayedGraph,
+    doubled,
+    leaves,
+)
 from fxls.runtime.numbers.precision import STRICT, Judged, Verdict, judged
 from fxls.runtime.numbers.replaying import (
     RANDOM,
     Mode,
     Replay,
     Segments,
+    draws_alone,
     is_random,
     replayed,
 )
 from fxls.runtime.passes.graph_state import Row, is_same
 from fxls.verdicts.comparison import Evidence
 
-__all__ = ["Changed", "Claims", "Suspicion", "changed", "judge_outputs"]
+__all__ = [
+    "Changed",
+    "Claims",
+    "Suspicion",
+    "changed",
+    "judge_outputs",
+]
 
 any_torch: Any = torch
+
+
+_OTHER_WAY = "it draws random numbers in another way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +63,26 @@ class Suspicion:
 
 
 @dataclass(slots=True)
+class Drawn:
+    """The values of nodes that drew random numbers, in the graph behind."""
+
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    """By the node of the graph before."""
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    """By the same, the node of the graph behind."""
+    states: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the generator was at, for those that read other values and can draw again."""
+
+    def alone(self) -> dict[str, Any]:
+        """The values of those that depend on no other ones."""
+        return {
+            name: value
+            for name, value in self.values.items()
+            if name not in self.states
+        }
+
+
+@dataclass(slots=True)
 class Claims:
     """Judges values one after the other."""
 
@@ -57,27 +94,33 @@ class Claims:
     wrong: list[Suspicion] = field(default_factory=list[Suspicion])
     open: dict[str, str] = field(default_factory=dict[str, str])
     """The values of which nobody can say anything, and why."""
-    drawn: dict[str, Any] = field(default_factory=dict[str, Any])
+    drawn: Drawn = field(default_factory=lambda: Drawn())
     """The values behind random numbers that the graph before cannot draw again."""
 
-    def take(self, name: str, actual: Any, new_name: str = "") -> bool:
-        """Judge the value that somebody has for a node; whether it could be its value."""
+    def take(
+        self, name: str, actual: Any, new_name: str = "", *, is_output: bool = False
+    ) -> bool:
+        """Judge the value that somebody has for a node; whether it could be its value.
+
+        Of an output, another shape is wrong; another value may have the name of a node.
+        """
         try:
             region = self.segments.region([name])
             own = self.segments.value(name, Mode.OWN)
         except NotRun as why:
             self.open[name] = str(why)
             if str(why) == RANDOM:
-                self.drawn[name] = actual
+                self.drawn.values[name] = actual
             return True
         pairs = [*zip(leaves(actual), leaves(own), strict=False)]
-        if len(leaves(actual)) != len(leaves(own)) or not all(
-            _is_alike(*pair) for pair in pairs
-        ):
+        is_alike = len(leaves(actual)) == len(leaves(own)) and all(
+            _is_alike(*pair, is_output=is_output) for pair in pairs
+        )
+        if not is_alike:
             return False
         self.judged += 1
         for at, (got, known) in enumerate(pairs):
-            if not isinstance(got, torch.Tensor):
+            if not isinstance(got, torch.Tensor) or not isinstance(known, torch.Tensor):
                 continue
             found = judged(
                 got,
@@ -86,12 +129,12 @@ class Claims:
                 lambda at=at: self._leaf(name, Mode.EXACT, at),
                 self.roundings,
             )
-            self._note(name, found, region, actual, new_name or name)
+            self.note(name, found, region, actual, new_name or name)
             if found.verdict == Verdict.WRONG:
                 break
         return True
 
-    def _note(
+    def note(
         self,
         name: str,
         found: Judged,
@@ -99,6 +142,7 @@ class Claims:
         actual: Any,
         new_name: str,
     ) -> None:
+        """Note what is to be said of a value that these nodes compute."""
         if found.verdict == Verdict.WRONG and found.evidence is not None:
             self.wrong.append(
                 Suspicion(name, found.evidence, tuple(region), actual, new_name)
@@ -129,7 +173,8 @@ class Changed:
     claims: Claims
     after: Replay
     outputs: tuple[Any, ...]
-    """What the new graph returned."""
+    """What the new graph returned, and behind that what is in each input that the graph
+    before overwrites."""
 
 
 def changed(
@@ -154,8 +199,11 @@ def changed(
         if name in inputs and name in before.by_name
     }
     drawn = _drawn(before, after, run)
-    claims = Claims(Segments(before, known | drawn), drawn=drawn)
+    claims = Claims(Segments(before, known | drawn.values), drawn=drawn)
+    drawers = {new: name for name, new in drawn.names.items()}
     for row in after.rows:
+        if row.name in drawers:
+            _judge_drawn(claims, drawers[row.name], row, run)
         old = before.by_name.get(row.name)
         if old is None or row.name not in run.values or row.name in known:
             continue
@@ -169,18 +217,51 @@ def changed(
     outputs = [run.values.get(one) for one in names]
     if is_half:
         return Changed(claims, run, ())
+    for written in before.written:
+        name = after.written.get(written)
+        names.append(written if name is None else name)
+        outputs.append(inputs.get(written) if name is None else run.values.get(name))
     judge_outputs(claims, outputs, names)
     return Changed(claims, run, tuple(outputs))
+
+
+def _judge_drawn(claims: Claims, name: str, new: Row, run: Replay) -> None:
+    """Judge a node that draws random numbers and is another one than before."""
+    graph, drawn = claims.segments.graph, claims.drawn
+    old = graph.by_name[name]
+    if is_same(old, new) or new.name != name:
+        return
+    known = {
+        one: claims.segments.known[one]
+        for one in graph.uses(old)
+        if one in claims.segments.known
+    }
+    is_other = new.target is not old.target
+    if new.name not in run.states:
+        claims.open[name] = _OTHER_WAY
+        return
+    states = {name: run.states[new.name]}
+    again = attempt(lambda: Segments(graph, known, states).value(name, Mode.OWN))
+    pairs = [*zip(leaves(drawn.values[name]), leaves(again), strict=False)]
+    for got, own in pairs:
+        if isinstance(got, torch.Tensor) and isinstance(own, torch.Tensor):
+            found = judged(got, own, lambda: None, lambda own=own: doubled(own))
+            if is_other and found.verdict is not Verdict.RIGHT:
+                claims.open[name] = _OTHER_WAY
+                return
+            claims.note(name, found, [old], drawn.values[name], new.name)
 
 
 def judge_outputs(
     claims: Claims, outputs: Sequence[Any], names: Sequence[str] = ()
 ) -> None:
-    """Judge what a graph returns, whose nodes may have other names than before."""
+    """Judge what a graph returns and overwrites, whose nodes may have other names than
+    before.
+    """
     before = claims.segments.graph
-    if len(outputs) != len(before.outputs):
+    if len(outputs) != len(before.results):
         return
-    for at, (old, actual) in enumerate(zip(before.outputs, outputs, strict=True)):
+    for at, (old, actual) in enumerate(zip(before.results, outputs, strict=True)):
         row = before.by_name.get(str(old)) if isinstance(old, NodeName) else None
         if row is None or row.opcode == "placeholder":
             continue
@@ -189,7 +270,7 @@ def judge_outputs(
         if not isinstance(actual, torch.Tensor) or _is_equal(kept, actual):
             continue
         known.pop(name, None)
-        claims.take(name, actual, names[at] if names else "")
+        claims.take(name, actual, names[at] if names else "", is_output=True)
         known[name] = actual if kept is None else kept
 
 
@@ -206,7 +287,7 @@ def _is_equal(one: Any, other: torch.Tensor) -> bool:
     )
 
 
-def _drawn(before: ReplayedGraph, after: ReplayedGraph, run: Replay) -> dict[str, Any]:
+def _drawn(before: ReplayedGraph, after: ReplayedGraph, run: Replay) -> Drawn:
     """What the new graph drew for each node of the old one that draws random numbers.
 
     They may draw in another way; the first of one is the first of the other, where they
@@ -218,17 +299,32 @@ def _drawn(before: ReplayedGraph, after: ReplayedGraph, run: Replay) -> dict[str
         for row in after.rows
         if row.name in run.random and row.name in run.values and _is_drawn(row)
     ]
-    same = {name: run.values[name] for name in old if name in new}
+    same = {name: name for name in old if name in new}
     if len(same) == len(old):
-        return same
+        return _values_drawn(before, after, run, same)
     pairs = [*zip(old, new, strict=False)]
     shapes = [
         (_shape(before.by_name[one]), tuple(getattr(run.values[other], "shape", ())))
         for one, other in pairs
     ]
     if len(old) != len(new) or any(one != other for one, other in shapes):
-        return same
-    return {one: run.values[other] for one, other in pairs}
+        return _values_drawn(before, after, run, same)
+    return _values_drawn(before, after, run, dict(pairs))
+
+
+def _values_drawn(
+    before: ReplayedGraph, after: ReplayedGraph, run: Replay, pairs: Mapping[str, str]
+) -> Drawn:
+    """The values that nodes drew, by the nodes of the graph before."""
+    values = {one: run.values[other] for one, other in pairs.items()}
+    states = {
+        one: run.states[other]
+        for one, other in pairs.items()
+        if before.by_name[one].target is after.by_name[other].target
+        and other in run.states
+        and not draws_alone(before.by_name[one])
+    }
+    return Drawn(values, dict(pairs), states)
 
 
 def _is_drawn(row: Row) -> bool:
@@ -240,10 +336,11 @@ def _shape(row: Row) -> tuple[Any, ...]:
     return tuple(getattr(row.node.meta.get("val"), "shape", ()))
 
 
-def _is_alike(one: Any, other: Any) -> bool:
+def _is_alike(one: Any, other: Any, *, is_output: bool = False) -> bool:
     """Whether a value may be that of a node, by its form."""
     if isinstance(one, torch.Tensor) != isinstance(other, torch.Tensor):
         return False
     if not isinstance(one, torch.Tensor):
         return True
-    return one.shape == other.shape and one.dtype == other.dtype
+    # Some operators of inductor have their dtype in its code alone.
+    return one.dtype == other.dtype and (is_output or one.shape == other.shape)

@@ -27,6 +27,7 @@ from fxls.runtime.numbers.kept import (
 )
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
 from fxls.runtime.numbers.precision import ALL_TOGETHER, LENIENT, Verdict, judged
+from fxls.runtime.numbers.raising import broken_by, broken_when_run
 from fxls.runtime.numbers.replaying import Mode, Segments, replayed
 from fxls.runtime.numbers.reproducing import (
     BACKENDS,
@@ -70,7 +71,7 @@ def compared(
     began = time.perf_counter()
     total = Total(judgements, is_reproducing=is_reproducing)
     for one in kept:
-        _OfCompilation(one, copies, total).compare()
+        _OfCompilation(one, copies, total).compare(has_raised=raised is not None)
     return Comparison(
         SCHEMA,
         tuple(total.faults),
@@ -98,11 +99,12 @@ class _OfCompilation:
         self._judged = 0
         """How many steps were."""
 
-    def compare(self) -> None:
+    def compare(self, *, has_raised: bool) -> None:
         """Look at each step in order."""
         kept = self._kept
-        if kept.crash is not None:
-            self._note_crash(kept.crash)
+        crash = kept.crash and (broken_by(kept) or kept.crash)
+        if crash is not None:
+            self._note_crash(crash)
         if kept.call.happened:
             self._total.graphs += 1
             self._compare_calls()
@@ -110,6 +112,15 @@ class _OfCompilation:
             self._leave_out(
                 kept.stage, "the graph", "its compiled code was never called"
             )
+        if has_raised and not self._has_fault:
+            # What raises while a backward is compiled, nobody saw.
+            crash = broken_by(kept)
+            if crash is not None:
+                self._note_crash(crash)
+
+    @property
+    def _has_fault(self) -> bool:
+        return any(one.compilation == self._kept.name for one in self._total.faults)
 
     def _compare_calls(self) -> None:
         kept = self._kept
@@ -143,7 +154,7 @@ class _OfCompilation:
                 if lowered.is_backward == is_backward and lowered.call.happened:
                     stage = _stage_of(kept, lowered)
                     self._guarded(stage, "kernels", self._compare_kernels, lowered)
-        if not any(one.compilation == kept.name for one in self._total.faults):
+        if not self._has_fault:
             self._guarded(kept.stage, "what the function returned", self._compare_whole)
         self._total.unjudged += not self._judged
 
@@ -190,6 +201,10 @@ class _OfCompilation:
         self._check_memory(new)
         found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
         self._total.passes += 1
+        broken = broken_when_run(kind, name, (old, after), found.after, inputs)
+        if broken is not None:
+            self._note_crash(broken)
+            return
         self._note_open(name, found.claims.open)
         values = found.claims.values
         if not found.claims.wrong:
@@ -197,8 +212,7 @@ class _OfCompilation:
             return
         known = found.claims.segments.known
         wrong = found.claims.wrong
-        drawn = found.claims.drawn
-        first, how = confirmed(old, inputs, found.outputs, wrong, drawn)
+        first, how = confirmed(old, inputs, found)
         nodes = changed_nodes(old, new, first, known)
         known_wrong = [first.new_name] if how else []
         known_wrong += [node for graph, node, _ in nodes if how and graph is new]
@@ -269,7 +283,7 @@ class _OfCompilation:
         if not claims.wrong:
             self._note_values("kernels", stage, claims.values, ())
             return
-        first, how = confirmed(graph, inputs, found.outputs, claims.wrong, claims.drawn)
+        first, how = confirmed(graph, inputs, found)
         self._blame_kernel(lowered, graph, found, first, how)
 
     def _blame_kernel(
@@ -345,7 +359,7 @@ class _OfCompilation:
             if not isinstance(one, NodeName) or not isinstance(actual, torch.Tensor):
                 continue
             own = segments.value(str(one), Mode.OWN)
-            if not isinstance(own, torch.Tensor) or own.dtype != actual.dtype:
+            if not isinstance(own, torch.Tensor):
                 continue
             found = judged(
                 actual,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
-from fxls.runtime.numbers.claims import Suspicion
+from fxls.runtime.numbers.claims import Claims, Suspicion
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.replaying import Mode, Segments
 
@@ -15,87 +15,139 @@ __all__ = ["confirmed"]
 
 any_torch: Any = torch
 
+
+class _Changed(Protocol):
+    @property
+    def claims(self) -> Claims: ...
+    @property
+    def outputs(self) -> tuple[Any, ...]: ...
+
+
 _NEGLIGIBLE = 64
 """So many roundings of the largest element are no change of an output."""
 _EXPLAINED = 0.1
 """What is left of the change of an output, once the wrong values are put in, when they
 are what changed it."""
+_MOST_RUNS = 64
+"""So often the graph is run to find which of several wrong values matter."""
 
 
 def confirmed(
-    before: ReplayedGraph,
-    inputs: Mapping[str, Any],
-    outputs: Sequence[Any],
-    wrong: Sequence[Suspicion],
-    drawn: Mapping[str, Any],
+    before: ReplayedGraph, inputs: Mapping[str, Any], changed: _Changed
 ) -> tuple[Suspicion, str | None]:
     """The first wrong value that matters, and how that is known.
 
-    The graph before is run twice: as it is, and with the wrong values put in; both with
-    the random numbers that were drawn. The text
-    is empty where what it returns is the same anyhow, and None where nobody can know.
+    The graph before is run as it is, and with wrong values put in; each time with the
+    random numbers that were drawn. Of several, the fewest are looked for that make the
+    outputs what they are: another value that a pass gave an old name to is none of them.
+    The text is empty where what it returns is the same anyhow, and None where nobody can
+    know.
     """
-    start = {**inputs, **drawn}
-    names = [str(one) for one in before.outputs if isinstance(one, NodeName)]
-    actual = [
-        got
-        for one, got in zip(before.outputs, outputs, strict=False)
-        if isinstance(one, NodeName)
-    ]
-    if len(outputs) != len(before.outputs):
+    wrong = changed.claims.wrong
+    trial = _Trial(before, inputs, changed)
+    if not trial.is_whole and not trial.seen:
         return wrong[0], None
-    put_in = {one.name: one.actual for one in wrong}
-    seen: list[str] = []
-    compared = explained = 0
-    for name, got in zip(names, actual, strict=True):
-        usual = _output(before, start, name)
-        with_wrong = _output(before, {**start, **put_in}, name)
-        if not isinstance(got, torch.Tensor) or usual is None or with_wrong is None:
-            continue
-        compared += 1
-        off = _distance(usual, got)
-        if off <= _negligible(usual):
-            continue
-        seen.append(name)
-        left = _distance(with_wrong, got)
-        explained += left <= max(_EXPLAINED * off, _negligible(usual))
-    if compared and not seen:
+    if not trial.seen:
         return wrong[0], ""
+    some = _fewest(trial, wrong)
+    explained = trial.explained(some)
     if not explained:
         return wrong[0], None
     how = (
         "with the wrong value put in, the graph before returns the same wrong outputs "
-        f"({explained} of {len(seen)})"
+        f"({explained} of {len(trial.seen)})"
     )
-    return _first_that_matters(before, start, seen, wrong), how
+    return some[0], how
 
 
-def _first_that_matters(
-    graph: ReplayedGraph,
-    start: Mapping[str, Any],
-    outputs: Sequence[str],
-    wrong: Sequence[Suspicion],
-) -> Suspicion:
-    """The first wrong value by which alone an output is another one."""
-    for one in wrong:
-        for name in outputs:
-            usual = _output(graph, start, name)
-            got = _output(graph, {**start, one.name: one.actual}, name)
-            if usual is None or got is None:
+class _Trial:
+    """What a graph returned, beside what the graph before does with some values put in."""
+
+    def __init__(
+        self, before: ReplayedGraph, inputs: Mapping[str, Any], changed: _Changed
+    ) -> None:
+        drawn = changed.claims.drawn
+        self._start = {**inputs, **drawn.alone()}
+        self._states = drawn.states
+        self._graph = before
+        results = before.results
+        self.is_whole = len(changed.outputs) == len(results)
+        """Whether each thing that it returned could be compared."""
+        self.seen: dict[str, tuple[torch.Tensor, float]] = {}
+        """What it returned that is otherwise, and how far off that is."""
+        self._runs = 0
+        pairs = [
+            (str(one), got)
+            for one, got in zip(results, changed.outputs, strict=False)
+            if isinstance(one, NodeName)
+        ]
+        usual = self._returned([name for name, _ in pairs], {})
+        for name, got in pairs if self.is_whole else ():
+            expected = usual.get(name)
+            if not isinstance(got, torch.Tensor) or expected is None:
+                self.is_whole = False
                 continue
-            if _distance(usual, got) > _negligible(usual):
-                return one
-    return wrong[0]
+            off = _distance(expected, got)
+            if off > _negligible(expected):
+                self.seen[name] = got, off
+
+    def explained(self, wrong: Sequence[Suspicion]) -> int:
+        """How many of the outputs that are otherwise these values make what they are."""
+        if self._runs >= _MOST_RUNS:
+            return 0
+        self._runs += 1
+        found = self._returned([*self.seen], {one.name: one.actual for one in wrong})
+        return sum(
+            _distance(made, got) <= max(_EXPLAINED * off, _negligible(made))
+            for name, (got, off) in self.seen.items()
+            if (made := found.get(name)) is not None
+        )
+
+    def _returned(
+        self, names: Sequence[str], put_in: Mapping[str, Any]
+    ) -> dict[str, torch.Tensor]:
+        start = {**self._start, **put_in}
+        states = {
+            name: state for name, state in self._states.items() if name not in start
+        }
+        segments = Segments(self._graph, start, states)
+        found: dict[str, Any] = {}
+        try:
+            found = segments.values(names, Mode.OWN)
+        except NotRun:
+            for name in names:
+                try:
+                    found[name] = segments.value(name, Mode.OWN)
+                except NotRun:
+                    continue
+        return {
+            name: found[name]
+            for name in names
+            if isinstance(found.get(name), torch.Tensor)
+        }
 
 
-def _output(
-    graph: ReplayedGraph, start: Mapping[str, Any], name: str
-) -> torch.Tensor | None:
-    try:
-        found = Segments(graph, start).value(name, Mode.OWN)
-    except NotRun:
-        return None
-    return found if isinstance(found, torch.Tensor) else None
+def _fewest(trial: _Trial, wrong: Sequence[Suspicion]) -> Sequence[Suspicion]:
+    """So few of these values that explain as much as any; in their order."""
+    best, most = wrong, trial.explained(wrong)
+    if len(wrong) == 1:
+        return wrong
+    for one in wrong:
+        count = trial.explained([one])
+        if count and count >= most:
+            if count == len(trial.seen):
+                return [one]
+            best, most = (
+                ([one], count) if count > most or best is wrong else (best, most)
+            )
+    if len(best) == 1:
+        return best
+    for one in wrong:
+        fewer = [other for other in best if other is not one]
+        count = trial.explained(fewer) if fewer else 0
+        if count and count >= most:
+            best, most = fewer, count
+    return best
 
 
 def _distance(one: torch.Tensor, other: torch.Tensor) -> float:

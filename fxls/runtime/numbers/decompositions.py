@@ -12,7 +12,13 @@ from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled, leaves
 from fxls.runtime.numbers.kept import Decomposed, copy_of
 from fxls.runtime.numbers.precision import Verdict, judged, nudged
-from fxls.runtime.numbers.replaying import Mode, Replay, Segments, alone
+from fxls.runtime.numbers.replaying import (
+    Mode,
+    Replay,
+    Segments,
+    alone,
+    draws_alone,
+)
 from fxls.runtime.passes.graph_state import is_node, nodes_in
 from fxls.runtime.torch_private import fx, schema_of
 from fxls.verdicts.comparison import Evidence
@@ -132,13 +138,19 @@ def _reaches(graph: ReplayedGraph, run: Replay, name: str, right: Any) -> bool:
         for row in graph.rows
         if row.opcode == "placeholder" and row.name in run.values
     }
-    start |= {one: run.values[one] for one in run.random if one in run.values}
+    states = dict(run.states)
+    for one in run.random & run.values.keys():
+        if draws_alone(graph.by_name[one]):
+            start[one] = run.values[one]
+            del states[one]
     wanted = [str(one) for one in graph.outputs if str(one) in run.values]
     for output in dict.fromkeys(wanted):
         if output == name:
             return True
         try:
-            changed = Segments(graph, {**start, name: right}).value(output, Mode.OWN)
+            changed = Segments(graph, {**start, name: right}, states).value(
+                output, Mode.OWN
+            )
         except NotRun:
             continue
         if isinstance(changed, torch.Tensor) and not any_torch.equal(

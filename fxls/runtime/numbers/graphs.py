@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -38,6 +38,22 @@ class ReplayedGraph:
             NodeName(self.name_of(one)) if is_node(one) else one for one in returned
         )
         """What it returns, flat: names of nodes where it is a `NodeName`."""
+
+    @cached_property
+    def written(self) -> Mapping[str, NodeName]:
+        """The inputs that it overwrites, each with the node whose value it gets."""
+        found: dict[str, NodeName] = {}
+        for row in self.rows:
+            if _is_copy(row.target) and row.args and is_node(row.args[0]):
+                to = self.name_of(row.args[0])
+                if to in self.inputs:
+                    found[to] = NodeName(row.name)
+        return found
+
+    @property
+    def results(self) -> Sequence[Any]:
+        """What it returns, as in `outputs`, and behind that what it overwrites."""
+        return (*self.outputs, *self.written.values())
 
     @cached_property
     def by_name(self) -> Mapping[str, Row]:
@@ -124,13 +140,17 @@ def randomness() -> Any:
 
 def _call(target: Any, args: Any, kwargs: Any) -> Any:
     # In a graph of aten it is the last thing that is done to an input; the value counts.
-    if getattr(target, "__name__", "") in ("copy_", "copy_.default") and len(args) == 2:
+    if _is_copy(target) and len(args) == 2:
         to, source = args
         if isinstance(to, torch.Tensor) and isinstance(source, torch.Tensor):
             return source.expand(to.shape).to(
                 source.dtype if source.dtype == torch.float64 else to.dtype
             )
     return target(*args, **kwargs)
+
+
+def _is_copy(target: Any) -> bool:
+    return getattr(target, "__name__", "") in ("copy_", "copy_.default")
 
 
 def _call_method(name: str, in_double: bool, args: Any, kwargs: Any) -> Any:  # noqa: FBT001  # private

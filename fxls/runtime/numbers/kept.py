@@ -26,6 +26,9 @@ __all__ = [
 ]
 
 
+any_torch: Any = torch
+
+
 @dataclass(slots=True, eq=False)
 class KeptCall:
     """The first call of something compiled."""
@@ -56,6 +59,8 @@ class Crash:
     state: GraphState | None = None
     node: str = ""
     """Of that graph, the one that was worked on; empty where nobody knows."""
+    confirmed: str = "no step before it raised"
+    """How it is known that nobody else is at fault."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +154,13 @@ class Copies:
     def _copied(self, value: torch.Tensor) -> torch.Tensor | None:
         version = version_of(value)
         known = self._known.get(id(value))
-        if known is not None and known[0]() is value and known[1] == version >= 0:
+        if (
+            known is not None
+            and known[0]() is value
+            and known[1] == version >= 0
+            # What a compiled graph changes without autograd, no version counts.
+            and any_torch.equal(known[2], value)
+        ):
             return known[2]
         size = value.numel() * value.element_size()
         if size > self.left:

@@ -37,6 +37,7 @@ class Judgement:
 
     claims: Claims
     outputs: tuple[Any, ...]
+    """And behind them what is in each input that the graph overwrites."""
     kernels: dict[str, str] = field(default_factory=dict[str, str])
     """By node, the buffer of inductor's code that has its value."""
 
@@ -48,12 +49,13 @@ def judge_kernels(
     if lowered.why_not:
         raise NotRun(lowered.why_not)
     assert lowered.run is not None, "its caller asks"
-    given = [_own(inputs[name]) for name in lowered.call.names]
+    own = [_own(inputs[name]) for name in lowered.call.names]
     reading = _Reading(lowered.path)
-    found = attempt(lambda: reading.call(lowered, given))
+    found = attempt(lambda: reading.call(lowered, [*own]))
     if isinstance(found, Raised):
         raise NotRun(f"its code raises when it runs again: {found.error!r}"[:200])
-    outputs = tuple(leaves(found))
+    given = dict(zip(lowered.call.names, own, strict=True))
+    outputs = (*leaves(found), *(given.get(name) for name in graph.written))
     start = {name: inputs[name] for name in lowered.call.names}
     claims = Claims(Segments(graph, start), LENIENT)
     result = Judgement(claims, outputs)

@@ -80,6 +80,8 @@ def judged(
     """
     if actual.shape != own.shape:
         return Judged(Verdict.WRONG, _shapes(actual, own))
+    if actual.dtype != own.dtype:
+        return Judged(Verdict.WRONG, _dtypes(actual, own))
     actual, own = _plain(actual), _plain(own)
     if any_torch.equal(actual, own) or not actual.numel():
         return Judged(Verdict.RIGHT, _same(own))
@@ -226,6 +228,13 @@ def _name(dtype: torch.dtype) -> str:
 def _same(own: torch.Tensor) -> Evidence:
     form = (_name(own.dtype), tuple(own.shape))
     return Evidence(*form, 0.0, 0.0, 0.0, 0.0, "each element is as it was before")
+
+
+def _dtypes(actual: torch.Tensor, own: torch.Tensor) -> Evidence:
+    is_, was = _name(actual.dtype), _name(own.dtype)
+    reason = f"it is {is_}, and should be {was}"
+    form = (is_, tuple(actual.shape))
+    return Evidence(*form, float("inf"), 0.0, 0.0, 0.0, reason)
 
 
 def _shapes(actual: torch.Tensor, own: torch.Tensor) -> Evidence:

@@ -16,7 +16,17 @@ from fxls.runtime.numbers.precision import nudged
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import fx, version_of
 
-__all__ = ["RANDOM", "Mode", "Replay", "Segments", "alone", "is_random", "replayed"]
+__all__ = [
+    "RANDOM",
+    "Mode",
+    "Replay",
+    "Segments",
+    "alone",
+    "draws_alone",
+    "is_random",
+    "raised_by",
+    "replayed",
+]
 
 any_torch: Any = torch
 
@@ -40,6 +50,8 @@ class Replay:
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     random: set[str] = field(default_factory=set[str])
     """The nodes that drew random numbers."""
+    states: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the generator was at before each of these."""
     failed: dict[str, str] = field(default_factory=dict[str, str])
     """The nodes that could not be run, and why; those that use them are left out."""
 
@@ -47,9 +59,8 @@ class Replay:
 def replayed(
     graph: ReplayedGraph,
     inputs: Mapping[str, Any],
-    fixed: Mapping[str, Any] | None = None,
 ) -> Replay:
-    """Run a graph as it is; the nodes in `fixed` have these values and are not run.
+    """Run a graph as it is.
 
     Raises `NotRun` where a node changes a value in place, as nothing could be said of
     the nodes before it then, and where autocast is switched, which nodes do not say.
@@ -59,9 +70,7 @@ def replayed(
         raise NotRun("it switches autocast")
     with alone():
         for row in graph.rows:
-            if fixed is not None and row.name in fixed:
-                done.values[row.name] = fixed[row.name]
-            elif row.opcode == "placeholder":
+            if row.opcode == "placeholder":
                 if row.name in inputs:
                     done.values[row.name] = inputs[row.name]
             elif all(used in done.values for used in graph.uses(row)):
@@ -80,21 +89,29 @@ def _run_one(graph: ReplayedGraph, row: Row, done: Replay) -> None:
     before = randomness()
     found = attempt(lambda: graph.run(row, done.values.__getitem__))
     if isinstance(found, Raised):
-        done.failed[row.name] = _said(found.error)
+        done.failed[row.name] = raised_by(found.error)
         return
     if versions != [version_of(one) for one in given]:
         raise NotRun(f"{row.name} changes a value in place")
     if is_random(row) or not any_torch.equal(before, randomness()):
         done.random.add(row.name)
+        done.states[row.name] = before
     done.values[row.name] = found
 
 
 class Segments:
     """Parts of a graph, computed from the values that somebody really had."""
 
-    def __init__(self, graph: ReplayedGraph, known: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        graph: ReplayedGraph,
+        known: Mapping[str, Any],
+        states: Mapping[str, Any] | None = None,
+    ) -> None:
+        """With the `states` of the generator some nodes draw what they drew once."""
         self.graph = graph
         self.known = dict(known)
+        self._states = states or {}
 
     def region(self, names: Iterable[str]) -> list[Row]:
         """The nodes between what is known and these; raises `NotRun` where there is none."""
@@ -107,7 +124,7 @@ class Segments:
             row = self.graph.by_name.get(name)
             if row is None or row.opcode == "placeholder":
                 raise NotRun(f"nobody has the value of {name}")
-            if is_random(row):
+            if is_random(row) and name not in self._states:
                 raise NotRun(RANDOM)
             found[name] = row
             waiting += [n for n in self.graph.uses(row) if n not in self.known]
@@ -132,13 +149,19 @@ class Segments:
         with alone():
             before = randomness()
             for row in rows:
+                if row.name in self._states:
+                    any_torch.set_rng_state(self._states[row.name])
                 run = attempt(
                     lambda row=row: self.graph.run(
                         row, value, in_double=mode is Mode.EXACT
                     )
                 )
+                if row.name in self._states:
+                    any_torch.set_rng_state(before)
                 if isinstance(run, Raised):
-                    raise NotRun(f"{row.name} cannot be computed: {_said(run.error)}")
+                    raise NotRun(
+                        f"{row.name} cannot be computed: {raised_by(run.error)}"
+                    )
                 made[row.name] = run
             if not any_torch.equal(before, randomness()):
                 raise NotRun(RANDOM)
@@ -156,6 +179,14 @@ def is_random(row: Row) -> bool:
     )
 
 
+def draws_alone(row: Row) -> bool:
+    """Whether a node reads no values, but how many numbers to draw, and as what."""
+    target = str(row.target)
+    return "bernoulli" not in target and any(
+        word in target for word in ("rand", "inductor_")
+    )
+
+
 def _in(value: Any, mode: Mode, seed: int) -> Any:
     if mode is not Mode.MOVED:
         return value
@@ -166,7 +197,8 @@ def _in(value: Any, mode: Mode, seed: int) -> Any:
     return fx.node.map_aggregate(value, moved)
 
 
-def _said(error: Exception) -> str:
+def raised_by(error: Exception) -> str:
+    """What was raised, in a line."""
     lines = str(error).strip().splitlines()
     return (
         f"{type(error).__name__}: {lines[0][:160]}" if lines else type(error).__name__

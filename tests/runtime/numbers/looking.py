@@ -134,13 +134,17 @@ class Numbers:
         assert installation.numbers is not None
         installation.numbers.compilations.clear()
 
-    def found(self, *, is_reproducing: bool = False) -> Comparison:
-        """What is found in all that was run."""
+    def found(
+        self, raised: str | None = None, *, is_reproducing: bool = False
+    ) -> Comparison:
+        """What is found in all that was run, and ended with this error."""
         installation = installing.current()
         assert installation is not None
         assert installation.numbers is not None
         kept = installation.numbers
-        return compared(kept.compilations, kept.copies, is_reproducing=is_reproducing)
+        return compared(
+            kept.compilations, kept.copies, raised, is_reproducing=is_reproducing
+        )
 
     def of(self, model: Callable[..., Any], *inputs: Any, **how: Any) -> Comparison:
         """What is found in one model."""

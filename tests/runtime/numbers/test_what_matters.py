@@ -1,0 +1,168 @@
+"""A wrong value counts where something else is returned, written or raised because of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from fxls.verdicts.comparison import Fault
+from tests.runtime.numbers.looking import (
+    Blamed,
+    Numbers,
+    Perceptron,
+    aten,
+    blamed,
+    config,
+    nodes,
+)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
+    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
+]
+
+POST_GRAD = ("pass", "forward, post-grad", "post_grad_custom_post_pass")
+
+
+class Averaging(nn.Module):
+    """What it overwrites, it returns nowhere."""
+
+    average: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("average", torch.zeros(8))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            self.average.add_(x.mean(0) * 0.1)
+        return torch.sigmoid(x)
+
+
+class Dropped(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        active = torch.sigmoid(x)
+        return functional.dropout(active, 0.3)
+
+
+def changes(target: Any, at: int, to: Any) -> Any:
+    """A pass that gives the first node which calls something another argument."""
+
+    def wrong(graph: Any) -> None:
+        for node in nodes(graph, target)[:1]:
+            node.args = (*node.args[:at], to, *node.args[at + 1 :])
+
+    return wrong
+
+
+def test_what_is_written_into_a_buffer_counts_as_what_is_returned(
+    numbers: Numbers,
+) -> None:
+    wrong = changes(aten.mul.Tensor, 1, 0.2)
+
+    with config.patch(post_grad_custom_post_pass=wrong):
+        answer = numbers.first(Averaging(), torch.randn(4, 8), backward=False)
+
+    assert answer == Blamed(*POST_GRAD, ("mul",), "x.mean(0) * 0.1")
+
+
+def test_a_buffer_that_is_not_written_any_more_is_the_fault_of_who_dropped_that(
+    numbers: Numbers,
+) -> None:
+    def wrong(graph: Any) -> None:
+        (copy,) = nodes(graph, aten.copy_.default)
+        graph.erase_node(copy)
+
+    with config.patch(post_grad_custom_post_pass=wrong):
+        answer = numbers.first(Averaging(), torch.randn(4, 8), backward=False)
+
+    assert answer[:4] == (*POST_GRAD, ("copy_",))
+
+
+@pytest.mark.parametrize(
+    ("target", "at", "node"),
+    [(aten.sigmoid.default, 0, "sigmoid"), (aten.native_dropout.default, 1, "native")],
+)
+def test_a_value_counts_that_random_numbers_hide(
+    target: Any, at: int, node: str, numbers: Numbers
+) -> None:
+    def wrong(graph: Any) -> None:
+        (found,) = nodes(graph, target)
+        if at:
+            found.args = (found.args[0], 0.6, *found.args[2:])
+        else:
+            found.target = aten.tanh.default
+
+    with config.patch(post_grad_custom_pre_pass=wrong, fallback_random=True):
+        answer = numbers.first(Dropped(), torch.randn(4, 8), backward=False)
+
+    assert answer[:3] == ("pass", "forward, post-grad", "post_grad_custom_pre_pass")
+    assert len(answer.nodes) == 1
+    assert answer.nodes[0].startswith(node)
+
+
+def test_a_name_that_another_value_got_is_not_blamed_for_the_wrong_one(
+    numbers: Numbers,
+) -> None:
+    def names_again(graph: Any) -> None:
+        """`relu` becomes another value of the same shape, which changes nothing."""
+        (relu,) = nodes(graph, aten.relu.default)
+        (add,) = nodes(graph, aten.add.Tensor)[-1:]
+        relu.name, add.name = "old_relu", "other"
+        with graph.inserting_before(add):
+            new = graph.call_function(aten.neg.default, (add.args[0],), name="relu")
+            again = graph.call_function(aten.neg.default, (new,))
+        add.args = (again, add.args[1])
+        add.target = aten.sub.Tensor
+
+    with config.patch(post_grad_custom_post_pass=names_again):
+        fault = numbers.of(Perceptron(), torch.randn(4, 8), backward=False).faults[0]
+
+    assert blamed(fault)[:3] == POST_GRAD
+    assert "other" in [where.node for where in fault.where]
+
+
+def raised(numbers: Numbers) -> Fault:
+    with pytest.raises(Exception, match=r"shapes|reduction dim") as error:
+        numbers.run(Perceptron(), torch.randn(4, 8))
+    (fault,) = numbers.found(repr(error.value)).faults
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("hook", "stage"),
+    [
+        ("joint_custom_post_pass", "joint"),
+        ("post_grad_custom_post_pass", "forward, post-grad"),
+    ],
+)
+def test_a_pass_is_to_blame_for_what_raises_behind_it(
+    hook: str, stage: str, numbers: Numbers
+) -> None:
+    wrong = changes(aten.permute.default, 1, [0, 1])
+
+    with config.patch({hook: wrong}):
+        fault = raised(numbers)
+
+    assert blamed(fault)[:4] == ("pass", stage, hook, ("permute",))
+    assert fault.confirmed.startswith(
+        "the graph before it runs, and the graph behind it raises at addmm"
+    )
+
+
+def test_a_pass_is_to_blame_for_a_gradient_of_another_shape(numbers: Numbers) -> None:
+    def wrong(graph: Any) -> None:
+        *_, total = nodes(graph, aten.sum.dim_IntList)
+        (view,) = total.users
+        view.replace_all_uses_with(total)
+
+    with config.patch(joint_custom_post_pass=wrong):
+        fault = numbers.of(Perceptron(), torch.randn(4, 8)).faults[0]
+
+    assert blamed(fault)[:3] == ("pass", "joint", "joint_custom_post_pass")
+    assert fault.evidence.reason == "it has the shape (1, 16), and should have (16,)"
