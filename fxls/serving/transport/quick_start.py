@@ -1,6 +1,6 @@
 """A quick start: what makes the imports of the server take less than they would.
 
-Imports the standard library alone, because it has to come before all others.
+Imports the standard library alone at once, because it has to come before all others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from hashlib import blake2b
 from pathlib import Path
 from types import CodeType
 
+from fxls.serving.transport.late_classes import made_when_needed
+
 __all__ = ["quick_imports"]
 
 
@@ -24,16 +26,14 @@ def quick_imports() -> Generator[None]:
     """For as long as the body imports, nothing is done that need not be done.
 
     - The garbage collector rests: imports make objects that stay.
-    - The methods that attrs writes for the five hundred classes of lsprotocol, and
-      those that dataclasses have, are compiled once for this version of Python, not at
-      every start: that is half the time of lsprotocol's import, and a tenth of the
-      rest.
-    - Those methods get no copy of all names of lsprotocol each.
+    - The classes of lsprotocol are made when they are first needed.
+    - The methods of dataclasses are compiled once for this version of Python, not at
+      every start: that is a tenth of it.
     """
     enabled = gc.isenabled()
     gc.disable()
     try:
-        with _compiled_once(_cache()), _without_copies():
+        with _compiled_once(_cache()), made_when_needed():
             yield
     finally:
         gc.freeze()
@@ -43,62 +43,24 @@ def quick_imports() -> Generator[None]:
 
 @contextmanager
 def _compiled_once(path: Path | None) -> Generator[None]:
-    """Let attrs and dataclasses take code of an earlier start, which is in a file.
+    """Let dataclasses take code of an earlier start, which is in a file.
 
-    They find our functions because a name of a module goes before a builtin; where
+    They find our function because a name of a module goes before a builtin; where
     another version of them compiles elsewhere, nothing is gained or lost.
     """
     import dataclasses  # noqa: PLC0415 - after the collector was disabled
 
-    import attr._make as maker  # noqa: PLC0415 - as above
-
     kept = _CompiledCode(path)
-    maker.__dict__["compile"] = kept.compile_method
     dataclasses.__dict__["exec"] = kept.execute
     try:
         yield
     finally:
-        del maker.__dict__["compile"]
         del dataclasses.__dict__["exec"]
         kept.write()
 
 
-@contextmanager
-def _without_copies() -> Generator[None]:
-    """Let attrs think that the module of the classes is not there yet.
-
-    It gives the methods of each class the names of its whole module, so that
-    `typing.get_type_hints` can be asked about ``__init__``: with five hundred classes
-    that is ten megabytes and a fifth of the import. cattrs asks about the classes.
-    """
-    import attr._make as maker  # noqa: PLC0415 - after the collector was disabled
-
-    maker.__dict__["sys"] = _Sys()
-    try:
-        yield
-    finally:
-        maker.__dict__["sys"] = sys
-
-
-class _Modules:
-    """`sys.modules` without lsprotocol's types."""
-
-    def __contains__(self, name: str) -> bool:
-        return name != "lsprotocol.types" and name in sys.modules
-
-    def __getitem__(self, name: str) -> object:
-        return sys.modules[name]
-
-
-class _Sys:
-    modules = _Modules()
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(sys, name)
-
-
 class _CompiledCode:
-    """Compiled code by the hash of its source and the name of that, kept in a file.
+    """Compiled code by the hash of its source, kept in a file.
 
     Nothing of it can be out of date, and Python says in which format the code is.
     """
@@ -109,28 +71,17 @@ class _CompiledCode:
         self._used: dict[bytes, CodeType] = {}
         self._missed = False
 
-    def compile_method(self, source: str, file: str, mode: str) -> CodeType:
-        """`compile`, for the methods of attrs."""
-        if "lsprotocol" not in file:
-            # A class that can be hashed has a number in its source that no other
-            # process has.
-            return compile(source, file, mode)
-        return self._compiled(source, file)
-
     def execute(
         self, source: str, names: dict[str, object], into: dict[str, object]
     ) -> None:
         """`exec`, for the methods of dataclasses."""
-        exec(self._compiled(source, "<string>"), names, into)
-
-    def _compiled(self, source: str, file: str) -> CodeType:
-        key = blake2b(f"{file}\0{source}".encode(), digest_size=16).digest()
+        key = blake2b(source.encode(), digest_size=16).digest()
         code = self._known.get(key)
         if code is None:
             self._missed = True
-            code = compile(source, file, "exec", dont_inherit=True)
+            code = compile(source, "<string>", "exec", dont_inherit=True)
         self._used[key] = code
-        return code
+        exec(code, names, into)
 
     def write(self) -> None:
         """Keep what was used, where that is not what was kept."""

@@ -23,7 +23,7 @@ PROGRAM = """\
 import gc, linecache, sys
 from fxls.serving.transport.quick_start import quick_imports
 with quick_imports():
-    from lsprotocol import types as lsp
+    from lsprotocol import types as lsp; import fxls.attempt
 a, b = lsp.Position(1, 2), lsp.Position(line=1, character=2)
 file = lsp.Position.__init__.__code__.co_filename
 print(gc.isenabled(), a == b, a, "self.line" in linecache.getline(file, 3))
@@ -120,6 +120,7 @@ from fxls.serving.transport.quick_start import quick_imports
 with quick_imports():
     from lsprotocol import types as lsp
 import attr._make, attrs, cattrs, lsprotocol.converters
+lsp.Position(0, 0)
 print(len(lsp.Position.__init__.__globals__) < 20, attr._make.sys is sys)
 hover = {"contents": {"kind": "markdown", "value": "x"}}
 converter = lsprotocol.converters.get_converter()
