@@ -76,7 +76,8 @@ def listing_of(module: object) -> Listing:
 def show(module: object) -> Path:
     """Write the listing of a graph module, print where it is, and return that.
 
-    An editor in which fxls runs opens it.
+    An editor in which fxls runs opens it; in a notebook the cell shows it, and nothing
+    is printed.
     """
     from fxls.runtime import show as show_listing  # noqa: PLC0415 - imports torch
 

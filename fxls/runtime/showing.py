@@ -60,13 +60,15 @@ def _no_graph(module: object) -> str:
 def show(module: Any) -> Path:
     """Write the listing of a module, print where it is, and return that.
 
-    A notebook shows it in the cell, as code with shapes and as a table. An editor that has the store open shows it.
+    A notebook shows it in the cell, as code with shapes and as a table, in place of the
+    path, which is the value of the cell. An editor that has the store open shows it.
     """
     listing = listing_of_module(module)
     path = store_of_program().materialize(listing)
-    display(listing)
+    is_shown = display(listing)
     with contextlib.suppress(StoreError):  # it is printed below
         ask_to_show(path, listing.definition)
-    # In this form a terminal of an editor makes a link of it.
-    sys.stdout.write(f"{path}:{listing.definition + 1}\n")
+    if not is_shown:
+        # In this form a terminal of an editor makes a link of it.
+        sys.stdout.write(f"{path}:{listing.definition + 1}\n")
     return path

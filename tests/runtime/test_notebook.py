@@ -31,6 +31,7 @@ class Net(torch.nn.Module):
 """,
     "import helper; module = fxls.engine.symbolic_trace(Net())",
     "path = fxls.show(module)",
+    "fxls.show(module)",
     "7",
 )
 
@@ -84,14 +85,21 @@ def test_a_cell_shows_the_listing_and_names_the_cell_of_each_node(
     said = said_by(CELLS, tmp_path)
 
     shown = [content["data"] for kind, content in said if kind == "display_data"]
-    (html,) = [data["text/html"] for data in shown]
+    html, again = [data["text/html"] for data in shown]
+    assert html == again
     assert "<b>Net, engine</b>: 5 nodes" in html
     places = ("In [2]:2", "In [2]:3", "helper.py:2")
     assert [html.count(f">{place}<") for place in places] == [1, 3, 1]
     assert "ipykernel" not in html
     (path,) = (tmp_path / "store").glob("Net_*.py")
-    printed = [content["text"] for kind, content in said if kind == "stream"]
-    assert "".join(printed) == f"{path}:5\n"
+    values = [
+        content["data"]["text/plain"]
+        for kind, content in said
+        if kind == "execute_result"
+    ]
+    # The path is the value of the cell, and stands there once.
+    assert values == [repr(path), "7"]
+    assert [kind for kind, _ in said if kind == "stream"] == []
 
 
 GRAPHS = (
