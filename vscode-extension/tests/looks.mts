@@ -7,7 +7,17 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { inBrowser, PROJECT, SHOTS, address, remote } from './browser.mts';
 import { Tree } from './tree.mts';
-import { appears, chosen, command, lens, pageOf, row, traced, word } from './window.mts';
+import {
+  appears,
+  chosen,
+  command,
+  fold,
+  lens,
+  pageOf,
+  row,
+  traced,
+  word,
+} from './window.mts';
 
 const SIZES = [
   { width: 800, height: 600 },
@@ -71,7 +81,7 @@ for (const viewport of SIZES) {
         view = 'runs';
         await page.keyboard.press('Control+w');
         await row(page, 'stem_3: f32').waitFor();
-        await page.locator('.pane-header').first().click();
+        await fold(page);
         const runs = new Tree(page, 'Runs');
         await runs.focus();
         await runs.open('recompiled.py', 'Time by phase');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PROJECT } from './browser.mts';
 import { Tree } from './tree.mts';
-import { chosen, command, row, shot, story, traced } from './window.mts';
+import { chosen, command, fold, row, shot, story, traced } from './window.mts';
 
 // What torch has in its cache, it does not make again.
 const env = { ...process.env, TORCHINDUCTOR_FORCE_DISABLE_CACHES: '1' };
@@ -25,8 +25,7 @@ await story('runs', 'net.py', async (page, done) => {
   const runs = new Tree(page, 'Runs');
 
   done('the view Runs says what ran, also to who cannot see it');
-  // The files of the folder would leave little room.
-  await page.locator('.pane-header').first().click();
+  await fold(page);
   await runs.focus();
   await runs.rows.filter({ hasText: 'recompiled.py' }).waitFor();
   assert.deepEqual(await runs.names(), [

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
 import { PROJECT } from './browser.mts';
 import { Tree } from './tree.mts';
-import { command, lens, linked, pageOf, row, stack, story, word } from './window.mts';
+import { command, fold, lens, linked, pageOf, row, stack, story, word } from './window.mts';
 
 const PICTURES = process.env['FXLS_TEST_PICTURES'] ?? '.';
 const SIZE = { viewport: { width: 1120, height: 680 }, deviceScaleFactor: 2 };
@@ -299,8 +299,7 @@ await scene(
     const runs = new Tree(page, 'Runs');
     // The view is there when the server is.
     await page.locator('.pane-header', { hasText: 'Runs' }).waitFor();
-    // The files of the folder would leave little room.
-    await page.locator('.pane-header').first().click();
+    await fold(page);
 
     done('what a run did, and the line that a row leads to');
     await runs.focus();

@@ -52,6 +52,15 @@ export function word(line: Locator, text: string): Locator {
   return line.locator('span > span', { hasText: new RegExp(`^${text}$`) }).first();
 }
 
+/** Closes the first part of the side bar: the files of the folder leave little room. */
+export async function fold(page: Page): Promise<void> {
+  // In the middle, where the bar is narrow, are the buttons of the head.
+  await page
+    .locator('.pane-header')
+    .first()
+    .click({ position: { x: 10, y: 10 } });
+}
+
 /** The item of the status bar. */
 export function item(page: Page): Locator {
   return page.locator('.statusbar-item[id="fxls.fxls.fxls.status"]');
