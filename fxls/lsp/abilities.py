@@ -29,6 +29,8 @@ class Abilities:
     """Whether the server may open documents in it."""
     applies_edits: bool = False
     """Whether the server may change documents in it."""
+    creates_files: bool = False
+    """Whether an edit may make a file."""
     shows_progress: bool = False
     asks_questions: bool = False
     """Whether it shows a question of the server, with answers to choose from."""
@@ -74,6 +76,7 @@ def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
         resolves_symbols="location.range" in _resolved(workspace.symbol),
         shows_documents=bool(window.show_document and window.show_document.support),
         applies_edits=bool(workspace.apply_edit),
+        creates_files=_creates_files(workspace.workspace_edit),
         shows_progress=bool(window.work_done_progress),
         asks_questions=window.show_message is not None,
         reads_content=workspace.text_document_content is not None,
@@ -92,6 +95,12 @@ def abilities_of(said: lsp.ClientCapabilities, encoding: Encoding) -> Abilities:
         runs_links=bool(ours.get("commandLinks")),
         commands=_commands(ours.get("commands")),
     )
+
+
+def _creates_files(edit: lsp.WorkspaceEditClientCapabilities | None) -> bool:
+    operations = (edit.resource_operations if edit else None) or ()
+    takes_changes = bool(edit and edit.document_changes)
+    return takes_changes and lsp.ResourceOperationKind.Create in operations
 
 
 def _resolved(symbol: lsp.WorkspaceSymbolClientCapabilities | None) -> Sequence[str]:

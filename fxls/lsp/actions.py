@@ -67,6 +67,19 @@ def changes(
     return lsp.WorkspaceEdit({uri: [*edits]})
 
 
+def new_file(text: str, uri: str) -> lsp.WorkspaceEdit:
+    """A file that is not there yet."""
+    start = lsp.Position(0, 0)
+    document = lsp.OptionalVersionedTextDocumentIdentifier(uri)
+    edit = lsp.TextEdit(lsp.Range(start, start), text)
+    return lsp.WorkspaceEdit(
+        document_changes=[
+            lsp.CreateFile(uri),
+            lsp.TextDocumentEdit(document, [edit]),
+        ]
+    )
+
+
 def completion(
     client: Client, found: Completion, lines: LineTable
 ) -> lsp.CompletionItem:

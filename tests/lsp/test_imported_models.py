@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.lsp_client import LspClient, started
-from tests.support.projects import EDITOR
+from tests.support.projects import EDITOR, spot
 
 Json = Any
 
@@ -163,3 +163,118 @@ def test_who_waits_for_it_sees_progress(files: tuple[Path, Path]) -> None:
         client.unread()
         client.end()
     assert (begin["title"], begin["message"]) == ("Tracing", ENTRY)
+
+
+EDITING: Json = {
+    **EDITOR,
+    "workspace": {
+        **EDITOR["workspace"],
+        "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create"]},
+    },
+}
+
+MODEL = """\
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = torch.nn.Linear(width, 2)
+
+    def forward(self, signal: torch.Tensor):
+        hidden = self.linear(signal)
+        return hidden
+"""
+
+OWN = """\
+import torch
+from zoo.models import Model
+
+# fxls: Model(width=8)(torch.randn(1, 8))
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A model in a package that a project's environment has."""
+    (tmp_path / "project").mkdir()
+    path = tmp_path / "lib" / "site-packages" / "zoo" / "models.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(MODEL)
+    return path
+
+
+def written(client: LspClient, path: Path) -> int:
+    """Ask for what the one lens of a file offers; returns the request."""
+    client.open(path)
+    ((title, _),) = lenses(client, path, 3)
+    assert title == "Write an example call to trace"
+    command = {"command": "fxls.writeEntry", "arguments": [path.as_uri(), "Model"]}
+    return client.send("workspace/executeCommand", command)
+
+
+def test_the_example_call_of_an_installed_class_is_in_a_new_file_that_shows_it(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = installed.parents[3] / "project"
+    own = project / "try_Model.py"
+    monkeypatch.setenv("PYTHONPATH", str(installed.parents[1]))
+    with started() as client:
+        client.initialize(project, {"trusted": True}, EDITING)
+        asked = written(client, installed)
+        edit = client.reply("workspace/applyEdit", {"applied": True})["edit"]
+        own.write_text(OWN)
+        first = client.reply("window/showDocument", {"success": True})
+        done = client.answer(asked)["result"]
+        # Whoever asks again is led to it.
+        again = client.send(
+            "workspace/executeCommand",
+            {
+                "command": "fxls.writeEntry",
+                "arguments": [installed.as_uri(), "Model"],
+            },
+        )
+        second = client.reply("window/showDocument", {"success": True})
+        done_again = client.answer(again)["result"]
+        (item,) = client.command("fxls.trace", own.as_uri())
+        whole = {
+            "start": {"line": 0, "character": 0},
+            "end": {"line": 99, "character": 0},
+        }
+        hints = client.request(
+            "textDocument/inlayHint",
+            {"textDocument": {"uri": installed.as_uri()}, "range": whole},
+        )
+        client.unread()
+        client.end()
+
+    create, change = edit["documentChanges"]
+    assert create == {"kind": "create", "uri": own.as_uri()}
+    assert [one["newText"] for one in change["edits"]] == [OWN]
+    assert change["textDocument"]["uri"] == own.as_uri()
+    assert first == {
+        "uri": own.as_uri(),
+        "takeFocus": True,
+        "selection": spot(3, 20, 21),
+    }
+    assert (second["uri"], done, done_again) == (own.as_uri(), True, False)
+    assert "uri" in item
+    assert [(one["position"]["line"], one["label"]) for one in hints] == [
+        (9, ": f32[1, 2]")
+    ]
+    assert installed.read_text() == MODEL
+
+
+def test_an_editor_that_makes_no_files_is_told_what_to_write(installed: Path) -> None:
+    project = installed.parents[3] / "project"
+    with started() as client:
+        client.initialize(project, {}, EDITOR)
+        asked = written(client, installed)
+        said = client.notification("window/showMessage")["message"]
+        done = client.answer(asked)["result"]
+        client.end()
+
+    head = "fxls: Model is installed. To trace it, write in a file of yours:"
+    assert said == f"{head}\n{OWN.rstrip()}"
+    assert done is False

@@ -12,7 +12,7 @@ from fxls.ide.samples.samples import Samples
 from fxls.ide.syntax.module_classes import modules, parsed
 from fxls.text import LineTable, Point, Span
 
-__all__ = ["WrittenEntry", "entry_fixes", "written_entry"]
+__all__ = ["WrittenEntry", "entry_fixes", "first_to_look_at", "written_entry"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,9 @@ def written_entry(text: str, path: str, name: str) -> WrittenEntry | None:
     fix = Fix(f"Write an entry comment for {name}", path, (edit,))
     at = lines.offset(here)
     after = text[:at] + edit.text + text[at:]
-    return WrittenEntry(fix, after, place_in(whole, expression, _first(expression)))
+    return WrittenEntry(
+        fix, after, place_in(whole, expression, first_to_look_at(expression))
+    )
 
 
 def entry_fixes(text: str, path: str, point: Point) -> tuple[Fix, ...]:
@@ -56,7 +58,7 @@ def entry_fixes(text: str, path: str, point: Point) -> tuple[Fix, ...]:
     return ()
 
 
-def _first(expression: str) -> ast.expr:
+def first_to_look_at(expression: str) -> ast.expr:
     """What has to be filled in, else the first guess, else all of it."""
     tree = ast.parse(expression, mode="eval").body
     blank = next(blanks(tree, ""), None)

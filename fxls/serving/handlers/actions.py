@@ -31,6 +31,7 @@ from fxls.serving.handlers.numbers import errors_of
 from fxls.serving.handlers.passes import node_actions
 from fxls.serving.handlers.repairs import repair_actions
 from fxls.serving.handlers.request_place import document_of
+from fxls.serving.ownership import is_installed
 from fxls.serving.settings import Lenses
 from fxls.serving.transport.protocol import content_modified
 from fxls.text import LineTable
@@ -166,5 +167,6 @@ def on_code_action(
     found += [
         actions.code_action(client, fix, lines, None)
         for fix in written_entry.entry_fixes(text, path, span.start)
+        if not is_installed(path)
     ]
     return found
