@@ -15,6 +15,7 @@ from fxls import __version__
 from fxls.entry import Entry
 from fxls.host.early_worker import EarlyWorker
 from fxls.ide.diagnostics import Diagnostic
+from fxls.ide.listing.moved_lines import moved_lines
 from fxls.listing import Reason
 from fxls.lsp import custom
 from fxls.lsp.client import Client
@@ -231,7 +232,7 @@ class Connection(LanguageServer):
         )
         for one in news:
             if one.old != one.new and self.client.abilities.takes_revisions:
-                lines = library.lines_moved(one.old, one.new)
+                lines = moved_lines(library.read(one.old)[0], library.read(one.new)[0])
                 revised = custom.Revised(uri_of(one.old), uri_of(one.new), lines)
                 self.protocol.notify(custom.REVISED, custom.plainly(revised))
 

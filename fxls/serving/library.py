@@ -12,7 +12,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from fxls.graph_diff.node_matching import aligned
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.freshness import Freshness
 from fxls.ide.listing.recorded import Recorded, placed
@@ -394,19 +393,15 @@ class Library:
             return error
 
     def found(self, query: str, is_gone: Callable[[Revision], bool]) -> Iterator[Found]:
-        """Listings by their names, but those that are gone; nodes of those that were
-        read.
-        """
+        """Listings by their names, but stale ones that are gone; nodes of those read."""
         for store in self._stores.values():
             # One look at the folder; asking for each identity is one at each log.
             lines = store.changes_since(None).revisions
-            newest = {line.identity: line for line in lines}
-            paths = {one: str(line.path) for one, line in newest.items()}
-            by_path = {path: newest[one] for one, path in paths.items()}
-            for found in found_listings(query, paths.items()):
-                is_there = os.path.exists(found.path)  # noqa: PTH110 - quicker
-                if is_there and not is_gone(by_path[found.path]):
-                    yield found
+            for line in {line.identity: line for line in lines}.values():
+                for found in found_listings(query, [(line.identity, str(line.path))]):
+                    is_there = os.path.exists(found.path)  # noqa: PTH110 - quicker
+                    if is_there and not (self.is_stale(line) and is_gone(line)):
+                        yield found
         yield from found_nodes(query, [*self._documents])
 
     def news(self) -> tuple[News, ...]:
@@ -425,19 +420,6 @@ class Library:
                     news = News(revision.identity, path, path)
                     found.setdefault((revision.identity, path), news)
         return tuple(found.values())
-
-    def lines_moved(self, old: str, new: str) -> list[tuple[int, int]]:
-        """The line of each node that two listings both have."""
-        before, after = self.read(old)[0], self.read(new)[0]
-        if before is None or after is None:
-            return []
-        old_nodes, new_nodes = before.listing.nodes, after.listing.nodes
-        pairs = {(before.listing.definition, after.listing.definition)}
-        pairs |= {
-            (old_nodes[there].line, new_nodes[node].line)
-            for node, there in aligned(before.listing, after.listing).items()
-        }
-        return sorted(pairs)
 
     def _shown(
         self, store: Store, identity: Identity, name: str, uri: str

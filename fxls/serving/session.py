@@ -164,9 +164,7 @@ class Session:
         return SourceFile(path, line_table(text), found, spellings, moves, order)
 
     def is_gone(self, revision: Revision) -> bool:
-        """Whether what a revision was made of was renamed or deleted."""
-        if not self.library.is_stale(revision):
-            return False
+        """Whether what a stale revision was made of was renamed or deleted."""
         document = self.library.document_of(revision)
         return document is not None and is_gone(document, self._written)
 

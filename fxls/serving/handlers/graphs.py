@@ -54,10 +54,11 @@ def on_listings(ls: Connection, asked: params.OfDocument) -> list[custom.Listing
 
 def on_identities(ls: Connection, asked: params.Nothing) -> list[custom.IdentityItem]:
     library = ls.session.library
+    aged = ((one, library.is_stale(one.newest)) for one in library.histories())
     return [
-        _identity_item(library, history, stale=library.is_stale(history.newest))
-        for history in library.histories()
-        if not ls.session.is_gone(history.newest)
+        _identity_item(library, history, stale=is_stale)
+        for history, is_stale in aged
+        if not (is_stale and ls.session.is_gone(history.newest))
     ]
 
 
