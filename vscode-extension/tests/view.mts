@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
@@ -84,6 +85,27 @@ await story('view', 'net.py', async (page, done) => {
   await page.keyboard.press('Shift+F5');
   await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
 
+  done('a checkout that gives a class another name takes its row along');
+  await graphs.focus();
+  const net = join(PROJECT, 'net.py');
+  const text = await readFile(net, 'utf8');
+  await git('init', '--quiet', '--initial-branch=main');
+  await git('add', 'net.py');
+  await git('commit', '--quiet', '--message=Net');
+  await git('checkout', '--quiet', '-b', 'other');
+  await writeFile(net, text.replaceAll('Net', 'Other'));
+  await graphs.rows.filter({ hasText: 'Other' }).waitFor();
+  await git('commit', '--quiet', '--all', '--message=Other');
+  assert.deepEqual((await graphs.names()).slice(0, 2), [
+    'Other, net, 5 nodes, TIME',
+    'Rewritten, rewritten, 5 nodes, TIME, 2 revisions',
+  ]);
+
+  done('and the one back brings it back');
+  await git('checkout', '--quiet', 'main');
+  await graphs.rows.filter({ hasText: 'Other' }).waitFor({ state: 'detached' });
+  await graphs.rows.filter({ hasText: 'Net' }).waitFor();
+
   done('and deletes it when that is confirmed');
   await graphs.focus();
   await graphs.walk('Net');
@@ -105,6 +127,11 @@ await story('view', 'net.py', async (page, done) => {
     .click();
   await page.locator('.pane', { hasText: 'No generated code yet' }).waitFor();
 });
+
+async function git(...words: string[]): Promise<void> {
+  const who = ['-c', 'user.name=somebody', '-c', 'user.email=somebody@nowhere'];
+  await promisify(execFile)('git', [...who, ...words], { cwd: PROJECT });
+}
 
 /** Chooses from the menu of what the keyboard is on. */
 async function menu(page: Page, title: string): Promise<void> {
