@@ -126,16 +126,18 @@ def read_log(path: Path, launch: str | None = None) -> ImportedRun | None:
 def write_run(store: Store, found: ImportedRun) -> bool:
     """Write a run and its listings, unless they are there; returns whether they were not.
 
-    Raises `StoreError`.
+    What a whole log said stays when a part of the log comes later. Raises `StoreError`.
     """
     path = record_path(store.root, found.run.id)
     content = b"".join(line + b"\n" for line in found.lines)
     paths = [store.path_of(one.identity.class_name, one.text) for one in found.listings]
     try:
-        is_there = files.read(store.root, path) == content
+        known = files.read(store.root, path) or b""
     except StoreError:
-        is_there = False
-    if is_there and all(map(files.is_there, paths)):
+        known = b""
+    if _is_part(found.lines, known.splitlines()):
+        return False
+    if known == content and all(map(files.is_there, paths)):
         return False
     store.ignore()
     for one in found.listings:
@@ -149,6 +151,16 @@ def write_run(store: Store, found: ImportedRun) -> bool:
         store.root, summary_path(store.root, found.run.id), summary, is_private=True
     )
     return True
+
+
+def _is_part(lines: Sequence[bytes], known: Sequence[bytes]) -> bool:
+    """Whether a record is what another one begins with.
+
+    The first line says what the run is as far as that is known, and the last one may be
+    of an entry that was torn.
+    """
+    last = len(lines) - 1
+    return len(lines) < len(known) and [*lines[1:last]] == [*known[1:last]]
 
 
 class _Reader:

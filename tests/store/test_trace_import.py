@@ -194,6 +194,33 @@ def test_a_log_that_grew_is_the_same_run(tmp_path: Path) -> None:
     assert (run.summary.compilations, run.summary.running) == (1, 0)
 
 
+@pytest.mark.parametrize("cut", [1, 30, 200, 700, 900, 1200])
+def test_a_part_of_a_log_does_not_take_the_place_of_the_whole(
+    tmp_path: Path, cut: int
+) -> None:
+    store = Store(tmp_path / "store")
+    path = log(tmp_path / "logs", *LOG)
+    write_run(store, imported(path))
+    before = {one: one.read_bytes() for one in store.root.rglob("*") if one.is_file()}
+
+    path.write_text("".join(LOG)[:-cut], "utf-8")
+
+    assert not write_run(store, imported(path))
+    after = {one: one.read_bytes() for one in store.root.rglob("*") if one.is_file()}
+    assert after == before
+
+
+def test_another_log_of_the_same_first_line_takes_the_place(tmp_path: Path) -> None:
+    """As where an earlier fxls read it otherwise."""
+    store = Store(tmp_path / "store")
+    other = of_frame(1, compilation_metrics={**METRICS, "co_name": "other"})
+    write_run(store, imported(log(tmp_path / "logs", LOG[0], entry(other), *LOG)))
+
+    assert write_run(store, imported(log(tmp_path / "logs", *LOG)))
+    (run,) = Runs(store.root, unwanted).newest()
+    assert run.summary.compilations == 1
+
+
 @pytest.mark.parametrize("cut", [1, 30, 200, 700, 900])
 def test_of_a_torn_log_all_is_there_that_is_whole(tmp_path: Path, cut: int) -> None:
     whole = "".join(LOG)
