@@ -181,9 +181,10 @@ def built(
     recorder, later = Recorder(), DeferredWork()
     if run is not None:
         recorder = Recorder(RecordWriter(store.root, _head(store, run, program)))
-        noted = NotedListings(recorder.note, run, partial(_compilation, recorder))
+        compilation = partial(_compilation, recorder)
+        noted = NotedListings(recorder.note, run, compilation)
         store.tell(noted.made)
-        later = DeferredWork(noted.carried)
+        later = DeferredWork(compilation, noted.carried)
         if keeping_numbers is not None:
             keeping_numbers.listings_of = noted.of
     compilations = Compilations(recorder.note)

@@ -23,6 +23,10 @@ _LONGEST = 1.0
 """Seconds after which it begins anyway."""
 
 
+_Work = Callable[[], None]
+_Carried = Callable[[str, _Work], _Work]
+
+
 class DeferredWork:
     """Work to be done soon; of two pieces with the same key, the last one.
 
@@ -32,9 +36,15 @@ class DeferredWork:
 
     def __init__(
         self,
-        carried: Callable[[Callable[[], None]], Callable[[], None]] = lambda work: work,
+        compilation: Callable[[], str | None] = lambda: None,
+        carried: _Carried = lambda _, work: work,
     ) -> None:
-        """`carried` gives a piece what it has to know of the thread that adds it."""
+        """`compilation` gives the name of the one that runs in the thread that adds a
+        piece, and `carried` lets a piece be done for that.
+
+        Pieces of two compilations are two, as each may know another graph of one text.
+        """
+        self._compilation = compilation
         self._carried = carried
         self._forget()
         if hasattr(os, "register_at_fork"):  # Windows never forks
@@ -42,10 +52,13 @@ class DeferredWork:
 
     def add(self, key: Hashable, work: Callable[[], None]) -> None:
         """Let `work` be done soon."""
-        work = self._carried(work)
+        of = self._compilation()
         with self._lock:
-            self._waiting.pop(key, None)
-            self._waiting[key] = work
+            if of is None:
+                # A module that was compiled may be written again when it first runs.
+                of = next((one for known, one in self._waiting if known == key), None)
+            self._waiting.pop((key, of), None)
+            self._waiting[key, of] = work if of is None else self._carried(of, work)
             self._added += 1
         if pydevd.is_loaded() or not self._started():
             self.finish()
@@ -97,6 +110,6 @@ class DeferredWork:
     def _forget(self) -> None:
         self._lock = threading.Lock()
         self._doing = threading.RLock()
-        self._waiting: dict[Hashable, Callable[[], None]] = {}
+        self._waiting: dict[tuple[Hashable, str | None], _Work] = {}
         self._thread: threading.Thread | None = None
         self._added = 0

@@ -45,15 +45,14 @@ class NotedListings:
         """The listings of a compilation that are written, in their order."""
         return self._listings.get(compilation, ())
 
-    def carried(self, work: Callable[[], None]) -> Callable[[], None]:
-        """Work for later and another thread, on listings of the compilation that runs."""
-        of = self._compilation()
+    def carried(self, compilation: str, work: Callable[[], None]) -> Callable[[], None]:
+        """Work for later and another thread, on listings of a compilation."""
 
         def carrying() -> None:
-            token = _of.set(of)
+            token = _of.set(compilation)
             try:
                 work()
             finally:
                 _of.reset(token)
 
-        return work if of is None else carrying
+        return carrying
