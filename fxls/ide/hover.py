@@ -32,8 +32,9 @@ from fxls.ide.listing.node_times import (
     timed_kernels,
     times_text,
 )
+from fxls.ide.listing.other_graphs import OtherGraph, other_values
 from fxls.ide.listing.parent import is_made_since
-from fxls.ide.listing.recorded import OfText, Recorded, makings, pass_name
+from fxls.ide.listing.recorded import ReadGraph, Recorded, makings, pass_name
 from fxls.ide.listing.submodule_calls import Part
 from fxls.ide.listing.value_text import long_form
 from fxls.ide.listing.wording import (
@@ -65,7 +66,7 @@ __all__ = ["Beside", "Passes", "SourceText", "hover", "remark_hover", "source_ho
 SourceText = Callable[[str], str | None]
 """The text of a source by its path; None when it cannot be read."""
 
-Passes = Callable[[], tuple[Recorded, OfText] | None]
+Passes = Callable[[], tuple[Recorded, ReadGraph] | None]
 """The passes that a record has of a listing, and what reads the graphs between them."""
 
 
@@ -85,6 +86,8 @@ class Beside:
     """The code of it that runs measured."""
     errors: Callable[[], Mapping[int, NodeError]] = dict
     """How far the values of its nodes are off, where somebody compared them."""
+    graphs: Callable[[], Sequence[OtherGraph]] = tuple
+    """What other compilations of its run knew of a graph with the same text."""
 
 
 _NAMES = 24
@@ -214,6 +217,8 @@ def _node_card(
         card.append(Field("module", _modules(scopes)))
     if facts.value is not None:
         card.append(Field("value", (Code(long_form(facts.value)),)))
+        for of, value in other_values(listing, node, beside.graphs()):
+            card.append(Field("", (Code(long_form(value)), f", in compilation {of}")))
     if facts.type is not None:
         card.append(Field("annotation", (Code(facts.type),)))
     if facts.detail is not None:

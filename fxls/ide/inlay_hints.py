@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fxls.counted import counted
@@ -19,6 +19,7 @@ from fxls.ide.listing.node_times import (
     timed_kernels,
     times_text,
 )
+from fxls.ide.listing.other_graphs import OtherGraph, other_values
 from fxls.ide.listing.size_card import order_of, size_text
 from fxls.ide.listing.value_text import holds_tensor, long_form, short_form
 from fxls.ide.source.agreement import (
@@ -67,15 +68,28 @@ class Hint:
     node: int = -1
 
 
-def hints(document: Document, first: int, last: int) -> tuple[Hint, ...]:
-    """Shape and dtype of each tensor, or tensors, that the lines bind."""
+def hints(
+    document: Document, first: int, last: int, others: Sequence[OtherGraph] = ()
+) -> tuple[Hint, ...]:
+    """Shape and dtype of each tensor, or tensors, that the lines bind.
+
+    One that is not the same in `others` has each of them once.
+    """
     found: list[Hint] = []
     for mark in document.marks_in(first, last):
         value = document.listing.nodes[mark.node].value
         if mark.role is Role.BINDS and value is not None and holds_tensor(value):
-            text = f": {short_form(value)}"
+            values = other_values(document.listing, mark.node, others)
+            shapes = [short_form(value), *(short_form(one) for _, one in values)]
+            text = _shapes_text(dict.fromkeys(shapes))
             found.append(Hint(mark.span.end, text, document.path, mark.node))
     return tuple(found)
+
+
+def _shapes_text(shapes: Iterable[str]) -> str:
+    known = [*shapes]
+    shown = known[:_SHAPES] + ["…"] * (len(known) > _SHAPES)
+    return ": " + " | ".join(shown)
 
 
 def tip(document: Document, node: int) -> str | None:
@@ -107,10 +121,8 @@ def source_hints(source: SourceFile, first: int, last: int) -> tuple[Hint, ...]:
                 shapes.setdefault(short_form(value), (document, node))
     found: list[Hint] = []
     for point, shapes in known.items():
-        shown = [*shapes][:_SHAPES] + ["…"] * (len(shapes) > _SHAPES)
         document, node = next(iter(shapes.values()))
-        text = ": " + " | ".join(shown)
-        found.append(Hint(point, text, document.path, node))
+        found.append(Hint(point, _shapes_text(shapes), document.path, node))
     return tuple(found)
 
 

@@ -23,6 +23,7 @@ from fxls.ide.text_document_content import (
 )
 from fxls.ide.workspace_symbols import Found, found_listings, found_nodes
 from fxls.listing import Identity
+from fxls.record import RevisionName
 from fxls.said_once import SaidOnce
 from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import MAY_TAKE, Digests, modified
@@ -100,7 +101,7 @@ class Library:
         self._shown_in: dict[Path, ShowRequests] = {}
         self.heres: dict[Path, Callable[[str], str]] = {}
         """By the root of a copy, what gives the path here of a file of the other end."""
-        self._records = RunRecords(self.say_unread)
+        self.records = RunRecords(self.say_unread)
         self.guards = RunGuards(self.say_unread, self.heres)
         self.overviews = RunOverviews(self.say_unread, self.heres)
         self._unread = SaidOnce()
@@ -302,7 +303,7 @@ class Library:
 
     def news_of_runs(self, lengths: Mapping[Path, Mapping[str, int]]) -> list[str]:
         """The runs that are new, or say more, since this was last asked."""
-        news = self._records.news
+        news = self.records.news
         return [run for root, now in lengths.items() for run in news(root, now)]
 
     def say_unread(self, trouble: StoreError) -> None:
@@ -327,25 +328,25 @@ class Library:
             if store is None or newest is None:
                 return None
             root, name = store.root, (listing or newest.path).name
-        found = self._records.of(self.store_at(root), identity, name)
-        here = partial(self.beside, document)
-        return None if found is None else placed(found, document, here)
+        found = self.records.of(self.store_at(root), identity, name)
+        return found and placed(found, document, partial(self.beside, document))
 
-    def beside(self, document: Document, name: str) -> Document | None:
-        """Another listing of the same store, by the name of its file."""
-        path = Path(document.path)
-        root = path.parent
-        if document.path.startswith(VIRTUAL):
-            store, _, _ = self._named(document.path)
-            if store is None:
-                return None
-            root = store.root
-        return self.read(str(root / name))[0]
+    def beside(self, document: Document, name: RevisionName) -> Document | None:
+        """Another listing of the same store, with the facts that are named, if any are."""
+        store, _, _ = self._named(document.path)
+        if store is None:
+            return None
+        path = str(store.root / name.text)
+        if not name.facts:
+            return self.read(path)[0]
+        with contextlib.suppress(StoreError):
+            return Document(path, store.read_named(name))
+        return None
 
     def made_by(self, history: History) -> Mapping[str, Placed]:
         """By the name of the text, what records say of the latest revisions."""
         root = history.newest.path.parent
-        return self._records.made(self.store_at(root), history.revisions)
+        return self.records.made(self.store_at(root), history.revisions)
 
     def is_stale(self, revision: Revision) -> bool:
         """Whether a source of a revision changed since, or is gone."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fxls.ide.listing.recorded import Recorded
 from fxls.listing import Identity
 from fxls.record import Entry, Made, Pass, RevisionName
+from fxls.record.pass_facts import with_facts
 from fxls.serving.kept_records import KeptRecords
 from fxls.store import Revision, Store, StoreError
 from fxls.store.runs import started_at
@@ -59,10 +60,30 @@ class RunRecords:
         for revision in reversed(store.revisions(identity)):
             if revision.path.name == text:
                 for run in self._runs_of(store.root, revision):
-                    found = _recorded(run, self._records.of(store.root, run), revision)
+                    events = self._records.of(store.root, run)
+                    found = _recorded(run, events, revision)
                     if found is not None:
-                        return found
+                        return replace(found, step=_with_facts(found.step, events))
         return None
+
+    def others(
+        self, store: Store, identity: Identity, text: str
+    ) -> tuple[tuple[str, RevisionName], ...]:
+        """What else the run wrote that made a listing last: by compilation, the latest
+        first, the same text with other facts.
+        """
+        for revision in reversed(store.revisions(identity)):
+            if revision.path.name == text:
+                for run in self._runs_of(store.root, revision):
+                    made = _made(revision, self._records.of(store.root, run))
+                    if made:
+                        made.pop(revision.facts, None)
+                        return tuple(
+                            (of, RevisionName(identity, text, facts))
+                            for facts, of in reversed(made.items())
+                            if of
+                        )[:_MOST]
+        return ()
 
     def made(self, store: Store, revisions: Iterable[Revision]) -> Mapping[str, Placed]:
         """By the name of the text, what the latest records say of these revisions."""
@@ -122,6 +143,29 @@ def _recorded(
             case _:
                 pass
     return None
+
+
+def _made(revision: Revision, events: Sequence[Pass | Made]) -> dict[str, str]:
+    """The facts that a run wrote of a text, the last first, and a compilation of each."""
+    of = (revision.identity, revision.path.name)
+    last: dict[str, str] = {}
+    for one in events:
+        if isinstance(one, Made) and (one.revision.identity, one.revision.text) == of:
+            last.pop(one.compilation or "", None)
+            last[one.compilation or ""] = one.revision.facts
+    return {facts: name for name, facts in last.items()}
+
+
+def _with_facts(
+    step: tuple[Pass, ...], events: Sequence[Pass | Made]
+) -> tuple[Pass, ...]:
+    """Passes that name the facts which their run wrote of the graphs between them."""
+    texts = {one.text for ran in step for one in (ran.before, ran.after) if one}
+    made = [
+        one for one in events if isinstance(one, Made) and one.revision.text in texts
+    ]
+    named = with_facts((*made, *step))
+    return tuple(one for one in named if isinstance(one, Pass))
 
 
 def _is(name: RevisionName | None, text: str) -> bool:

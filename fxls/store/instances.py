@@ -102,6 +102,10 @@ class Instances:
         """Whether there is any sidecar of a text, good or not."""
         return files.is_there(self._folder(path))
 
+    def count(self, path: Path) -> int:
+        """How many sidecars of a text there are, good or not; raises `Unreadable`."""
+        return len(files.names_in(self._root, self._folder(path)))
+
     def all(self, path: Path) -> tuple[Listing, ...]:
         """The good instances of a text, newest first.
 

@@ -189,6 +189,10 @@ class Store:
         """Whether any facts of a listing may be there: for new ones no read is needed."""
         return self._instances.has_any(path)
 
+    def count_instances(self, path: Path) -> int:
+        """How many instances of a listing there may be; raises as `read` does."""
+        return self._instances.count(self._own(path))
+
     def instances(self, path: Path) -> tuple[Listing, ...]:
         """Every instance of a listing, newest first: the same text with other facts.
 

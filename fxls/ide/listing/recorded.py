@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from fxls.ide.listing.document import Document
-from fxls.record import OUTSIDE, Pass
+from fxls.record import OUTSIDE, Pass, RevisionName
 from fxls.record.first_pass import Asked, Found
 
 __all__ = [
     "Making",
+    "ReadGraph",
     "Recorded",
     "askable",
     "change_of",
@@ -23,8 +24,8 @@ __all__ = [
 _MOST = 8
 """So many passes back a node is followed."""
 
-OfText = Callable[[str], Document | None]
-"""The document of a listing of the same store, by the name of its file."""
+ReadGraph = Callable[[RevisionName], Document | None]
+"""The document of a listing of the same store, as a record names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Recorded:
         return self.step[: self.count or 0]
 
 
-def placed(recorded: Recorded, document: Document, read: OfText) -> Recorded | None:
+def placed(recorded: Recorded, document: Document, read: ReadGraph) -> Recorded | None:
     """The same, with how many of the passes there were before the graph of a listing;
     None where the graph is that of none of them.
     """
@@ -55,7 +56,7 @@ def placed(recorded: Recorded, document: Document, read: OfText) -> Recorded | N
     for at in range(len(recorded.step) - 1, -1, -1):
         ran = recorded.step[at]
         for name, count in ((ran.after, at + 1), (ran.before, at)):
-            found = None if name is None or not ran.changed else read(name.text)
+            found = None if name is None or not ran.changed else read(name)
             if found is not None and _calls_of(found) == wanted:
                 return replace(recorded, count=count)
     return None
@@ -77,7 +78,7 @@ class Making:
     after: Document | None
 
 
-def makings(name: str, recorded: Recorded, read: OfText) -> Iterator[Making]:
+def makings(name: str, recorded: Recorded, read: ReadGraph) -> Iterator[Making]:
     """The pass that made a node, then the one that made what it was made from, and so on.
 
     Where a node was made from several, the first of them is followed.
@@ -88,8 +89,8 @@ def makings(name: str, recorded: Recorded, read: OfText) -> Iterator[Making]:
         if at is None:
             return
         ran = passes[at]
-        before = None if ran.before is None else read(ran.before.text)
-        after = None if ran.after is None else read(ran.after.text)
+        before = None if ran.before is None else read(ran.before)
+        after = None if ran.after is None else read(ran.after)
         made_from = _made_from(name, after)
         yield Making(name, ran, made_from, before, after)
         if not made_from:
@@ -99,7 +100,7 @@ def makings(name: str, recorded: Recorded, read: OfText) -> Iterator[Making]:
         passes = passes[:at]
 
 
-def _made_at(name: str, passes: tuple[Pass, ...], read: OfText) -> int | None:
+def _made_at(name: str, passes: tuple[Pass, ...], read: ReadGraph) -> int | None:
     """Which pass made a node; of one and one that ran inside it, the inner one."""
     found: int | None = None
     for at, ran in enumerate(passes):
@@ -112,13 +113,13 @@ def _made_at(name: str, passes: tuple[Pass, ...], read: OfText) -> int | None:
     return found
 
 
-def _creates(ran: Pass, name: str, read: OfText) -> bool:
+def _creates(ran: Pass, name: str, read: ReadGraph) -> bool:
     if name in ran.created.first:
         return True
     if ran.created.count <= len(ran.created.first):
         return False
-    before = None if ran.before is None else read(ran.before.text)
-    after = None if ran.after is None else read(ran.after.text)
+    before = None if ran.before is None else read(ran.before)
+    after = None if ran.after is None else read(ran.after)
     if before is None or after is None:
         return False
     return _has(name, after) and not _has(name, before)

@@ -28,6 +28,7 @@ from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.kernels import timed, timed_around
 from fxls.serving.handlers.numbers import errors_of
+from fxls.serving.handlers.other_graphs import other_graphs
 from fxls.serving.handlers.passes import node_actions
 from fxls.serving.handlers.repairs import repair_actions
 from fxls.serving.handlers.request_place import document_of
@@ -55,7 +56,8 @@ def on_inlay_hint(
     if document is not None:
         times = time_hints(document, timed(ls, document), first, last)
         errors = error_hints(document, errors_of(ls, document), first, last)
-        found = hints(document, first, last) + times + errors
+        others = other_graphs(ls, document)
+        found = hints(document, first, last, others) + times + errors
         lines = document.lines
         known = {document.path: document}
     elif path is not None and not ls.session.is_listing(path):

@@ -14,10 +14,11 @@ from fxls.ide.listing.parent import parent_paths
 from fxls.ide.source.source_file import SourceFile
 from fxls.listing import KERNELS
 from fxls.lsp.uris import SCHEME
-from fxls.record import Spent
+from fxls.record import RevisionName, Spent
 from fxls.record.kernel_times import kernel_times
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.numbers import errors_of
+from fxls.serving.handlers.other_graphs import other_graphs
 from fxls.serving.known_errors import captured
 
 __all__ = ["beside", "timed", "timed_around"]
@@ -32,11 +33,13 @@ def beside(ls: Connection, document: Document) -> Beside:
     """What goes with a listing: code with its graph, and a graph with its code."""
     stage = document.listing.identity.stage
     times, errors = partial(timed, ls, document), partial(errors_of, ls, document)
+    graphs = partial(other_graphs, ls, document)
     if stage.rpartition(", ")[2] == KERNELS:
         above = next(parent_paths(document), None)
         graph = ls.session.document(above) if above else None
-        return Beside(graph=graph, times=times, errors=errors)
-    return Beside(code=partial(_code_of, ls, document), times=times, errors=errors)
+        return Beside(graph, times=times, errors=errors)
+    code = partial(_code_of, ls, document)
+    return Beside(code=code, times=times, errors=errors, graphs=graphs)
 
 
 def timed(ls: Connection, document: Document) -> tuple[TimedCode, ...]:
@@ -45,9 +48,9 @@ def timed(ls: Connection, document: Document) -> tuple[TimedCode, ...]:
     if document.path.startswith(f"{SCHEME}:"):
         return ()
     known = ls.session.times.spent(Path(document.path).parent)
-    graph = captured(identity)
+    graph, library = captured(identity), ls.session.library
     found = (
-        _timed(ls.session.library.beside(document, text), spent)
+        _timed(library.beside(document, RevisionName(code, text)), spent)
         for (code, text), spent in known.items()
         if captured(code) == graph
     )
@@ -82,7 +85,8 @@ def _code_of(ls: Connection, document: Document) -> Document | None:
     code = structs.replace(identity, stage=f"{before}, {KERNELS}")
     revisions = library.store_at(path.parent).revisions(code)
     for revision in reversed(revisions[-_MOST:]):
-        found = library.beside(document, revision.path.name)
+        name = RevisionName(revision.identity, revision.path.name, revision.facts)
+        found = library.beside(document, name)
         parents = () if found is None else found.listing.parents
         if parents and parents[0].file == path.name:
             return found

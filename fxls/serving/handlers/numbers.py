@@ -21,6 +21,6 @@ def errors_of(ls: Connection, document: Document) -> Mapping[int, NodeError]:
     graphs = (
         JudgedGraph(there, one)
         for one in ls.session.errors.of(root, identity)
-        if (there := ls.session.library.beside(document, one.revision.text)) is not None
+        if (there := ls.session.library.beside(document, one.revision)) is not None
     )
     return node_errors(document, graphs)

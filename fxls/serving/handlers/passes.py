@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lsprotocol import types as lsp
 
 from fxls.counted import counted
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.recorded import OfText, Recorded, askable
+from fxls.ide.listing.recorded import ReadGraph, Recorded, askable
 from fxls.listing import Listing
 from fxls.lsp import custom
 from fxls.lsp.first_pass import FirstPassesItem, FirstPassItem, first_pass_item
@@ -29,12 +31,14 @@ _TITLES = {
 }
 
 
-def recorded_of(ls: Connection, document: Document) -> tuple[Recorded, OfText] | None:
+def recorded_of(
+    ls: Connection, document: Document
+) -> tuple[Recorded, ReadGraph] | None:
     """The passes that a graph went through, with what reads the graphs between them."""
     recorded = ls.session.library.recorded(document)
     if recorded is None:
         return None
-    return recorded, lambda text: ls.session.library.beside(document, text)
+    return recorded, partial(ls.session.library.beside, document)
 
 
 def node_actions(
@@ -96,15 +100,15 @@ def _answer(
     known = recorded_of(ls, document) if document else None
     if document is None or known is None:
         return FirstPassesItem(problem=_UNKNOWN), None
-    recorded, of_text = known
+    recorded, read_graph = known
 
     def read(name: RevisionName) -> Listing | None:
-        found = of_text(name.text)
+        found = read_graph(name)
         return found.listing if found else None
 
     question = Question(kinds[asked], what)
     answer = first_passes(recorded.step, question, read)
-    items = [_item(ls, found, of_text) for found in answer.found]
+    items = [_item(ls, found, read_graph) for found in answer.found]
     problem = None
     if not items:
         changed = sum(one.changed for one in recorded.step)
@@ -121,11 +125,11 @@ def _answer(
     return result, items[0] if items else None
 
 
-def _item(ls: Connection, found: Found, of_text: OfText) -> FirstPassItem:
+def _item(ls: Connection, found: Found, read_graph: ReadGraph) -> FirstPassItem:
     before, after = found.ran.before, found.ran.after
     assert before is not None, "both were read"
     assert after is not None, "both were read"
-    was, is_ = of_text(before.text), of_text(after.text)
+    was, is_ = read_graph(before), read_graph(after)
     assert was is not None, "it was read a moment ago"
     assert is_ is not None, "it was read a moment ago"
     return first_pass_item(ls.client, found, was, is_, ls.session.lines_of)
