@@ -334,13 +334,12 @@ class Library:
     def beside(self, document: Document, name: RevisionName) -> Document | None:
         """Another listing of the same store, with the facts that are named, if any are."""
         store, _, _ = self._named(document.path)
-        if store is None:
+        if store is None or not store.owns(path := store.root / name.text):
             return None
-        path = str(store.root / name.text)
         if not name.facts:
-            return self.read(path)[0]
+            return self.read(str(path))[0]
         with contextlib.suppress(StoreError):
-            return Document(path, store.read_named(name))
+            return Document(str(path), store.read_named(name))
         return None
 
     def made_by(self, history: History) -> Mapping[str, Placed]:

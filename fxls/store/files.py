@@ -324,6 +324,7 @@ def _refuse_links(root: Path, folder: Path) -> None:
     Asked before each use. Who can exchange a folder in between is no stranger.
     """
     while folder != root:
+        assert folder != folder.parent, "it lies in the store"
         if _is_link(folder):
             raise OSError(errno.ELOOP, "a symbolic link leads out of it", str(folder))
         folder = folder.parent

@@ -33,6 +33,7 @@ from fxls.store.log import Log, Logs, Revision
 from fxls.store.names import (
     digest_of,
     file_name,
+    is_digest,
     is_file_name,
     real_path,
     slug_in,
@@ -212,6 +213,11 @@ class Store:
         path = self._own(self.root / name.text)
         if not name.facts:
             return self._instances.newest(path)
+        if not is_digest(name.facts):
+            # A record that a folder brought may name any file of the machine.
+            raise NotAListing(
+                path, "has no facts of such a name", "Run the program again."
+            )
         return self._instances.one(path, name.facts)
 
     def identities(self) -> tuple[Identity, ...]:

@@ -16,6 +16,7 @@ import pytest
 from fxls import __version__
 from fxls.listing import Identity, Listing
 from fxls.listing.sidecar import encode
+from fxls.record import RevisionName
 from fxls.store import (
     Damaged,
     NotAListing,
@@ -141,6 +142,19 @@ def test_a_file_outside_of_the_store_is_no_listing(root: Path, tmp_path: Path) -
         f"{path}: is not a listing of the store {root}. "
         "Listings lie in that folder and are called <Class>_<hash>.py."
     )
+
+
+@pytest.mark.parametrize(
+    "facts", ["/etc/passwd", "../../../net.py", "..", "a/../b", "\0", "0" * 13]
+)
+def test_facts_that_a_record_names_elsewhere_are_not_read(
+    root: Path, facts: str
+) -> None:
+    store = Store(root)
+    path = store.materialize(made())
+
+    with pytest.raises(NotAListing, match="has no facts of such a name"):
+        store.read_named(RevisionName(NET, path.name, facts))
 
 
 def test_a_folder_in_the_place_of_a_text_is_named(root: Path) -> None:
