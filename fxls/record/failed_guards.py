@@ -17,13 +17,13 @@ from fxls.text import Span
 
 __all__ = [
     "FailedGuard",
-    "asked_span",
     "expression_span",
     "failed_guard",
     "head_span",
     "in_the_programs_words",
     "input_span",
     "is_condition",
+    "is_global_state",
     "size_of",
     "without_compilation",
 ]
@@ -47,7 +47,7 @@ def failed_guard(text: str) -> FailedGuard:
     text = without_compilation(text)
     state = _STATE.fullmatch(text)
     if state is not None:
-        return FailedGuard(f"torch's global state: {_short(state[1])}", "")
+        return FailedGuard(f"{_GLOBAL_STATE}{_short(state[1])}", "")
     for pattern, what in _WORDS:
         found = pattern.match(text)
         if found is not None:
@@ -71,6 +71,11 @@ def failed_guard(text: str) -> FailedGuard:
 def without_compilation(text: str) -> str:
     """A text of torch's about a guard without its name of the compilation that has it."""
     return _OF.sub("", text).strip()
+
+
+def is_global_state(about: str) -> bool:
+    """Whether a guard is about torch as a whole, and about nothing in a source."""
+    return about.startswith(_GLOBAL_STATE)
 
 
 def is_condition(about: str) -> bool:
@@ -154,33 +159,6 @@ def expression_span(lines: tuple[str, ...], line: int, expression: str) -> Span 
     return _span(ends[0], lines) if "." in expression and len(ends) == 1 else None
 
 
-@lru_cache(256)
-def asked_span(lines: tuple[str, ...], span: Span) -> Span | None:
-    """What is asked for where a statement, or a choice, decides what runs: of an ``if``
-    its condition. None where a span is of nothing of the kind.
-
-    Python says of the jump itself that it is all of the statement.
-    """
-    for node in ast.walk(_parsed(lines)):
-        if isinstance(node, ast.stmt | ast.expr):
-            asked = _asked(node)
-            if asked is not None and _span(node, lines) == span:
-                return _span(asked, lines)
-    return None
-
-
-def _asked(node: ast.stmt | ast.expr) -> ast.expr | None:
-    match node:
-        case ast.If(test=asked) | ast.While(test=asked) | ast.Assert(test=asked):
-            return asked
-        case ast.IfExp(test=asked) | ast.For(iter=asked):
-            return asked
-        case ast.With(items=[ast.withitem(context_expr=asked)]):
-            return asked
-        case _:
-            return None
-
-
 def _functions(
     lines: tuple[str, ...], line: int
 ) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]:
@@ -209,7 +187,7 @@ def _parsed(lines: tuple[str, ...]) -> ast.Module:
         return ast.Module([], [])
 
 
-def _span(node: ast.expr | ast.stmt, lines: Sequence[str]) -> Span:
+def _span(node: ast.expr, lines: Sequence[str]) -> Span:
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     start = _points(lines[first], node.col_offset)
     return Span.of(first, start, last, _points(lines[last], node.end_col_offset or 0))
@@ -260,6 +238,7 @@ def _short(text: str) -> str:
 
 _OF = re.compile(r"^(!\d+/)?\d+/\d+:\s*")
 """torch's name of the compilation that the guard is of."""
+_GLOBAL_STATE = "torch's global state: "
 _STATE = re.compile(r"GLOBAL_STATE changed: (.+)")
 """What is on or off in torch as a whole, as ``grad_mode``."""
 _WORDS = (

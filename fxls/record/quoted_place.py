@@ -11,12 +11,7 @@ from typing import NamedTuple
 from fxls import regular_file
 from fxls.listing import Place, source_digest
 from fxls.record import QuotedPlace
-from fxls.record.failed_guards import (
-    asked_span,
-    expression_span,
-    head_span,
-    input_span,
-)
+from fxls.record.failed_guards import expression_span, head_span, input_span
 from fxls.text import Span
 
 __all__ = ["Columns", "Sources", "of_program"]
@@ -66,9 +61,9 @@ class Sources:
         at = max(0, line - 1)
         text = lines[at] if at < len(lines) else ""
         span = Span.of(at, len(text) - len(text.lstrip()), at, len(text.rstrip()))
-        if columns is not None and columns.line == line and text:
-            known = _span(columns, lines)
-            span = span if known is None else asked_span(lines, known) or known
+        known = None if columns is None else _span(columns, lines)
+        if known is not None:
+            span, text = known, lines[known.start.line]
         return QuotedPlace(Place(path, function, span), text[:_LONGEST], digest)
 
     def at(self, place: Place) -> QuotedPlace:

@@ -24,6 +24,7 @@ from fxls.record import (
 from fxls.record.failed_guards import (
     in_the_programs_words,
     is_condition,
+    is_global_state,
     without_compilation,
 )
 
@@ -165,13 +166,8 @@ def title_of(remark: SourceRemark) -> str:
     match remark.subject:
         case Subject.BREAK:
             return f"Graph break: {remark.reason}"
-        case Subject.RECOMPILATION if is_condition(remark.about):
-            return f"Recompiled because it does not hold any more: {remark.about}"
-        case Subject.RECOMPILATION if remark.about:
-            return f"Recompiled because of {_changed(remark)}"
         case Subject.RECOMPILATION:
-            reason = in_the_programs_words(without_compilation(remark.reason))
-            return f"Recompiled because a guard failed: {reason}"
+            return f"Recompiled because {_why_again(remark)}"
         case Subject.SPECIALIZED if remark.about and remark.values:
             return f"Size made constant: {remark.about} is always {remark.values[0]}"
         case Subject.FUSION:
@@ -186,6 +182,8 @@ def title_of(remark: SourceRemark) -> str:
             return f"Not compiled any more: {remark.reason}"
         case Subject.SKIPPED:
             return f"Not compiled: {remark.reason}"
+        case Subject.ERROR if remark.compilations:
+            return f"An error in torch.compile: {remark.reason}"
         case _:
             return remark.reason
 
@@ -211,6 +209,8 @@ def role_of(frame: QuotedPlace, remark: SourceRemark) -> str:
     """What one of the frames of a remark is, beside the place of it."""
     if frame in remark.callers:
         return f"called here, in {frame.place.function}"
+    if remark.subject is Subject.RECOMPILATION and is_global_state(remark.about):
+        return f"this is compiled again, {frame.place.function}"
     if remark.subject is Subject.RECOMPILATION:
         return "it is read here"
     if remark.subject is Subject.PATTERN:
@@ -359,6 +359,15 @@ def _listed(names: tuple[str, ...]) -> str:
         if len(names) > _MOST_NAMED
         else shown
     )
+
+
+def _why_again(remark: SourceRemark) -> str:
+    if not remark.about:
+        reason = in_the_programs_words(without_compilation(remark.reason))
+        return f"a guard failed: {reason}"
+    if is_condition(remark.about):
+        return f"it does not hold any more: {remark.about}"
+    return f"of {_changed(remark)}"
 
 
 def _changed(remark: SourceRemark) -> str:

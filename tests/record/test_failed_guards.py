@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import re
-
 import pytest
 
 from fxls.record.failed_guards import (
     FailedGuard,
-    asked_span,
     expression_span,
     failed_guard,
     head_span,
     input_span,
     is_condition,
 )
-from fxls.text import LineTable, Point, Span
+from fxls.text import LineTable, Span
 
 SAID = {
     "0/0: tensor 'x' size mismatch at index 1. expected 2, actual 3": FailedGuard(
@@ -137,32 +133,3 @@ def test_what_must_hold_is_told_from_what_has_a_value() -> None:
     others = ["x: size 0", "self.flag", "len(xs)", "f: which function it is", "("]
     assert [is_condition(one) for one in conditions] == [True] * len(conditions)
     assert [is_condition(one) for one in others] == [False] * len(others)
-
-
-ASKING = """\
-if «é.any()»:
-    raise ValueError
-while «more(x)»: pass
-assert «ready(x)», "no"
-y = [1 if «odd(x)» else 2]
-for one in «parts(x)»:
-    pass
-with «held(x)» as z:
-    pass
-with first(x), second(x):
-    pass
-y = several(x)
-"""
-
-
-def test_what_is_asked_for_is_told_from_what_is_done_then() -> None:
-    text = ASKING.replace("«", "").replace("»", "")
-    table, tree = LineTable(text), ast.parse(text)
-    nodes = [one for one in ast.walk(tree) if isinstance(one, ast.stmt | ast.IfExp)]
-    found: set[str] = set()
-    for node in nodes:
-        start = Point(node.lineno - 1, node.col_offset)
-        end = Point((node.end_lineno or 0) - 1, node.end_col_offset or 0)
-        span = asked_span(tuple(text.split("\n")), Span(start, end))
-        found |= {table.slice(span)} if span else set()
-    assert found == {*re.findall("«(.+?)»", ASKING)}

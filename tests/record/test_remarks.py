@@ -132,6 +132,24 @@ def test_a_guard_that_fails_again_and_again_is_one_remark_with_its_values() -> N
     assert other.compilations == ("0/3",)
 
 
+def test_what_torchs_state_compiles_again_is_read_nowhere() -> None:
+    library = at(7, "/v/site-packages/lib.py", "helper")
+    (one,) = made(
+        [
+            Remark(
+                *(Subject.RECOMPILATION, "0/0: GLOBAL_STATE", "0/1", "", (library,)),
+                about="torch's global state: grad_mode",
+                callers=(at(3),),
+            )
+        ]
+    )
+    assert title_of(one) == "Recompiled because of torch's global state: grad_mode"
+    assert [role_of(frame, one) for frame in one.frames] == [
+        "this is compiled again, helper",
+        "called here, in forward",
+    ]
+
+
 def test_a_condition_that_fails_is_said_not_to_hold_any_more() -> None:
     (one,) = made(
         [
@@ -156,7 +174,7 @@ def test_a_function_in_which_there_is_nothing_to_compile_is_no_problem() -> None
         (RemarkKind.ANALYSIS, None, "Not compiled: nothing to compile"),
         (RemarkKind.PROBLEM, page("0003"), "Not compiled: a generator"),
         (RemarkKind.PROBLEM, page("0039"), "Not compiled any more: the limit"),
-        (RemarkKind.PROBLEM, None, "it failed"),
+        (RemarkKind.PROBLEM, None, "An error in torch.compile: it failed"),
     ]
 
 

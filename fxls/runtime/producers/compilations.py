@@ -19,6 +19,7 @@ from fxls.record.quoted_place import Columns
 from fxls.record.structured_trace import GuardAt, Line, Trace
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
+from fxls.runtime.producers.asked_places import asked_by
 from fxls.runtime.producers.export_calls import (
     conditions_of,
     export_of,
@@ -32,6 +33,7 @@ _GUARDS = "the guards of compilations are not recorded"
 _PLACES = "graph breaks are recorded without their columns"
 _EXPORTS = "what torch.export finds out of sizes, and could not, is not recorded"
 _TEXTS = "inductor writes texts of its graphs, which nobody reads, while fxls records"
+_TRANSLATOR = "torch._dynamo.symbolic_convert:InstructionTranslatorBase"
 
 
 class Compilations:
@@ -216,15 +218,34 @@ def _columns(translator: Any, exc: Any) -> dict[Line, Columns]:
             found[frame.filename, frame.lineno] = Columns(
                 frame.lineno, frame.colno, frame.end_lineno, frame.end_colno
             )
-    at = translator.current_instruction.positions
-    if at is None or None in at:
-        return found
-    line = translator.f_code.co_filename, at.lineno
-    # It may break in a function that this one calls, which may be on the same line.
-    lines = [(frame.filename, frame.lineno) for frame in stack]
-    if len(lines) < 2 or (line not in found and lines.count(line) == 1):
-        columns = Columns(at.lineno, at.col_offset, at.end_lineno, at.end_col_offset)
-        found[line] = columns
+    inner = _innermost(translator, exc)
+    for one in {id(translator): translator, id(inner): inner}.values():
+        current = one.current_instruction
+        at = asked_by(one.instructions, current).positions
+        if current.positions is None or at is None or None in at:
+            continue
+        line = one.f_code.co_filename, current.positions.lineno
+        # It may break in a function that this one calls, which may be on the same line.
+        lines = [(frame.filename, frame.lineno) for frame in stack]
+        is_alone = line not in found and lines.count(line) == 1
+        if one is inner or len(lines) < 2 or is_alone:
+            found[line] = Columns(
+                at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
+            )
+    return found
+
+
+def _innermost(translator: Any, exc: Any) -> Any:
+    """Who follows the function in which something raised: a function that is called is
+    followed by another one, which nothing but the error leads to.
+    """
+    who: Any = private(_TRANSLATOR, _PLACES)
+    at, found = exc.__traceback__, translator
+    while at is not None:
+        one = at.tb_frame.f_locals.get("self")
+        if isinstance(one, who):
+            found = one
+        at = at.tb_next
     return found
 
 

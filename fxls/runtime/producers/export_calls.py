@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import os
 import re
@@ -16,6 +17,7 @@ from fxls.record import Event
 from fxls.record.export_trace import ExportTrace, Frame
 from fxls.record.quoted_place import Columns
 from fxls.record.trace_texts import frames_in
+from fxls.runtime.producers.asked_places import asked_by
 
 __all__ = ["conditions_of", "export_of", "note_failure"]
 
@@ -103,8 +105,8 @@ def _frames(error: BaseException) -> list[Frame]:
     at = error.__traceback__
     while at is not None:
         code, lasti = at.tb_frame.f_code, at.tb_lasti
-        positions = [*code.co_positions()]
-        where = positions[lasti // 2] if 0 <= lasti // 2 < len(positions) else None
+        done = [one for one in dis.get_instructions(code) if one.offset <= lasti]
+        where = asked_by(done, done[-1]).positions if done else None
         columns = None
         if where is not None and None not in where:
             line, end_line, start, end = (int(one or 0) for one in where)

@@ -112,6 +112,30 @@ def plain(x):
 def two_on_a_line(x):
     print("c"), plain(x); return x + 1
 
+def several_parts(x, y=None):
+    n = 3
+    if x is not None and n == 3 and torch.isnan(x).any():
+        return x
+    return x + 1
+
+def calls_what_has_several_parts(x):
+    return torch.ones(2), several_parts(x), x
+
+def over_lines(x):
+    if (
+        x is not None
+        and x.isnan().any()
+    ):
+        x = x * 2
+    return x + 1
+
+def over_parts(x):
+    for one in torch.chunk(x, 2)[0].nonzero() if not x.any() else []:
+        pass
+    while x.all():
+        break
+    return x + 1
+
 namespace = {}
 exec("def made(x):\\n    print('made')\\n    return x + 1\\n", namespace)
 
@@ -128,6 +152,7 @@ def test_breaks_in_odd_places_are_on_the_expression_that_a_person_can_change(
     module = loaded(path)
     names = [
         *("in_lambda", "in_comprehension", "decorated", "two_on_a_line"),
+        *("several_parts", "calls_what_has_several_parts", "over_lines", "over_parts"),
         "calls_what_was_generated",
     ]
     found: list[tuple[str, list[str]]] = []
@@ -145,6 +170,10 @@ def test_breaks_in_odd_places_are_on_the_expression_that_a_person_can_change(
         ("in_comprehension", ["print(i)"]),
         ("decorated", ['print("b")']),
         ("two_on_a_line", ['print("c")', "plain(x)"]),
+        ("several_parts", ["torch.isnan(x).any()"]),
+        ("calls_what_has_several_parts", ["torch.isnan(x).any()"]),
+        ("over_lines", ["x.isnan().any()"]),
+        ("over_parts", ["x.any()", "x.all()"]),
         # The generated function is compiled with its caller, and then by itself: of a
         # caller that runs as it was written, torch knows the line.
         (
