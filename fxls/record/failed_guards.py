@@ -17,6 +17,7 @@ from fxls.text import Span
 
 __all__ = [
     "FailedGuard",
+    "KnownFailures",
     "expression_span",
     "failed_guard",
     "head_span",
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 _LONGEST = 200
+_MOST_FUNCTIONS = 1_000
+_MOST_VALUES = 1_000
 
 
 class FailedGuard(NamedTuple):
@@ -66,6 +69,39 @@ def failed_guard(text: str) -> FailedGuard:
             about = _plain(ast.unparse(left))
             return FailedGuard(_short(about), _read(left), _short(ast.unparse(to)))
     return FailedGuard(_short(_plain(text)), _read(tree))
+
+
+class KnownFailures:
+    """What failed before, of each function.
+
+    torch has a reason for each compilation that was there before, so that a thousand
+    recompilations have a million, which say little that the others do not.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, set[tuple[str, str]]] = {}
+
+    def clear(self) -> None:
+        self._known.clear()
+
+    def news(self, function: str, guards: Sequence[str]) -> list[FailedGuard | None]:
+        """What the guards are about that failed at once; None of one that says neither
+        what, nor a value, that those before it did not.
+        """
+        if len(self._known) >= _MOST_FUNCTIONS:
+            del self._known[next(iter(self._known))]
+        known = self._known.setdefault(function, set())
+        here: set[str] = set()
+        found: list[FailedGuard | None] = []
+        for text in guards:
+            one = failed_guard(text)
+            what = one.about or without_compilation(text)
+            is_known = (what, one.was) in known or len(known) >= _MOST_VALUES
+            found.append(None if what in here and is_known else one)
+            here.add(what)
+            if len(known) < _MOST_VALUES:
+                known.add((what, one.was))
+        return found
 
 
 def without_compilation(text: str) -> str:

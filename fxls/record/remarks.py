@@ -45,6 +45,7 @@ _PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb{}.html"
 _MOST = 5_000
 """So many remarks are made of a record; there are as many as places and reasons."""
 _MOST_VALUES = 16
+"""So many are said; that there are others is known by the next one."""
 _MOST_NAMED = 16
 """A line names so many compilations, and counts the others."""
 
@@ -262,7 +263,7 @@ class _Gathered:
             first.hints,
             names,
             about=first.about,
-            values=tuple(self.values)[:_MOST_VALUES],
+            values=tuple(self.values)[: _MOST_VALUES + 1],
             nodes=tuple(self.nodes)[:_MOST_NAMED],
             pattern=next(
                 iter(first.others if first.subject is Subject.PATTERN else ()), None
@@ -377,7 +378,9 @@ def _changed(remark: SourceRemark) -> str:
     first, *others = remark.values
     if not others:
         return f"{remark.about}, which was {first}"
-    return f"{remark.about}, which was {first}, then {', '.join(others)}"
+    more = " and others" * (len(others) >= _MOST_VALUES)
+    said = ", ".join(others[: _MOST_VALUES - 1])
+    return f"{remark.about}, which was {first}, then {said}{more}"
 
 
 _MEANS = {

@@ -27,7 +27,7 @@ from fxls.record import (
     Remark,
     Subject,
 )
-from fxls.record.failed_guards import failed_guard
+from fxls.record.failed_guards import KnownFailures
 from fxls.record.quoted_place import Columns, Sources, of_program
 from fxls.record.trace_texts import (
     LONGEST,
@@ -105,6 +105,7 @@ class Trace:
         """How many compilations had a name, of those that more than one had."""
         self._functions: dict[str, tuple[str, QuotedPlace | None]] = {}
         """By torch's number of the frame."""
+        self._failed = KnownFailures()
 
     def take(
         self,
@@ -162,6 +163,7 @@ class Trace:
         """Forget what is over: what comes is for another record."""
         self._compilations.clear()
         self._times.clear()
+        self._failed.clear()
 
     def take_guards(self, name: str, found: Sequence[GuardAt]) -> None:
         """Take the guards of a compilation, which the trace has as one text."""
@@ -386,8 +388,10 @@ class Trace:
         one = self._of(name)
         reasons = reasons_in(text)[:_MOST_CAUSES]
         one.causes = tuple(guard_in(reason) for reason in reasons)
-        for reason, guard in zip(reasons, one.causes, strict=True):
-            failed = failed_guard(guard)
+        news = self._failed.news(_frame_of(name), one.causes)
+        for reason, guard, failed in zip(reasons, one.causes, news, strict=True):
+            if failed is None:
+                continue
             one.recompiled.append(
                 Remark(
                     *(Subject.RECOMPILATION, guard, one.id, ""),

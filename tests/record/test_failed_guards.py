@@ -6,6 +6,7 @@ import pytest
 
 from fxls.record.failed_guards import (
     FailedGuard,
+    KnownFailures,
     expression_span,
     failed_guard,
     head_span,
@@ -133,3 +134,24 @@ def test_what_must_hold_is_told_from_what_has_a_value() -> None:
     others = ["x: size 0", "self.flag", "len(xs)", "f: which function it is", "("]
     assert [is_condition(one) for one in conditions] == [True] * len(conditions)
     assert [is_condition(one) for one in others] == [False] * len(others)
+
+
+def test_a_thousand_recompilations_say_each_value_once_and_each_what_it_was() -> None:
+    known, values = KnownFailures(), list[str]()
+    for number in range(1, 1_100):
+        # torch asks what was compiled last first, and names sixteen.
+        before = range(number - 1, max(-1, number - 17), -1)
+        said = known.news("0", [f"0/{one}: self.n == {one}" for one in before])
+        named = [one for one in said if one is not None]
+        assert named[0] == FailedGuard("self.n", "self.n", str(number - 1))
+        values += [one.was for one in named]
+    assert values == [str(one) for one in range(1_099)]
+
+
+def test_what_fails_besides_and_in_another_function_is_said() -> None:
+    known = KnownFailures()
+    grad, one, two = "GLOBAL_STATE changed: grad_mode", "n == 1", "m == 1"
+    both = [f"0/1: {grad}", f"0/0: {one}", f"0/0: {grad}"]
+    assert known.news("0", both) == [failed_guard(grad), failed_guard(one), None]
+    assert known.news("0", [one, two]) == [failed_guard(one), failed_guard(two)]
+    assert known.news("1", [one]) == [failed_guard(one)]

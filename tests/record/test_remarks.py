@@ -277,6 +277,8 @@ def test_thousands_of_recompilations_are_one_remark_of_a_few_lines() -> None:
     )
     assert len(one.compilations) == 6_000
     first = ", ".join(map(str, range(2, 17)))
-    assert title_of(one) == f"Recompiled because of n, which was 1, then {first}"
+    assert title_of(one) == (
+        f"Recompiled because of n, which was 1, then {first} and others"
+    )
     names = ", ".join(f"0/{n}" for n in range(1, 17))
     assert [*costs_of(one)] == [f"in 6000 compilations: {names} and 5984 more"]
