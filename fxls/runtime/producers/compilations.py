@@ -218,8 +218,8 @@ def _columns(translator: Any, exc: Any) -> dict[Line, Columns]:
             found[frame.filename, frame.lineno] = Columns(
                 frame.lineno, frame.colno, frame.end_lineno, frame.end_colno
             )
-    inner = _innermost(translator, exc)
-    for one in {id(translator): translator, id(inner): inner}.values():
+    followed = [*_followed(translator, exc)]
+    for one in followed:
         current = one.current_instruction
         at = asked_by(one.instructions, current).positions
         if current.positions is None or at is None or None in at:
@@ -228,25 +228,26 @@ def _columns(translator: Any, exc: Any) -> dict[Line, Columns]:
         # It may break in a function that this one calls, which may be on the same line.
         lines = [(frame.filename, frame.lineno) for frame in stack]
         is_alone = line not in found and lines.count(line) == 1
-        if one is inner or len(lines) < 2 or is_alone:
+        if one is followed[-1] or len(lines) < 2 or is_alone:
             found[line] = Columns(
                 at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
             )
     return found
 
 
-def _innermost(translator: Any, exc: Any) -> Any:
-    """Who follows the function in which something raised: a function that is called is
-    followed by another one, which nothing but the error leads to.
+def _followed(translator: Any, exc: Any) -> Iterator[Any]:
+    """Who follows the functions that led to where something raised, outermost first: one
+    that is called is followed by another one, which nothing but the error leads to.
     """
     who: Any = private(_TRANSLATOR, _PLACES)
-    at, found = exc.__traceback__, translator
+    at, seen = exc.__traceback__, {id(translator)}
+    yield translator
     while at is not None:
         one = at.tb_frame.f_locals.get("self")
-        if isinstance(one, who):
-            found = one
+        if isinstance(one, who) and id(one) not in seen:
+            seen.add(id(one))
+            yield one
         at = at.tb_next
-    return found
 
 
 def _nobody() -> None:

@@ -14,12 +14,9 @@ from fxls.record import Entry, QuotedPlace
 from fxls.record.remarks import RemarkKind
 from fxls.record.sizes import DataSize, InputSize, sizes_of
 from fxls.store.runs import Runs
-from tests.runtime.producers.recording import loaded, quoted, recorded
+from tests.runtime.producers.recording import KNOWS_COLUMNS, loaded, quoted, recorded
 
 any_torch: Any = torch
-
-KNOWS_COLUMNS = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 12)
-"""Whether torch knows the columns of what it follows instruction by instruction."""
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dis
 import importlib
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType
@@ -27,7 +26,7 @@ from tests.runtime.producers import (
 from tests.runtime.producers.clean_models import clean_models
 from tests.runtime.producers.graph_breaks import BREAKS
 from tests.runtime.producers.planted_sizes import PLANTED
-from tests.runtime.producers.recording import loaded, quoted, recorded
+from tests.runtime.producers.recording import loaded, marked, quoted, recorded
 from tests.runtime.producers.scheduling import written_alone
 
 any_torch: Any = torch
@@ -219,8 +218,7 @@ def test_each_fusion_that_inductor_leaves_out_is_an_analysis_at_its_two_places(
         assert (one.kind, one.subject) == (RemarkKind.ANALYSIS, Subject.FUSION)
         text = list(planted)[int(one.place.place.function[1:])] if one.place else ""
         found[text].add((one.about, one.reason))
-        marked = [quoted(each) for each in (*one.frames, one.place)]
-        assert marked == re.findall("«(.*?)»", text)
+        assert [quoted(each) for each in (*one.frames, one.place)] == marked(text)
     assert [
         (text, found[text]) for text in planted if found[text] != planted[text]
     ] == []
@@ -274,10 +272,7 @@ def test_each_near_miss_of_a_pattern_is_an_analysis_at_what_stood_in_the_way(
         assert [role_of(frame, one) for frame in one.frames] == [
             f"the pattern is here, in {one.about.partition(' at ')[0]}"
         ]
-    wanted = {
-        text: {(text.partition("«")[2].partition("»")[0], *said)}
-        for text, said in planted.items()
-    }
+    wanted = {text: {(marked(text)[0], *said)} for text, said in planted.items()}
     assert [
         (text, found[text]) for text in planted if found[text] != wanted[text]
     ] == []
@@ -340,7 +335,7 @@ def test_what_inductor_calls_or_copies_is_a_cost_at_the_expression_that_needs_it
             assert one.subject is Subject.COST
             text = list(COSTS)[int(one.place.place.function[1:])] if one.place else ""
             found[text].add(title_of(one))
-            assert [quoted(one.place)] == re.findall("«(.*?)»", text)
+            assert [quoted(one.place)] == marked(text)
     assert found == COSTS
 
 
