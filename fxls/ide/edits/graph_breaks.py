@@ -18,7 +18,6 @@ _BRANCH = "GB0170"
 _DYNAMIC_SHAPE = "GB0036"
 _SCALARS = frozenset({"GB0124", "GB0109", "GB0033"})
 _DISABLED = "GB0098"
-_DEEP_COPY = "GB4198"
 _LOGGED = frozenset(
     {"debug", "info", "warning", "error", "critical", "exception", "log"}
 )
@@ -40,7 +39,8 @@ def _fixes(source: PythonSource, node: ast.expr, number: str) -> Iterator[Fix]:
         yield from _printing(source, node)
         yield from _taken_away(source, node)
         yield from _numbers(source, node, number)
-        if number == _DEEP_COPY and len(node.args) == 1:
+        callee = source.imported_as(dotted(node.func))
+        if callee == "copy.deepcopy" and len(node.args) == 1:
             said = _operand(source, node.args[0])
             edits = (Edit(source.span(node), f"{said}.clone()"),)
             yield Fix("Copy the tensor by clone()", source.path, edits)
