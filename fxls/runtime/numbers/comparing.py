@@ -6,15 +6,13 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import torch
-
 from fxls.attempt import attempting
 from fxls.runtime.faults import saying
 from fxls.runtime.numbers.blame import changed_nodes, crashed, where
 from fxls.runtime.numbers.claims import Suspicion, changed
 from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
-from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
+from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.kept import (
@@ -26,9 +24,9 @@ from fxls.runtime.numbers.kept import (
     Lowered,
 )
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
-from fxls.runtime.numbers.precision import ALL_TOGETHER, LENIENT, Verdict, judged
+from fxls.runtime.numbers.precision import ALL_TOGETHER
 from fxls.runtime.numbers.raising import broken_by, broken_when_run
-from fxls.runtime.numbers.replaying import Mode, Segments, replayed
+from fxls.runtime.numbers.replaying import replayed
 from fxls.runtime.numbers.reproducing import (
     BACKENDS,
     MOST_COMPILATIONS,
@@ -38,7 +36,9 @@ from fxls.runtime.numbers.reproducing import (
     of_function,
     of_kernel,
 )
-from fxls.runtime.numbers.total import Scripts, Total
+from fxls.runtime.numbers.saving import wrongly_saved
+from fxls.runtime.numbers.total import Scripts, Total, no_script
+from fxls.runtime.numbers.whole import wrong_output
 from fxls.runtime.passes.graph_state import GraphState, Row, is_same
 from fxls.runtime.passes.partition import PARTITION
 from fxls.runtime.torch_private import is_view
@@ -48,11 +48,12 @@ from fxls.verdicts.comparison import (
     Evidence,
     Fault,
     Kind,
-    Reproducer,
     Unseen,
 )
 
 __all__ = ["compared"]
+
+_NO_VALUES = "it raises, and scripts compare values"
 
 
 def compared(
@@ -201,6 +202,8 @@ class _OfCompilation:
         self._check_memory(new)
         found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
         self._total.passes += 1
+        if kind is Kind.PARTITION and "backward" in name[2]:
+            self._judge_saved(name, old, new)
         broken = broken_when_run(kind, name, (old, after), found.after, inputs)
         if broken is not None:
             self._note_crash(broken)
@@ -230,6 +233,23 @@ class _OfCompilation:
             lambda: of_change(
                 name[0], (old, new), known, first, self._compiling_of(kind, name[0])
             ),
+        )
+
+    def _judge_saved(
+        self, name: tuple[str, int, str], joint: ReplayedGraph, half: ReplayedGraph
+    ) -> None:
+        found = wrongly_saved(joint, half, self._kept.calls)
+        if found is None:
+            return
+        places = [where(half, node, (half, joint)) for node in found.users]
+        self._total.take(
+            Fault(
+                *(Kind.PARTITION, self._kept.name, name[2], name[0], name[1]),
+                tuple(places),
+                found.evidence,
+                found.confirmed,
+            ),
+            no_script("it takes a forward and a backward, and scripts compare values"),
         )
 
     def _compare_decompositions(self) -> None:
@@ -350,44 +370,24 @@ class _OfCompilation:
             raise NotRun(kept.call.why_not or "the budget of memory is used up")
         graph = ReplayedGraph(kept.captured)
         self._check_memory(graph)
-        run = replayed(graph, kept.call.values)
-        if run.random:
-            raise NotRun("it draws random numbers")
-        segments = Segments(graph, kept.call.values)
-        outputs = zip(graph.outputs, kept.call.outputs, strict=False)
-        for one, actual in outputs:
-            if not isinstance(one, NodeName) or not isinstance(actual, torch.Tensor):
-                continue
-            own = segments.value(str(one), Mode.OWN)
-            if not isinstance(own, torch.Tensor):
-                continue
-            found = judged(
-                actual,
-                own,
-                lambda one=one: segments.value(str(one), Mode.MOVED),
-                lambda one=one: segments.value(str(one), Mode.EXACT),
-                LENIENT,
-            )
-            if found.verdict == Verdict.WRONG and found.evidence is not None:
-                kind = Kind.UNKNOWN if kept.is_torchs else Kind.BACKEND
-                how = "what it returned is compared with the captured graph"
-                self._note_fault(
-                    *(kind, (kept.backend, 1, kept.stage), found.evidence),
-                    [],
-                    how,
-                    (
-                        lambda one=one: of_function(
-                            graph, kept.call.values, str(one), self._compiling()
-                        )
-                    )
-                    if kept.is_torchs
-                    else None,
-                )
-                return
+        found = wrong_output(graph, kept.call)
+        if found is None:
+            return
+        values, output = kept.call.values, found.name
+        self._note_fault(
+            Kind.UNKNOWN if kept.is_torchs else Kind.BACKEND,
+            (kept.backend, 1, kept.stage),
+            found.evidence,
+            [],
+            "what it returned is compared with the captured graph",
+            (lambda: of_function(graph, values, output, self._compiling()))
+            if kept.is_torchs
+            else None,
+        )
 
     def _note_crash(self, crash: Crash) -> None:
         """Note what raised, though nothing before it did."""
-        self._total.take(crashed(self._kept.name, crash), _no_script_of_crash)
+        self._total.take(crashed(self._kept.name, crash), no_script(_NO_VALUES))
 
     # -- what is said ------------------------------------------------------------
 
@@ -484,10 +484,6 @@ class _OfCompilation:
             raise NotRun(
                 f"its values need {need >> 20} MB, and {left} MB of {most} MB are left"
             )
-
-
-def _no_script_of_crash() -> Sequence[Reproducer]:
-    raise NotRun("it raises, and scripts compare values")
 
 
 def _stage_of(kept: KeptCompilation, lowered: Lowered) -> str:

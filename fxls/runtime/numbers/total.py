@@ -10,9 +10,18 @@ from fxls.runtime.numbers.graphs import NotRun
 from fxls.runtime.numbers.judgements import Judgements
 from fxls.verdicts.comparison import Fault, Reproducer, Unseen
 
-__all__ = ["Scripts", "Total"]
+__all__ = ["Scripts", "Total", "no_script"]
 
 Scripts = Callable[[], Sequence[Reproducer]]
+
+
+def no_script(why: str) -> Scripts:
+    """What says why there are no scripts."""
+
+    def raising() -> Sequence[Reproducer]:
+        raise NotRun(why)
+
+    return raising
 
 
 class Total:

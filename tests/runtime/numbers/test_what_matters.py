@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -166,3 +167,59 @@ def test_a_pass_is_to_blame_for_a_gradient_of_another_shape(numbers: Numbers) ->
 
     assert blamed(fault)[:3] == ("pass", "joint", "joint_custom_post_pass")
     assert fault.evidence.reason == "it has the shape (1, 16), and should have (16,)"
+
+
+class Centred(nn.Module):
+    """Its gradient needs what the buffer was before it is overwritten."""
+
+    average: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("average", torch.zeros(8))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = x * self.average.cos()
+        with torch.no_grad():
+            self.average.add_(x.mean(0))
+        return torch.tanh(hidden) * hidden
+
+
+def test_an_input_that_is_overwritten_before_the_backward_reads_it_is_a_fault(
+    numbers: Numbers,
+) -> None:
+    """Torch's own fault: inductor computes from the buffer again what it did not save."""
+    model, x = Centred(), torch.randn(4, 8, requires_grad=True)
+
+    found = numbers.of(model, x)
+
+    saved = [one for one in found.faults if one.name == "partition"]
+    assert len(saved) == 1
+    assert blamed(saved[0])[:3] == ("partition", "backward", "partition")
+    assert "before the backward reads it" in saved[0].confirmed
+
+
+def test_a_function_that_changes_its_inputs_is_compared_as_a_whole(
+    numbers: Numbers,
+) -> None:
+    def counting(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+        count.add_(1.0)
+        return torch.sigmoid(x * count)
+
+    def scaling(gm: Any, _inputs: Any) -> Any:
+        def run(*args: Any) -> list[Any]:
+            return [out * 1.01 for out in gm(*args)]
+
+        return run
+
+    def right(gm: Any, _inputs: Any) -> Any:
+        return functools.partial(gm.forward)
+
+    x, count = torch.randn(4, 8), torch.zeros(8)
+    (fault,) = numbers.of(counting, x, count, backend=scaling).faults
+    numbers.forget()
+    found = numbers.of(counting, x, count, backend=right)
+
+    assert blamed(fault) == Blamed("backend", "", "scaling", (), "")
+    assert found.faults == ()
+    assert found.unseen == ()

@@ -1,0 +1,106 @@
+"""What a compiled function returned, judged by the captured graph as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from fxls.attempt import Raised, attempt
+from fxls.runtime.numbers.graphs import (
+    NodeName,
+    NotRun,
+    ReplayedGraph,
+    doubled,
+    randomness,
+)
+from fxls.runtime.numbers.kept import KeptCall, copy_of
+from fxls.runtime.numbers.precision import LENIENT, Verdict, judged, nudged
+from fxls.runtime.numbers.replaying import Mode, alone, raised_by
+from fxls.verdicts.comparison import Evidence
+
+__all__ = ["WrongOutput", "wrong_output"]
+
+any_torch: Any = torch
+
+
+@dataclass(frozen=True, slots=True)
+class WrongOutput:
+    """Something that a function returned and that its graph does not return."""
+
+    name: str
+    """The node of the captured graph."""
+    evidence: Evidence
+
+
+def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
+    """The first wrong thing that a call returned; raises `NotRun`.
+
+    The graph is run from its first node to its last, so it may change values in place.
+    """
+    assert call.outputs is not None, "its caller asks"
+    if any("_autocast" in getattr(row.target, "__name__", "") for row in graph.rows):
+        raise NotRun("it switches autocast")
+    runs: dict[Mode, Mapping[str, Any]] = {}
+
+    def value(name: str, mode: Mode) -> Any:
+        if mode not in runs:
+            try:
+                runs[mode] = _returned(graph, call.values, mode)
+            except NotRun:
+                if mode is Mode.OWN:
+                    raise
+                runs[mode] = {}
+        return runs[mode].get(name)
+
+    for one, actual in zip(graph.outputs, call.outputs, strict=False):
+        if not isinstance(one, NodeName) or not isinstance(actual, torch.Tensor):
+            continue
+        own = value(one, Mode.OWN)
+        if not isinstance(own, torch.Tensor):
+            continue
+        found = judged(
+            actual,
+            own,
+            lambda one=one: value(one, Mode.MOVED),
+            lambda one=one: value(one, Mode.EXACT),
+            LENIENT,
+        )
+        if found.verdict is Verdict.WRONG and found.evidence is not None:
+            return WrongOutput(str(one), found.evidence)
+    return None
+
+
+def _returned(
+    graph: ReplayedGraph, inputs: Mapping[str, Any], mode: Mode
+) -> Mapping[str, Any]:
+    values: dict[str, Any] = {}
+    with alone():
+        before = randomness()
+        for row in graph.rows:
+            if row.opcode == "placeholder":
+                values[row.name] = _given(inputs[row.name], mode, graph.order[row.name])
+                continue
+
+            def run(row: Any = row) -> Any:
+                exactly = mode is Mode.EXACT
+                return graph.run(row, values.__getitem__, in_double=exactly)
+
+            found = attempt(run)
+            if isinstance(found, Raised):
+                raise NotRun(f"{row.name} cannot be computed: {raised_by(found.error)}")
+            values[row.name] = found
+        if not any_torch.equal(before, randomness()):
+            raise NotRun("it draws random numbers")
+    return {str(one): values[one] for one in graph.outputs if one in values}
+
+
+def _given(value: Any, mode: Mode, seed: int) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    own = copy_of(value)
+    if mode is Mode.OWN:
+        return own
+    return nudged(own, seed) if mode is Mode.MOVED else doubled(own)
