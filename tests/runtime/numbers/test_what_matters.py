@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import Any
 
 import pytest
@@ -27,6 +28,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
 ]
 
+common: Any = importlib.import_module("torch._dynamo.backends.common")
+make_boxed: Any = importlib.import_module("functorch.compile").make_boxed_func
 POST_GRAD = ("pass", "forward, post-grad", "post_grad_custom_post_pass")
 
 
@@ -223,3 +226,24 @@ def test_a_function_that_changes_its_inputs_is_compared_as_a_whole(
     assert blamed(fault) == Blamed("backend", "", "scaling", (), "")
     assert found.faults == ()
     assert found.unseen == ()
+
+
+def test_of_code_that_nobody_sees_called_it_is_not_said_that_it_is_right(
+    numbers: Numbers,
+) -> None:
+    def compiler(gm: Any, _inputs: Any) -> Any:
+        for node in nodes(gm.graph, aten.mul.Tensor)[:1]:
+            node.target = aten.add.Tensor  # in the backward, which has the only one
+        gm.recompile()
+        return make_boxed(gm.forward)
+
+    backend = common.aot_autograd(fw_compiler=compiler)
+    found = numbers.of(
+        nn.Tanh(), torch.randn(4, 8, requires_grad=True), backend=backend
+    )
+
+    assert found.faults == ()
+    assert not found.is_clear
+    assert [one.why for one in found.unseen if "gradients" in one.what] == [
+        "nobody sees what compiler_fn compiles behind AOTAutograd called"
+    ]
