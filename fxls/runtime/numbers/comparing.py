@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
 
-from fxls.attempt import attempting
-from fxls.runtime.faults import saying
 from fxls.runtime.numbers.blame import changed_nodes, crashed, where
 from fxls.runtime.numbers.claims import Suspicion, changed
 from fxls.runtime.numbers.confirming import confirmed
@@ -24,6 +21,7 @@ from fxls.runtime.numbers.kept import (
     Lowered,
 )
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
+from fxls.runtime.numbers.notes import Notes
 from fxls.runtime.numbers.precision import ALL_TOGETHER
 from fxls.runtime.numbers.raising import broken_by, broken_when_run
 from fxls.runtime.numbers.replaying import replayed
@@ -37,7 +35,7 @@ from fxls.runtime.numbers.reproducing import (
     of_kernel,
 )
 from fxls.runtime.numbers.saving import wrongly_saved
-from fxls.runtime.numbers.total import Scripts, Total, no_script
+from fxls.runtime.numbers.total import Total, no_script
 from fxls.runtime.numbers.whole import wrong_output
 from fxls.runtime.passes.graph_state import GraphState, Row, is_same
 from fxls.runtime.passes.partition import PARTITION
@@ -45,10 +43,8 @@ from fxls.runtime.torch_private import is_view
 from fxls.verdicts.comparison import (
     SCHEMA,
     Comparison,
-    Evidence,
     Fault,
     Kind,
-    Unseen,
 )
 
 __all__ = ["compared"]
@@ -90,15 +86,8 @@ def compared(
     )
 
 
-class _OfCompilation:
+class _OfCompilation(Notes):
     """Compares what is kept of one compilation."""
-
-    def __init__(self, kept: KeptCompilation, copies: Copies, total: Total) -> None:
-        self._kept = kept
-        self._copies = copies
-        self._total = total
-        self._judged = 0
-        """How many steps were."""
 
     def compare(self, *, has_raised: bool) -> None:
         """Look at each step in order."""
@@ -118,10 +107,6 @@ class _OfCompilation:
             crash = broken_by(kept)
             if crash is not None:
                 self._note_crash(crash)
-
-    @property
-    def _has_fault(self) -> bool:
-        return any(one.compilation == self._kept.name for one in self._total.faults)
 
     def _compare_calls(self) -> None:
         kept = self._kept
@@ -392,36 +377,7 @@ class _OfCompilation:
         """Note what raised, though nothing before it did."""
         self._total.take(crashed(self._kept.name, crash), no_script(_NO_VALUES))
 
-    # -- what is said ------------------------------------------------------------
-
-    def _note_fault(
-        self,
-        kind: Kind,
-        name: tuple[str, int, str],
-        evidence: Evidence,
-        places: Sequence[Any],
-        how: str | None,
-        scripts: Scripts | None = None,
-    ) -> None:
-        """Note a fault; an empty `how` says that it changes nothing that is returned, and
-        None that nobody knows.
-        """
-        if how == "":
-            return
-        title, ordinal, stage = name
-        if how is None:
-            why = "a value is wrong, and nobody can tell whether it matters"
-            self._leave_out(stage, title, why, is_suspect=True)
-            return
-        self._total.take(
-            Fault(
-                *(kind, self._kept.name, stage, title, ordinal),
-                tuple(places),
-                evidence,
-                how,
-            ),
-            scripts,
-        )
+    # -- scripts -------------------------------------------------------------------
 
     def _compiling(self) -> Compiling:
         """How scripts compile that are to compile as the program does."""
@@ -434,59 +390,6 @@ class _OfCompilation:
         """The same for a pass; None where it is one of the program's own."""
         is_own = kind is not Kind.PASS or "custom" in name
         return None if is_own else self._compiling()
-
-    def _note_values(
-        self,
-        step: str,
-        stage: str,
-        values: Mapping[str, Evidence],
-        wrong: Sequence[str],
-        state: GraphState | None = None,
-    ) -> None:
-        if self._total.judgements is not None:
-            self._total.judgements.note(
-                self._kept, stage, step, values, wrong, state=state
-            )
-
-    def _note_open(
-        self, name: tuple[str, int, str], unjudged: Mapping[str, str]
-    ) -> None:
-        by_reason: dict[str, list[str]] = {}
-        for node, why in unjudged.items():
-            by_reason.setdefault(why, []).append(node)
-        for why, nodes in by_reason.items():
-            shown = ", ".join(nodes[:4]) + (
-                f" and {len(nodes) - 4} more" if len(nodes) > 4 else ""
-            )
-            self._leave_out(name[2], f"{name[0]}: {shown}", why)
-
-    def _leave_out(
-        self, stage: str, what: str, why: str, *, is_suspect: bool = False
-    ) -> None:
-        self._total.unseen.append(Unseen(self._kept.name, stage, what, why, is_suspect))
-
-    def _guarded(self, stage: str, what: str, compare: Any, *args: Any) -> None:
-        """Compare; what keeps it from being compared is said."""
-
-        def failed(error: Exception) -> None:
-            if not isinstance(error, NotRun):
-                saying(f"{what} of {stage} is not compared")(error)
-            why = str(error) if isinstance(error, NotRun) else repr(error)[:200]
-            self._leave_out(stage, what, why)
-
-        with attempting(failed):
-            compare(*args)
-            self._judged += 1
-
-    # -- what is given -----------------------------------------------------------
-
-    def _check_memory(self, graph: ReplayedGraph) -> None:
-        need = graph.bytes_of_values()
-        if need > self._copies.left:
-            left, most = self._copies.left >> 20, self._copies.most_bytes >> 20
-            raise NotRun(
-                f"its values need {need >> 20} MB, and {left} MB of {most} MB are left"
-            )
 
 
 def _stage_of(kept: KeptCompilation, lowered: Lowered) -> str:

@@ -1,0 +1,113 @@
+"""What is noted of one compilation while its steps are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fxls.attempt import attempting
+from fxls.runtime.faults import saying
+from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
+from fxls.runtime.numbers.kept import Copies, KeptCompilation
+from fxls.runtime.numbers.total import Scripts, Total
+from fxls.runtime.passes.graph_state import GraphState
+from fxls.verdicts.comparison import Evidence, Fault, Kind, Unseen
+
+__all__ = ["Notes"]
+
+
+class Notes:
+    """Faults, values and what was left out, of one compilation."""
+
+    def __init__(self, kept: KeptCompilation, copies: Copies, total: Total) -> None:
+        self._kept = kept
+        self._copies = copies
+        self._total = total
+        self._judged = 0
+        """How many steps were."""
+
+    @property
+    def _has_fault(self) -> bool:
+        return any(one.compilation == self._kept.name for one in self._total.faults)
+
+    def _note_fault(
+        self,
+        kind: Kind,
+        name: tuple[str, int, str],
+        evidence: Evidence,
+        places: Sequence[Any],
+        how: str | None,
+        scripts: Scripts | None = None,
+    ) -> None:
+        """Note a fault; an empty `how` says that it changes nothing that is returned, and
+        None that nobody knows.
+        """
+        if how == "":
+            return
+        title, ordinal, stage = name
+        if how is None:
+            why = "a value is wrong, and nobody can tell whether it matters"
+            self._leave_out(stage, title, why, is_suspect=True)
+            return
+        self._total.take(
+            Fault(
+                *(kind, self._kept.name, stage, title, ordinal),
+                tuple(places),
+                evidence,
+                how,
+            ),
+            scripts,
+        )
+
+    def _note_values(
+        self,
+        step: str,
+        stage: str,
+        values: Mapping[str, Evidence],
+        wrong: Sequence[str],
+        state: GraphState | None = None,
+    ) -> None:
+        if self._total.judgements is not None:
+            self._total.judgements.note(
+                self._kept, stage, step, values, wrong, state=state
+            )
+
+    def _note_open(
+        self, name: tuple[str, int, str], unjudged: Mapping[str, str]
+    ) -> None:
+        by_reason: dict[str, list[str]] = {}
+        for node, why in unjudged.items():
+            by_reason.setdefault(why, []).append(node)
+        for why, nodes in by_reason.items():
+            shown = ", ".join(nodes[:4]) + (
+                f" and {len(nodes) - 4} more" if len(nodes) > 4 else ""
+            )
+            self._leave_out(name[2], f"{name[0]}: {shown}", why)
+
+    def _leave_out(
+        self, stage: str, what: str, why: str, *, is_suspect: bool = False
+    ) -> None:
+        self._total.unseen.append(Unseen(self._kept.name, stage, what, why, is_suspect))
+
+    def _guarded(self, stage: str, what: str, compare: Any, *args: Any) -> None:
+        """Compare; what keeps it from being compared is said."""
+
+        def failed(error: Exception) -> None:
+            if not isinstance(error, NotRun):
+                saying(f"{what} of {stage} is not compared")(error)
+            why = str(error) if isinstance(error, NotRun) else repr(error)[:200]
+            self._leave_out(stage, what, why)
+
+        with attempting(failed):
+            compare(*args)
+            self._judged += 1
+
+    # -- what is given -----------------------------------------------------------
+
+    def _check_memory(self, graph: ReplayedGraph) -> None:
+        need = graph.bytes_of_values()
+        if need > self._copies.left:
+            left, most = self._copies.left >> 20, self._copies.most_bytes >> 20
+            raise NotRun(
+                f"its values need {need >> 20} MB, and {left} MB of {most} MB are left"
+            )
