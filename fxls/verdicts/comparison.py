@@ -35,6 +35,8 @@ class Kind(enum.StrEnum):
     PASS = "pass"
     DECOMPOSITION = "decomposition"
     PARTITION = "partition"
+    FAKE = "fake"
+    """The fake kernel of an operator of the program's, which compilers go by."""
     KERNEL = "kernel"
     UNKNOWN = "unknown"
     """The compiled function is wrong, and every place that was looked at is right."""
@@ -192,6 +194,7 @@ _WHO = {
     Kind.PASS: "the pass",
     Kind.DECOMPOSITION: "the decomposition of",
     Kind.PARTITION: "the",
+    Kind.FAKE: "the fake kernel of",
     Kind.KERNEL: "the compiled code of",
     Kind.UNKNOWN: "somebody in",
 }

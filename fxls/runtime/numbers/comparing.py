@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from fxls.attempt import attempting
 from fxls.runtime.numbers.blame import changed_nodes, crashed, where
 from fxls.runtime.numbers.claims import Suspicion, changed
 from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
+from fxls.runtime.numbers.fakes import wrong_fakes
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
@@ -91,33 +93,34 @@ class _OfCompilation(Notes):
 
     def compare(self, *, has_raised: bool) -> None:
         """Look at each step in order."""
-        kept = self._kept
+        kept = self.kept
         crash = kept.crash and (broken_by(kept) or kept.crash)
         if crash is not None:
             self._note_crash(crash)
         if kept.call.happened:
-            self._total.graphs += 1
-            self._compare_calls()
+            self.total.graphs += 1
+            if not self._has_wrong_fakes():
+                self._compare_calls()
         elif kept.crash is None:
-            self._leave_out(
+            self.leave_out(
                 kept.stage, "the graph", "its compiled code was never called"
             )
-        if has_raised and not self._has_fault:
+        if has_raised and not self.has_fault:
             # What raises while a backward is compiled, nobody saw.
             crash = broken_by(kept)
             if crash is not None:
                 self._note_crash(crash)
 
     def _compare_calls(self) -> None:
-        kept = self._kept
+        kept = self.kept
         if kept.call.why_not:
-            self._leave_out(kept.stage, "the captured graph", kept.call.why_not)
+            self.leave_out(kept.stage, "the captured graph", kept.call.why_not)
         for call in kept.calls:
             if call.happened and call.why_not:
-                self._leave_out(kept.stage, "a compiled graph", call.why_not)
+                self.leave_out(kept.stage, "a compiled graph", call.why_not)
             elif not call.happened:
                 stage = f"{kept.stage}, backward"
-                self._leave_out(stage, "the graph", "the program never ran it")
+                self.leave_out(stage, "the graph", "the program never ran it")
         self._compare_backend()
         early = [
             one for one in kept.changes if one.step.capture.stage.endswith("pre-grad")
@@ -125,32 +128,41 @@ class _OfCompilation(Notes):
         late = [one for one in kept.changes if one not in early]
         back = [one for one in late if "backward" in one.step.capture.stage]
         for one in early:
-            self._guarded(
-                one.step.capture.stage, one.told.name, self._compare_pass, one
-            )
-        self._guarded(kept.traced_stage, "decompositions", self._compare_decompositions)
+            self.guarded(one.step.capture.stage, one.told.name, self._compare_pass, one)
+        self.guarded(kept.traced_stage, "decompositions", self._compare_decompositions)
         for group, is_backward in (
             ([o for o in late if o not in back], False),
             (back, True),
         ):
             for one in group:
                 stage = one.step.capture.stage
-                self._guarded(stage, one.told.name, self._compare_pass, one)
+                self.guarded(stage, one.told.name, self._compare_pass, one)
             for lowered in kept.lowered:
                 if lowered.is_backward == is_backward and lowered.call.happened:
                     stage = _stage_of(kept, lowered)
-                    self._guarded(stage, "kernels", self._compare_kernels, lowered)
-        if not self._has_fault:
-            self._guarded(kept.stage, "what the function returned", self._compare_whole)
+                    self.guarded(stage, "kernels", self._compare_kernels, lowered)
+        if not self.has_fault:
+            self.guarded(kept.stage, "what the function returned", self._compare_whole)
         if is_open := kept.traced is not None and not kept.calls:
             why = f"nobody sees what {kept.backend} compiles behind AOTAutograd called"
-            self._leave_out(kept.traced_stage, "the code and its gradients", why)
-        self._total.unjudged += is_open or not self._judged
+            self.leave_out(kept.traced_stage, "the code and its gradients", why)
+        self.total.unjudged += is_open or not self.judged
+
+    def _has_wrong_fakes(self) -> bool:
+        """Whether an operator lies of its form, which each step behind it goes by."""
+        kept = self.kept
+        before = len(self.total.faults)
+        with attempting(lambda _error: None):
+            self._compare_fakes()
+        if is_wrong := len(self.total.faults) > before:
+            why = "it counts on what a wrong fake kernel says"
+            self.leave_out(kept.stage, "each step of the compiler", why)
+        return is_wrong
 
     # -- steps -------------------------------------------------------------------
 
     def _compare_backend(self) -> None:
-        kept = self._kept
+        kept = self.kept
         if kept.given_on is None:
             return
         before, after = kept.captured, kept.given_on
@@ -158,7 +170,7 @@ class _OfCompilation(Notes):
             is_same(*pair) for pair in zip(before.rows, after.rows, strict=True)
         ):
             return
-        self._guarded(
+        self.guarded(
             kept.stage,
             kept.backend,
             self._compare_graphs,
@@ -186,20 +198,20 @@ class _OfCompilation(Notes):
         after: GraphState,
     ) -> None:
         old, new = ReplayedGraph(before), ReplayedGraph(after)
-        inputs = inputs_of(self._kept, new)
-        self._check_memory(new)
+        inputs = inputs_of(self.kept, new)
+        self.check_memory(new)
         found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
-        self._total.passes += 1
+        self.total.passes += 1
         if kind is Kind.PARTITION and "backward" in name[2]:
             self._judge_saved(name, old, new)
         broken = broken_when_run(kind, name, (old, after), found.after, inputs)
         if broken is not None:
             self._note_crash(broken)
             return
-        self._note_open(name, found.claims.open)
+        self.note_open(name, found.claims.open)
         values = found.claims.values
         if not found.claims.wrong:
-            self._note_values(name[0], name[2], values, (), after)
+            self.note_values(name[0], name[2], values, (), after)
             return
         known = found.claims.segments.known
         wrong = found.claims.wrong
@@ -211,8 +223,8 @@ class _OfCompilation(Notes):
             values = {**dict.fromkeys(known_wrong, first.evidence), **values}
         of_others = {one.new_name for one in wrong}.difference(known_wrong)
         values = {node: one for node, one in values.items() if node not in of_others}
-        self._note_values(name[0], name[2], values, known_wrong, after)
-        self._note_fault(
+        self.note_values(name[0], name[2], values, known_wrong, after)
+        self.note_fault(
             kind,
             name,
             first.evidence,
@@ -226,13 +238,13 @@ class _OfCompilation(Notes):
     def _judge_saved(
         self, name: tuple[str, int, str], joint: ReplayedGraph, half: ReplayedGraph
     ) -> None:
-        found = wrongly_saved(joint, half, self._kept.calls)
+        found = wrongly_saved(joint, half, self.kept.calls)
         if found is None:
             return
         places = [where(half, node, (half, joint)) for node in found.users]
-        self._total.take(
+        self.total.take(
             Fault(
-                *(Kind.PARTITION, self._kept.name, name[2], name[0], name[1]),
+                *(Kind.PARTITION, self.kept.name, name[2], name[0], name[1]),
                 tuple(places),
                 found.evidence,
                 found.confirmed,
@@ -240,21 +252,34 @@ class _OfCompilation(Notes):
             no_script("it takes a forward and a backward, and scripts compare values"),
         )
 
-    def _compare_decompositions(self) -> None:
-        kept = self._kept
-        if kept.traced is None or not kept.decomposed:
-            self._judged -= 1
+    def _compare_fakes(self) -> None:
+        kept = self.kept
+        if kept.traced is None:
             return
         graph = ReplayedGraph(kept.traced)
-        self._check_memory(graph)
-        run = replayed(graph, inputs_of(self._kept, graph))
+        self.check_memory(graph)
+        for one in wrong_fakes(graph, replayed(graph, inputs_of(kept, graph))):
+            name = (one.operator, 1, kept.traced_stage)
+            place = where(graph, one.node, (graph,))
+            how = "compiled code counts on the form that a fake kernel says"
+            scripts = no_script(f"torch alone has no operator {one.operator}")
+            self.note_fault(Kind.FAKE, name, one.evidence, [place], how, scripts)
+
+    def _compare_decompositions(self) -> None:
+        kept = self.kept
+        if kept.traced is None or not kept.decomposed:
+            self.judged -= 1
+            return
+        graph = ReplayedGraph(kept.traced)
+        self.check_memory(graph)
+        run = replayed(graph, inputs_of(self.kept, graph))
         found = judge_decompositions(kept.decomposed, graph, run)
-        self._total.decompositions += found.count
+        self.total.decompositions += found.count
         wrong = [one.node for one in found.wrong if one.reaches]
         for one in found.wrong:
             if not one.reaches:
                 found.values.pop(one.node, None)
-        self._note_values(
+        self.note_values(
             "decompositions", kept.traced_stage, found.values, wrong, kept.traced
         )
         for one in found.wrong:
@@ -263,7 +288,7 @@ class _OfCompilation(Notes):
                 f"with what {one.one.operator} gives, the graph returns something else"
             )
             place = where(graph, one.node, (graph,))
-            self._note_fault(
+            self.note_fault(
                 Kind.DECOMPOSITION,
                 name,
                 one.evidence,
@@ -273,23 +298,23 @@ class _OfCompilation(Notes):
             )
 
     def _compare_kernels(self, lowered: Lowered) -> None:
-        stage = _stage_of(self._kept, lowered)
+        stage = _stage_of(self.kept, lowered)
         if lowered.why_not or lowered.state is None or lowered.run is None:
             raise NotRun(lowered.why_not or "inductor took its code from a cache")
         if lowered.call.why_not:
             raise NotRun(lowered.call.why_not)
         graph = ReplayedGraph(lowered.state)
-        self._check_memory(graph)
+        self.check_memory(graph)
         inputs = lowered.call.values
         if lowered.call.raised:
             self._compare_raised(graph, lowered.call, stage)
             return
         found = judge_kernels(lowered, graph, inputs)
         claims = found.claims
-        self._total.kernels += claims.judged
-        self._note_open(("kernels", 1, stage), claims.open)
+        self.total.kernels += claims.judged
+        self.note_open(("kernels", 1, stage), claims.open)
         if not claims.wrong:
-            self._note_values("kernels", stage, claims.values, ())
+            self.note_values("kernels", stage, claims.values, ())
             return
         first, how = confirmed(graph, inputs, found)
         self._blame_kernel(lowered, graph, found, first, how)
@@ -302,11 +327,11 @@ class _OfCompilation(Notes):
         first: Suspicion,
         how: str | None,
     ) -> None:
-        stage = _stage_of(self._kept, lowered)
+        stage = _stage_of(self.kept, lowered)
         computing = [one.name for one in first.region if _computes(one)]
         evidence = first.evidence
-        if len(computing) > 1 and how and not self._total.more_compilations:
-            self._total.more_compilations += 1
+        if len(computing) > 1 and how and not self.total.more_compilations:
+            self.total.more_compilations += 1
             settings = lowered.settings
             one = narrowed(graph, found.claims.segments.known, first, settings)
             if one is not None:
@@ -322,17 +347,17 @@ class _OfCompilation(Notes):
         if how and len(computing) == 1:
             known_wrong += computing
             values.setdefault(computing[0], evidence)
-        self._note_values("kernels", stage, values, known_wrong)
+        self.note_values("kernels", stage, values, known_wrong)
         name = (found.kernels.get(first.name, "an output"), 1, stage)
         places = [where(graph, node, (graph,)) for node in computing or [first.name]]
         node = computing[0] if len(computing) == 1 else None
         compiling = Compiling(
             "inductor",
             lowered.settings,
-            MOST_COMPILATIONS - self._total.more_compilations,
+            MOST_COMPILATIONS - self.total.more_compilations,
             evidence.reason == ALL_TOGETHER,
         )
-        self._note_fault(
+        self.note_fault(
             Kind.KERNEL,
             name,
             evidence,
@@ -353,16 +378,16 @@ class _OfCompilation(Notes):
 
     def _compare_whole(self) -> None:
         """Judge what the function returned by the captured graph."""
-        kept = self._kept
+        kept = self.kept
         if kept.call.outputs is None or kept.call.why_not:
             raise NotRun(kept.call.why_not or "the budget of memory is used up")
         graph = ReplayedGraph(kept.captured)
-        self._check_memory(graph)
+        self.check_memory(graph)
         found = wrong_output(graph, kept.call)
         if found is None:
             return
         values, output = kept.call.values, found.name
-        self._note_fault(
+        self.note_fault(
             Kind.UNKNOWN if kept.is_torchs else Kind.BACKEND,
             (kept.backend, 1, kept.stage),
             found.evidence,
@@ -375,13 +400,13 @@ class _OfCompilation(Notes):
 
     def _note_crash(self, crash: Crash) -> None:
         """Note what raised, though nothing before it did."""
-        self._total.take(crashed(self._kept.name, crash), no_script(_NO_VALUES))
+        self.total.take(crashed(self.kept.name, crash), no_script(_NO_VALUES))
 
     # -- scripts -------------------------------------------------------------------
 
     def _compiling(self) -> Compiling:
         """How scripts compile that are to compile as the program does."""
-        kept = self._kept
+        kept = self.kept
         settings = [one.settings for one in kept.lowered]
         backend = kept.backend if kept.backend in BACKENDS else "inductor"
         return Compiling(backend, settings[0] if settings else {})

@@ -20,17 +20,17 @@ class Notes:
     """Faults, values and what was left out, of one compilation."""
 
     def __init__(self, kept: KeptCompilation, copies: Copies, total: Total) -> None:
-        self._kept = kept
-        self._copies = copies
-        self._total = total
-        self._judged = 0
+        self.kept = kept
+        self.copies = copies
+        self.total = total
+        self.judged = 0
         """How many steps were."""
 
     @property
-    def _has_fault(self) -> bool:
-        return any(one.compilation == self._kept.name for one in self._total.faults)
+    def has_fault(self) -> bool:
+        return any(one.compilation == self.kept.name for one in self.total.faults)
 
-    def _note_fault(
+    def note_fault(
         self,
         kind: Kind,
         name: tuple[str, int, str],
@@ -47,11 +47,11 @@ class Notes:
         title, ordinal, stage = name
         if how is None:
             why = "a value is wrong, and nobody can tell whether it matters"
-            self._leave_out(stage, title, why, is_suspect=True)
+            self.leave_out(stage, title, why, is_suspect=True)
             return
-        self._total.take(
+        self.total.take(
             Fault(
-                *(kind, self._kept.name, stage, title, ordinal),
+                *(kind, self.kept.name, stage, title, ordinal),
                 tuple(places),
                 evidence,
                 how,
@@ -59,7 +59,7 @@ class Notes:
             scripts,
         )
 
-    def _note_values(
+    def note_values(
         self,
         step: str,
         stage: str,
@@ -67,12 +67,12 @@ class Notes:
         wrong: Sequence[str],
         state: GraphState | None = None,
     ) -> None:
-        if self._total.judgements is not None:
-            self._total.judgements.note(
-                self._kept, stage, step, values, wrong, state=state
+        if self.total.judgements is not None:
+            self.total.judgements.note(
+                self.kept, stage, step, values, wrong, state=state
             )
 
-    def _note_open(
+    def note_open(
         self, name: tuple[str, int, str], unjudged: Mapping[str, str]
     ) -> None:
         by_reason: dict[str, list[str]] = {}
@@ -82,32 +82,32 @@ class Notes:
             shown = ", ".join(nodes[:4]) + (
                 f" and {len(nodes) - 4} more" if len(nodes) > 4 else ""
             )
-            self._leave_out(name[2], f"{name[0]}: {shown}", why)
+            self.leave_out(name[2], f"{name[0]}: {shown}", why)
 
-    def _leave_out(
+    def leave_out(
         self, stage: str, what: str, why: str, *, is_suspect: bool = False
     ) -> None:
-        self._total.unseen.append(Unseen(self._kept.name, stage, what, why, is_suspect))
+        self.total.unseen.append(Unseen(self.kept.name, stage, what, why, is_suspect))
 
-    def _guarded(self, stage: str, what: str, compare: Any, *args: Any) -> None:
+    def guarded(self, stage: str, what: str, compare: Any, *args: Any) -> None:
         """Compare; what keeps it from being compared is said."""
 
         def failed(error: Exception) -> None:
             if not isinstance(error, NotRun):
                 saying(f"{what} of {stage} is not compared")(error)
             why = str(error) if isinstance(error, NotRun) else repr(error)[:200]
-            self._leave_out(stage, what, why)
+            self.leave_out(stage, what, why)
 
         with attempting(failed):
             compare(*args)
-            self._judged += 1
+            self.judged += 1
 
     # -- what is given -----------------------------------------------------------
 
-    def _check_memory(self, graph: ReplayedGraph) -> None:
+    def check_memory(self, graph: ReplayedGraph) -> None:
         need = graph.bytes_of_values()
-        if need > self._copies.left:
-            left, most = self._copies.left >> 20, self._copies.most_bytes >> 20
+        if need > self.copies.left:
+            left, most = self.copies.left >> 20, self.copies.most_bytes >> 20
             raise NotRun(
                 f"its values need {need >> 20} MB, and {left} MB of {most} MB are left"
             )

@@ -1,0 +1,90 @@
+"""Whether operators give values of the form that their fake kernels say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from fxls.runtime.numbers.graphs import ReplayedGraph, leaves
+from fxls.runtime.numbers.replaying import Replay
+from fxls.runtime.passes.graph_state import Row
+from fxls.runtime.torch_private import schema_of
+from fxls.verdicts.comparison import Evidence
+
+__all__ = ["WrongFake", "wrong_fakes"]
+
+_TORCHS = ("aten", "prims", "prim", "mkldnn", "quantized", "inductor", "higher_order")
+
+
+@dataclass(frozen=True, slots=True)
+class WrongFake:
+    """An operator of the program whose values have another form than it says."""
+
+    operator: str
+    node: str
+    evidence: Evidence
+
+
+def wrong_fakes(graph: ReplayedGraph, run: Replay) -> Iterator[WrongFake]:
+    """Compare what operators of the program gave with what torch noted of them."""
+    for row in graph.rows:
+        if _is_programs(row) and row.name in run.values:
+            said = leaves(row.node.meta.get("val"))
+            for real, fake in zip(leaves(run.values[row.name]), said, strict=False):
+                reason = _difference(real, fake)
+                if reason:
+                    form = (str(real.dtype).removeprefix("torch."), tuple(real.shape))
+                    nothing = (float("inf"), 0.0, 0.0, 0.0)
+                    evidence = Evidence(*form, *nothing, reason)
+                    yield WrongFake(str(row.target), row.name, evidence)
+                    break
+
+
+def _is_programs(row: Row) -> bool:
+    namespace = getattr(row.target, "namespace", None)
+    return schema_of(row.target) is not None and namespace not in _TORCHS
+
+
+def _difference(real: Any, fake: Any) -> str:
+    if not isinstance(real, torch.Tensor) or not isinstance(fake, torch.Tensor):
+        return ""
+    if real.dtype != fake.dtype:
+        is_, said = (str(one.dtype).removeprefix("torch.") for one in (real, fake))
+        return f"it is {is_}, and its fake kernel says {said}"
+    if (forms := _forms(real.shape, fake.shape)) is not None:
+        return "it has the shape {}, and its fake kernel says {}".format(*forms)
+    if real.numel() and not _is_strided_alike(real, fake):
+        return (
+            f"it has the strides {real.stride()}, and its fake kernel says"
+            f" {tuple(fake.stride())}"
+        )
+    return ""
+
+
+def _forms(real: Any, fake: Any) -> tuple[Any, Any] | None:
+    """Both, where they differ in a number that is known."""
+    one, other = tuple(real), tuple(fake)
+    is_other = len(one) != len(other) or any(
+        _is_known(size) and size != known
+        for known, size in zip(one, other, strict=True)
+    )
+    return (one, other) if is_other else None
+
+
+def _is_strided_alike(real: torch.Tensor, fake: torch.Tensor) -> bool:
+    """Whether strides are the same, but those of dimensions of one element, which say
+    nothing.
+    """
+    return all(
+        size == 1 or not _is_known(said) or said == stride
+        for size, stride, said in zip(
+            real.shape, real.stride(), fake.stride(), strict=True
+        )
+    )
+
+
+def _is_known(size: object) -> bool:
+    return isinstance(size, int)

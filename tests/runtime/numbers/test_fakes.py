@@ -1,0 +1,127 @@
+"""An operator that has another form than its fake kernel says is named, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tests.runtime.numbers.looking import Numbers, any_torch, blamed, without_kernels
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
+    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
+    pytest.mark.filterwarnings("ignore:.*should not be instantiated"),  # by Dynamo
+]
+
+
+@pytest.fixture
+def library() -> Iterator[Any]:
+    made = any_torch.library.Library("fxls_numbers", "FRAGMENT")
+    yield made
+    made._destroy()
+
+
+def defined(library: Any, name: str, fake: Any) -> Any:
+    """An operator that transposes in memory, with the fake kernel that it is given."""
+    library.define(f"{name}(Tensor x) -> Tensor")
+
+    def real(x: torch.Tensor) -> torch.Tensor:
+        return x.sin().t().contiguous().t()
+
+    library.impl(name, real, "CPU")
+    any_torch.library.register_fake(f"fxls_numbers::{name}", fake, lib=library)
+    return getattr(any_torch.ops.fxls_numbers, name)
+
+
+def honest(x: torch.Tensor) -> torch.Tensor:
+    return x.new_empty(x.shape[::-1]).t()
+
+
+def lies_of_strides(x: torch.Tensor) -> torch.Tensor:
+    return x.new_empty(x.shape)
+
+
+def lies_of_dtype(x: torch.Tensor) -> torch.Tensor:
+    return x.new_empty(x.shape[::-1], dtype=torch.float64).t()
+
+
+SAID = [
+    (lies_of_strides, "it has the strides (1, 4), and its fake kernel says (8, 1)"),
+    (lies_of_dtype, "it is float32, and its fake kernel says float64"),
+]
+
+
+class Calling(nn.Module):
+    """An operator of the program, in the forward or in the backward alone."""
+
+    def __init__(self, operator: Any, *, backward: bool) -> None:
+        super().__init__()
+        self.operator, self.backward = operator, backward
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        called: Any = Backwards if self.backward else Forwards
+        return called.apply(x * 2.0, self.operator) + 1.0
+
+
+class Forwards(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, operator: Any) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return operator(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        return grads[0] * ctx.saved_tensors[0].cos(), None
+
+
+class Backwards(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, operator: Any) -> torch.Tensor:
+        ctx.operator = operator
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        return ctx.operator(grads[0]), None
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize(
+    ("backend", "fake", "said"),
+    # Code that takes 32 bits for 64 would read beyond its memory.
+    [*((without_kernels, *one) for one in SAID), ("inductor", *SAID[0])],
+    ids=["aot-strides", "aot-dtype", "code-strides"],
+)
+def test_a_fake_kernel_that_lies_is_the_one_fault(
+    backend: Any,
+    fake: Any,
+    said: str,
+    backward: bool,
+    library: Any,
+    numbers: Numbers,
+) -> None:
+    name = f"{fake.__name__}_{backward}_{backend == 'inductor'}"
+    model = Calling(defined(library, name, fake), backward=backward)
+    x, raised = torch.randn(4, 8, requires_grad=True), None
+    try:
+        numbers.run(model, x, backend=backend)
+    except (AssertionError, RuntimeError) as error:
+        raised = repr(error)
+    (fault,) = numbers.found(raised).faults
+
+    assert blamed(fault)[:3] == ("fake", "traced", f"fxls_numbers.{name}.default")
+    assert fault.evidence.reason == said
+
+
+def test_an_honest_fake_kernel_is_not_blamed(library: Any, numbers: Numbers) -> None:
+    model = Calling(defined(library, "honest", honest), backward=False)
+
+    found = numbers.of(model, torch.randn(4, 8, requires_grad=True))
+
+    assert found.faults == ()
+    assert found.is_clear, found.unseen
