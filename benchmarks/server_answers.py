@@ -9,18 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import resource
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-
+from benchmarks.server_client import Answers, Client, Json, of
 from fxls.listing import (
     Facts,
     Frame,
@@ -36,9 +31,6 @@ from fxls.listing import (
 from fxls.store import Store
 
 __all__ = ["Answers", "Memory", "answers"]
-
-Json = Any
-
 SOURCE = "import torch\n\n\nclass Net:\n    def forward(self, x):\n        return x\n"
 
 
@@ -53,17 +45,6 @@ LONG_SOURCE = "import torch\n\n# fxls: Net0()(torch.ones(3))\n" + "".join(
     for number in range(100)
 )
 """4,300 lines."""
-
-
-class Answers(NamedTuple):
-    """The times of one kind of request, in seconds."""
-
-    what: str
-    times: list[float]
-    bound: float
-    """What no more than one in a hundred shall take."""
-    cpu: float
-    """What the server computed for each, which a busy machine hardly changes."""
 
 
 class Memory(NamedTuple):
@@ -95,11 +76,11 @@ def answers(nodes: int, saves: int) -> Iterator[Answers | Memory]:
 
 def _first_of_many(project: Path) -> Answers:
     """What an editor waits for that opens a source with a thousand listings."""
-    client = _Client(project)
+    client = Client(project)
     try:
         path = project / "net.py"
         client.open(path)
-        ask = partial(client.request, "textDocument/codeLens", _of(path))
+        ask = partial(client.request, "textDocument/codeLens", of(path))
         return client.each("first lenses of a source, 1,000 listings", 0.3, [ask])
     finally:
         client.end()
@@ -108,7 +89,7 @@ def _first_of_many(project: Path) -> Answers:
 def _requests(
     project: Path, small: Path, large: Path, many: int
 ) -> Iterator[Answers | Memory]:
-    client = _Client(project)
+    client = Client(project)
     try:
         nowhere = project / "no.py"
         yield client.each(
@@ -154,7 +135,7 @@ def _requests(
         client.end()
 
 
-def _whole_graphs(client: _Client, large: Path, name: str) -> Iterator[Answers]:
+def _whole_graphs(client: Client, large: Path, name: str) -> Iterator[Answers]:
     """What editors and the extension ask of all that there is."""
     uri = {"uri": large.as_uri()}
     window = {**uri, "sort": "bytes", "descending": True, "count": 100}
@@ -175,24 +156,24 @@ def _whole_graphs(client: _Client, large: Path, name: str) -> Iterator[Answers]:
 
 
 def _structures(
-    client: _Client, large: Path, name: str, small: Path
+    client: Client, large: Path, name: str, small: Path
 ) -> Iterator[Answers]:
     """Answers with something for each node, and hovers elsewhere while they are made."""
     for what, method, bound in (
         ("outline", "textDocument/documentSymbol", 3),
         ("colours", "textDocument/semanticTokens/full", 1),
     ):
-        ask = partial(client.request, method, _of(large))
+        ask = partial(client.request, method, of(large))
         yield client.each(f"{what}, {name}", bound, [ask] * 5)
-        times = client.meanwhile(method, _of(large), partial(_hover, client, small))
+        times = client.meanwhile(method, of(large), partial(_hover, client, small))
         yield Answers(
             f"hover elsewhere during the {what}, {name}", times, 0.05, math.nan
         )
 
 
-def _hover(client: _Client, path: Path) -> int:
+def _hover(client: Client, path: Path) -> int:
     at = {"line": 5, "character": 6}
-    return client.send("textDocument/hover", {**_of(path), "position": at})
+    return client.send("textDocument/hover", {**of(path), "position": at})
 
 
 def _keys(project: Path) -> Iterator[Answers]:
@@ -207,13 +188,13 @@ def _keys(project: Path) -> Iterator[Answers]:
         )
         path = project / f"long{size}.py"
         path.write_text(text, "utf-8")
-        client = _Client(project)
+        client = Client(project)
         try:
             client.request("workspace/symbol", {"query": "none"})
 
-            def opened(client: _Client = client, path: Path = path) -> None:
+            def opened(client: Client = client, path: Path = path) -> None:
                 client.open(path)
-                client.request("textDocument/codeLens", _of(path))
+                client.request("textDocument/codeLens", of(path))
 
             bound = 0.3 * size
             yield client.each(f"open a source of {size} MB", bound, [opened])
@@ -221,10 +202,10 @@ def _keys(project: Path) -> Iterator[Answers]:
             client.end()
     path = project / "long.py"
     path.write_text(LONG_SOURCE, "utf-8")
-    client = _Client(project)
+    client = Client(project)
     try:
         client.open(path)
-        client.request("textDocument/codeLens", _of(path))
+        client.request("textDocument/codeLens", of(path))
         versions = itertools.count(2)
         before = LONG_SOURCE[: LONG_SOURCE.index("return", len(LONG_SOURCE) // 2)]
         line, column = before.count("\n"), len(before) - before.rindex("\n") - 1
@@ -234,7 +215,7 @@ def _keys(project: Path) -> Iterator[Answers]:
             version = next(versions)
             client.changed(path, version, line, column, column + 1, f"{version % 10}")
             client.hints(path, line)
-            client.request("textDocument/codeLens", _of(path))
+            client.request("textDocument/codeLens", of(path))
 
         lines = LONG_SOURCE.count("\n")
         what = f"a key with its hints and lenses, a source of {lines:,} lines"
@@ -252,7 +233,7 @@ def _saves(project: Path, count: int) -> Iterator[Answers | Memory]:
     blocks = "*(BasicBlock(outputs, outputs) for _ in range(3))"
     text = text.replace("BasicBlock(outputs, outputs)", blocks)
     path.write_text(text)
-    client = _Client(project, {"trusted": True})
+    client = Client(project, {"trusted": True})
     try:
         client.open(path)
         client.traced()
@@ -273,18 +254,9 @@ def _saves(project: Path, count: int) -> Iterator[Answers | Memory]:
         client.end()
 
 
-def _hovers(client: _Client, path: Path, nodes: int) -> Iterator[Callable[[], Json]]:
+def _hovers(client: Client, path: Path, nodes: int) -> Iterator[Callable[[], Json]]:
     for line in random.Random(0).choices(range(nodes), k=1000):
         yield partial(client.ask, "hover", path, line + 4)
-
-
-def _of(path: Path) -> Json:
-    return {"textDocument": {"uri": path.as_uri()}}
-
-
-def _screen(line: int) -> Json:
-    start, end = {"line": line, "character": 0}, {"line": line + 60, "character": 0}
-    return {"start": start, "end": end}
 
 
 def _listing(
@@ -342,143 +314,3 @@ def _listing(
         frames=frames,
         scopes=scopes,
     )
-
-
-class _Client:
-    """A server in a process of its own; one request at a time."""
-
-    def __init__(self, project: Path, options: Json = None) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "fxls", "serve"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        self._ids = itertools.count(1)
-        root = project.as_uri()
-        params: Json = {"processId": None, "rootUri": root, "capabilities": {}}
-        self.request("initialize", {**params, "initializationOptions": options})
-        self._write({"method": "initialized", "params": {}})
-
-    def open(self, path: Path) -> None:
-        item = {"uri": path.as_uri(), "languageId": "python", "version": 1}
-        document = {**item, "text": path.read_text()}
-        self._write(
-            {"method": "textDocument/didOpen", "params": {"textDocument": document}}
-        )
-
-    def changed(
-        self, path: Path, version: int, line: int, start: int, end: int, text: str
-    ) -> None:
-        """Say that a part of a line is another one."""
-        document = {"uri": path.as_uri(), "version": version}
-        ends = [{"line": line, "character": column} for column in (start, end)]
-        span = {"start": ends[0], "end": ends[1]}
-        params = {
-            "textDocument": document,
-            "contentChanges": [{"range": span, "text": text}],
-        }
-        self._write({"method": "textDocument/didChange", "params": params})
-
-    def saved(self, path: Path) -> None:
-        self._write({"method": "textDocument/didSave", "params": _of(path)})
-
-    def traced(self) -> None:
-        """Wait until the log says that an entry was traced."""
-        for message in self._messages():
-            if message.get("method") == "window/logMessage":
-                assert message["params"]["type"] == 3, message
-                return
-
-    def each(
-        self, what: str, bound: float, requests: Iterable[Callable[[], object]]
-    ) -> Answers:
-        """The times of requests, one behind the other."""
-        before = self._cpu()
-        times: list[float] = []
-        for request in requests:
-            began = time.perf_counter()
-            request()
-            times.append(time.perf_counter() - began)
-        return Answers(what, times, bound, (self._cpu() - before) / len(times))
-
-    def ask(self, method: str, path: Path, line: int) -> Json:
-        at = {"line": line, "character": 6}
-        return self.request(f"textDocument/{method}", {**_of(path), "position": at})
-
-    def hints(self, path: Path, line: int) -> Json:
-        """Those of the screen that begins at a line."""
-        screen = {**_of(path), "range": _screen(line)}
-        return self.request("textDocument/inlayHint", screen)
-
-    def symbols(self, query: str) -> Json:
-        return self.request("workspace/symbol", {"query": query})
-
-    def meanwhile(
-        self, method: str, params: Json, ask: Callable[[], int]
-    ) -> list[float]:
-        """The times of requests that are asked until a longer one is answered."""
-        times: list[float] = []
-        long, is_answered = self.send(method, params), False
-        while not is_answered:
-            began = time.perf_counter()
-            number = ask()
-            for message in self._messages():
-                is_answered |= message.get("id") == long
-                if message.get("id") == number:
-                    break
-            # What the last one takes is to read the long answer.
-            if not is_answered:
-                times.append(time.perf_counter() - began)
-        return times
-
-    def send(self, method: str, params: Json) -> int:
-        number = next(self._ids)
-        self._write({"id": number, "method": method, "params": params})
-        return number
-
-    def request(self, method: str, params: Json) -> Json:
-        number = self.send(method, params)
-        for message in self._messages():
-            if message.get("id") == number:
-                return message["result"]
-        raise AssertionError("the server ended")
-
-    def _cpu(self) -> float:
-        """The seconds that the server's threads have run; 0 where nobody says."""
-        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
-        return sum(int(one.read_text().split()[0]) for one in threads) / 1e9
-
-    def memory(self) -> float:
-        """What is resident, in MiB; where the system does not say, the most that was."""
-        status = Path(f"/proc/{self._process.pid}/status")
-        if status.exists():
-            line = next(x for x in status.read_text().split("\n") if "VmRSS" in x)
-            return int(line.split()[1]) / 1024
-        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-
-    def end(self) -> None:
-        self.request("shutdown", None)
-        self._write({"method": "exit"})
-        self._process.wait()
-
-    def _write(self, message: Json) -> None:
-        body = msgspec.json.encode({"jsonrpc": "2.0", **message})
-        stdin = _pipe(self._process.stdin)
-        stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        stdin.flush()
-
-    def _messages(self) -> Iterator[Json]:
-        stdout = _pipe(self._process.stdout)
-        while True:
-            length = 0
-            while line := stdout.readline().strip():
-                if line.lower().startswith(b"content-length:"):
-                    length = int(line.partition(b":")[2])
-            if not length:
-                return
-            yield msgspec.json.decode(stdout.read(length))
-
-
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None
-    return stream
