@@ -134,7 +134,7 @@ def limits_table(found: Limits) -> str:
 
 def figure_line(figure: Figure) -> str:
     """One figure of the server for the terminal."""
-    mark = " " if figure.worst <= figure.bound else "-"
+    mark = "-" if figure.is_above() else " "
     bound = "" if math.isinf(figure.bound) else f"  bound {figure.bound:g}"
     return (
         f"{mark} {figure.what:62}{figure.median:9.2f}{figure.worst:9.2f}"
@@ -152,7 +152,7 @@ def figures_table(figures: Sequence[Figure]) -> str:
         f"| {one.what} | {_amount(one.median)} {one.unit} |"
         f" {_amount(one.worst)} {one.unit} |"
         f" {'' if math.isinf(one.bound) else f'{one.bound:g} {one.unit}'} |"
-        f" {'' if one.worst <= one.bound else 'above'} | {_cpu(one)} |"
+        f" {'above' if one.is_above() else ''} | {_cpu(one)} |"
         for one in figures
     ]
     return "\n".join(lines)

@@ -69,6 +69,8 @@ def answers(nodes: int, saves: int) -> Iterator[Answers | Memory]:
         yield _first_of_many(project)
         yield from _requests(project, paths[0], paths[1], nodes)
     with tempfile.TemporaryDirectory() as folder:
+        yield from _openings(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
         yield from _keys(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         yield from _saves(Path(folder), saves)
@@ -176,18 +178,19 @@ def _hover(client: Client, path: Path) -> int:
     return client.send("textDocument/hover", {**of(path), "position": at})
 
 
-def _keys(project: Path) -> Iterator[Answers]:
-    """A key in a long source that has no listing yet, and what an editor then asks;
-    before, that such a source is opened.
-    """
+def _openings(project: Path) -> Iterator[Answers]:
+    """That a long source is opened, and what another one waits for meanwhile."""
     (project / "pyproject.toml").touch()
+    other = project / "net.py"
+    other.write_text(SOURCE)
     for size in (1, 5):
         text = LONG_SOURCE + "".join(
             LONG_SOURCE.replace("class Net", f"class N{number}_")
             for number in range(1, round(size * 1e6 / len(LONG_SOURCE)))
         )
-        path = project / f"long{size}.py"
+        path, again = project / f"long{size}.py", project / f"again{size}.py"
         path.write_text(text, "utf-8")
+        again.write_text(text.replace("class N", "class M"), "utf-8")
         client = Client(project)
         try:
             client.request("workspace/symbol", {"query": "none"})
@@ -198,8 +201,20 @@ def _keys(project: Path) -> Iterator[Answers]:
 
             bound = 0.3 * size
             yield client.each(f"open a source of {size} MB", bound, [opened])
+            client.open(other)
+            client.request("textDocument/codeLens", of(other))
+            client.open(again)
+            ask = partial(_hover, client, other)
+            times = client.meanwhile("textDocument/codeLens", of(again), ask)
+            what = f"hover elsewhere while a source of {size} MB is opened"
+            yield Answers(what, times, 0.05, math.nan)
         finally:
             client.end()
+
+
+def _keys(project: Path) -> Iterator[Answers]:
+    """A key in a long source that has no listing yet, and what an editor then asks."""
+    (project / "pyproject.toml").touch()
     path = project / "long.py"
     path.write_text(LONG_SOURCE, "utf-8")
     client = Client(project)
@@ -244,11 +259,13 @@ def _saves(project: Path, count: int) -> Iterator[Answers | Memory]:
             client.saved(path)
             client.traced()
 
-        yield client.each(
+        computed = client.all_cpu()
+        saved = client.each(
             "save to listing, a ResNet of 16 blocks",
             0.700,
             (partial(save, number) for number in range(count)),
         )
+        yield saved._replace(cpu=(client.all_cpu() - computed) / count)
         yield Memory(f"{count:,} traces of it", before, client.memory())
     finally:
         client.end()

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-__all__ = ["IMPORT", "SERVE", "Start", "starts"]
+__all__ = ["IMPORT", "NOTHING", "SERVE", "Start", "starts"]
 
 NOTHING = "python that does nothing"
 IMPORT = "import lsprotocol.types"
