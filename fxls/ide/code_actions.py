@@ -12,7 +12,8 @@ from fxls.ide.edits.checks import check_fixes
 from fxls.ide.edits.fix import Edit, Fix
 from fxls.ide.edits.python_source import source_of
 from fxls.ide.samples.samples import Samples
-from fxls.ide.syntax.module_classes import modules, parsed
+from fxls.ide.syntax.module_classes import modules
+from fxls.ide.syntax.quiet_parser import parsed
 from fxls.listing import Failure, Place, Reason
 from fxls.repairs import Capture, Check, Evaluate, GiveArguments, Rename, Wrap
 from fxls.text import LineTable, Point, Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from fxls.ide.listing.document import Document
-from fxls.ide.syntax.module_classes import parsed
+from fxls.ide.syntax.quiet_parser import parsed
 from fxls.text import Point, Span
 
 __all__ = ["selections"]

@@ -21,6 +21,7 @@ from fxls.lsp import custom
 from fxls.lsp.client import Client
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.disk_changes import DiskChanges
+from fxls.serving.long_texts import long_text_read
 from fxls.serving.published import PublishedDiagnostics
 from fxls.serving.session import Session
 from fxls.serving.settings import Settings
@@ -53,6 +54,7 @@ class Connection(LanguageServer):
         )
         assert isinstance(self.protocol, ListingProtocol)
         self.protocol.on_cancel = self.cancel
+        self.protocol.before = long_text_read
         traces = Traces(self._on_printed, self._on_health, early)
         self.session = Session(settings, self._open_text, traces)
         self.client = Client()

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from fxls.ide.edits.fix import Edit
-from fxls.ide.syntax.pieces import parsed
+from fxls.ide.syntax.quiet_parser import parsed
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["Function", "PythonSource", "dotted", "source_of"]

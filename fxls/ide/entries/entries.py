@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from os.path import normpath
@@ -15,12 +14,13 @@ from typing import cast
 from fxls.entry import Entry, Kind, Producer
 from fxls.ide.entries.blanks import blanks
 from fxls.ide.syntax.module_classes import modules
-from fxls.ide.syntax.pieces import comments
+from fxls.ide.syntax.pieces import comments, read
+from fxls.ide.syntax.quiet_parser import parsed_expression
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Point, Span
 
 __all__ = ["Project", "comment_at", "commented", "entries", "names_of", "place_in"]
-__all__ += ["problems", "project"]
+__all__ += ["problems", "project", "read_through"]
 
 _ADVICE = "Write it as a call, for example `# fxls: Net(3)(torch.randn(1, 3))`."
 _BLANK_ADVICE = "It is traced when nothing is left to fill in."
@@ -60,6 +60,17 @@ def entries(
     return (*written, *classes)
 
 
+def read_through(text: str, path: str, is_given_up: Callable[[], bool]) -> None:
+    """Find the entries of a long file, so that whoever asks later need not wait.
+
+    It may run in a thread, and ends early where nobody waits for it any more.
+    """
+    read(text, is_given_up)
+    if not is_given_up():
+        for entry in entries(text, path):
+            names_of(entry.expression)
+
+
 def commented(text: str) -> frozenset[str]:
     """The names in the entry comments of a file, also of those not traced yet."""
     found = (names_of(comment.expression) for comment in _comments(text))
@@ -69,7 +80,7 @@ def commented(text: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def names_of(expression: str) -> frozenset[str]:
     """The names that an entry uses; none when it is no expression."""
-    tree = _expression(expression)
+    tree = parsed_expression(expression)
     if isinstance(tree, SyntaxError):
         return frozenset()
     return frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
@@ -95,7 +106,7 @@ def problems(text: str, path: str) -> tuple[Failure, ...]:
             place = Place(path, "<module>", comment.span)
             found.append(Failure(Reason.ENTRY, message, (place,), _ADVICE))
             continue
-        tree = _expression(comment.expression)
+        tree = parsed_expression(comment.expression)
         if isinstance(tree, SyntaxError):
             message = (
                 f"this entry is not an expression: {tree.msg}"
@@ -221,19 +232,8 @@ def _comment_tokens(text: str) -> tuple[tuple[int, int, str], ...]:
     return (*comments(text, "fxls"),)
 
 
-def _expression(source: str) -> ast.expr | SyntaxError:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source, mode="eval").body
-    except SyntaxError as error:
-        return error
-    except (ValueError, RecursionError, MemoryError) as error:
-        return SyntaxError(str(error) or "too deeply nested")
-
-
 def _is_complete(source: str) -> bool:
-    tree = _expression(source)
+    tree = parsed_expression(source)
     if isinstance(tree, SyntaxError):
         return False
     # Most entries have none: do not look for the classes of the file.
@@ -259,7 +259,7 @@ def _project_entry(item: object, folder: str) -> Entry | str:
     file, colon, expression = item.partition(".py:")
     if not colon or not expression.strip():
         return f"an entry must be FILE.py:EXPRESSION, not {item!r}"
-    error = _expression(expression.strip())
+    error = parsed_expression(expression.strip())
     if isinstance(error, SyntaxError):
         return f"{expression.strip()!r} is not an expression: {error.msg}"
     path = normpath(PurePath(folder, f"{file}.py"))

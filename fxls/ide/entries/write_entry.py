@@ -9,7 +9,8 @@ from fxls.ide.edits.fix import Edit, Fix
 from fxls.ide.entries.blanks import blanks
 from fxls.ide.entries.entries import place_in
 from fxls.ide.samples.samples import Samples
-from fxls.ide.syntax.module_classes import modules, parsed
+from fxls.ide.syntax.module_classes import modules
+from fxls.ide.syntax.quiet_parser import parsed
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["WrittenEntry", "entry_fixes", "first_to_look_at", "written_entry"]

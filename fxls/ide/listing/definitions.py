@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 
 from fxls.ide.listing.document import Destination, Document
-from fxls.ide.syntax.module_classes import parsed
+from fxls.ide.syntax.quiet_parser import parsed
 from fxls.listing import Scope
 from fxls.text import LineTable, Span
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from fxls.ide.samples.first_layer import Built, FirstLayer, Value
 from fxls.ide.samples.sample_inputs import sample_inputs
 from fxls.ide.samples.written_choices import written_choices
-from fxls.ide.syntax.module_classes import ModuleClass, parsed
+from fxls.ide.syntax.module_classes import ModuleClass
 from fxls.ide.syntax.parameter_uses import Function, functions
+from fxls.ide.syntax.quiet_parser import parsed
 from fxls.ide.syntax.signatures import ClassSyntax, Parameter, classes
 
 __all__ = ["BLANK", "Samples"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import PurePath
 
 from fxls.ide.listing.document import Document
 from fxls.ide.source.source_file import SourceFile
-from fxls.ide.syntax.pieces import of_each
+from fxls.ide.syntax.pieces import qualified_names
 from fxls.listing import How
 
 __all__ = ["Definitions", "definitions_of", "given_by", "runs_of", "runs_through"]
@@ -35,10 +34,8 @@ class Definitions:
 @lru_cache(maxsize=16)
 def definitions_of(text: str) -> Definitions | None:
     """Those of a text; None when Python cannot read it."""
-    found = of_each(text, _all_qualified)
-    if found is None:
-        return None
-    return Definitions(name for _, names in found for name in names)
+    names = qualified_names(text)
+    return None if names is None else Definitions(names)
 
 
 def runs_of(source: SourceFile, definitions: Definitions) -> list[Document]:
@@ -127,22 +124,3 @@ def _is_called(module: str, path: str) -> bool:
 def _named(document: Document) -> tuple[str, str]:
     identity = document.listing.identity
     return identity.module, identity.qualname
-
-
-def _all_qualified(tree: ast.Module) -> frozenset[str]:
-    return frozenset(_qualified(tree, ""))
-
-
-def _qualified(tree: ast.AST, outer: str) -> Iterator[str]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            name = f"{outer}{node.name}"
-            yield name
-            inner = "." if isinstance(node, ast.ClassDef) else ".<locals>."
-            yield from _qualified(node, f"{name}{inner}")
-        elif isinstance(node, _MAY_DEFINE):
-            yield from _qualified(node, outer)
-
-
-_MAY_DEFINE = ast.stmt | ast.excepthandler | ast.match_case
-"""No expression has a definition in it that has a name."""

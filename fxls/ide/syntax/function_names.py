@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from fxls.ide.syntax.pieces import parsed
+from fxls.ide.syntax.quiet_parser import parsed
 
 __all__ = ["FunctionNames"]
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TypeGuard
 
 from fxls.ide.syntax.loops import Loop, counts_epochs, is_endless, last_name
-from fxls.ide.syntax.pieces import parsed
+from fxls.ide.syntax.quiet_parser import parsed
 from fxls.text import LineTable, Span
 
 __all__ = ["ImportWork", "import_work"]

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from fxls.ide.syntax.pieces import class_statements, parsed
+from fxls.ide.syntax.pieces import class_statements
 from fxls.ide.syntax.signatures import (
     MODULES,
     ClassSyntax,
@@ -18,7 +18,7 @@ from fxls.ide.syntax.signatures import (
 )
 from fxls.text import LineTable, Point, Span, line_table
 
-__all__ = ["ModuleClass", "class_at", "modules", "parsed"]
+__all__ = ["ModuleClass", "class_at", "modules"]
 
 
 @dataclass(frozen=True, slots=True)

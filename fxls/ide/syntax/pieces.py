@@ -13,7 +13,6 @@ import ast
 import copy
 import re
 import tokenize
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,12 +20,15 @@ from hashlib import blake2b
 from io import StringIO
 from typing import NamedTuple, TypeVar, cast
 
+from fxls.ide.syntax.quiet_parser import parsed
+
 __all__ = [
     "class_statements",
     "comments",
     "defined_names",
     "of_each",
-    "parsed",
+    "qualified_names",
+    "read",
     "trees",
 ]
 
@@ -35,24 +37,23 @@ Comment = tuple[int, int, str]
 
 T = TypeVar("T")
 
-_KEPT_TREES = 16
+_KEPT_TREES = 4
 _KEPT_LENGTH = 16_384
 """So many trees stay, of pieces with so many characters: a tree takes some two hundred
-times the memory of its text."""
+times the memory of its text, and to open a source costs a fifth more with sixteen."""
 
 _JOINS = 4
 """Strings with triple quotes behind a piece at whose ends it is tried again."""
 
 
-def parsed(text: str) -> ast.Module | None:
-    """The syntax tree of a file; None when Python cannot read it."""
-    try:
-        with warnings.catch_warnings():
-            # Python warns of odd escapes in the user's strings; they are not ours.
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+def read(text: str, is_given_up: Callable[[], bool]) -> None:
+    """Parse a text, so that whoever asks about it later need not wait for that.
+
+    It may run in a thread; between two pieces it asks whether somebody waits for it yet.
+    """
+    for _ in _each(text, lambda piece: piece.said(_top)):
+        if is_given_up():
+            return
 
 
 def of_each(text: str, read: Callable[[ast.Module], T]) -> list[tuple[int, T]] | None:
@@ -108,6 +109,16 @@ def defined_names(text: str) -> frozenset[str] | None:
     if found is None:
         return None
     return frozenset[str]().union(*(top.names for _, top in found))
+
+
+def qualified_names(text: str) -> frozenset[str] | None:
+    """The qualified names of all functions and classes of a file, also of those in
+    functions. None when Python cannot read the text.
+    """
+    found = of_each(text, _top)
+    if found is None:
+        return None
+    return frozenset[str]().union(*(top.qualified for _, top in found))
 
 
 def comments(text: str, word: str = "") -> Iterator[Comment]:
@@ -260,11 +271,14 @@ class _Top(NamedTuple):
 
     classes: tuple[ast.ClassDef, ...]
     names: frozenset[str]
+    qualified: frozenset[str]
+    """Also those of what stands in classes and functions."""
 
 
 def _top(tree: ast.Module) -> _Top:
     classes = [_bodiless(one) for one in tree.body if isinstance(one, ast.ClassDef)]
-    return _Top(tuple(classes), frozenset(_defined_in(tree)))
+    defined, qualified = frozenset(_defined_in(tree)), frozenset(_qualified(tree))
+    return _Top(tuple(classes), defined, qualified)
 
 
 def _defined_in(tree: ast.Module) -> Iterator[str]:
@@ -285,6 +299,37 @@ def _defined_in(tree: ast.Module) -> Iterator[str]:
             case _:
                 pass
         below += ast.iter_child_nodes(node)
+
+
+def _qualified(tree: ast.Module) -> Iterator[str]:
+    """Goes through statements alone: no expression has a definition with a name."""
+    below: list[tuple[str, list[ast.stmt]]] = [("", tree.body)]
+    while below:
+        outer, body = below.pop()
+        for one in body:
+            match one:
+                case ast.ClassDef(name=name, body=inner):
+                    yield f"{outer}{name}"
+                    below.append((f"{outer}{name}.", inner))
+                case ast.FunctionDef(name=name, body=inner):
+                    yield f"{outer}{name}"
+                    below.append((f"{outer}{name}.<locals>.", inner))
+                case ast.AsyncFunctionDef(name=name, body=inner):
+                    yield f"{outer}{name}"
+                    below.append((f"{outer}{name}.<locals>.", inner))
+                case _:
+                    below += ((outer, inner) for inner in _bodies(one))
+
+
+def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of an ``if``, a loop, a ``with``, a ``try`` or a ``match``."""
+    for name in ("body", "orelse", "finalbody"):
+        inner = getattr(statement, name, None)
+        if inner:
+            yield inner
+    for name in ("handlers", "cases"):
+        for one in getattr(statement, name, ()):
+            yield one.body
 
 
 def _bodiless(statement: ast.ClassDef) -> ast.ClassDef:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -77,12 +78,21 @@ class ListingProtocol(LanguageServerProtocol):
     - `exited_early` is whether the client said `exit` before `shutdown`, which pygls
       says with a code that it catches itself.
     - `end_of_input` is called when the editor is gone, as if it had closed its end.
+    - `before` says what a message that opens a document has to wait for, or None; that
+      document's other messages wait behind it, in their order, and no others do.
     """
 
     on_cancel: Callable[[_Number], None] | None = None
     exited_early = False
     end_of_input: Callable[[], object] | None = None
     given_up: set[_Number] | frozenset[_Number] = frozenset()
+    before: Callable[[lsp.TextDocumentItem], Awaitable[object] | None] | None = None
+
+    def __init__(self, server: Any, converter: Any) -> None:
+        super().__init__(server, converter)
+        self._waiting: dict[str, list[Any]] = {}
+        """By the URI of a document that is about to be opened."""
+        self._openings: set[asyncio.Task[None]] = set()
 
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(
@@ -155,6 +165,31 @@ class ListingProtocol(LanguageServerProtocol):
         # None is a request that was answered when it could not be read.
         if message is None:
             return
+        uri = _document_of(message)
+        if uri in self._waiting:
+            self._waiting[uri].append(message)
+            return
+        first = None
+        if self.before is not None and isinstance(
+            message, lsp.DidOpenTextDocumentNotification
+        ):
+            first = self.before(message.params.text_document)
+        if first is None:
+            self._handle(message)
+        else:
+            self._waiting[uri] = [message]
+            task = asyncio.ensure_future(self._handle_behind(first, uri))
+            self._openings.add(task)
+            task.add_done_callback(self._openings.discard)
+
+    async def _handle_behind(self, first: Awaitable[object], uri: str) -> None:
+        await first
+        opened, *others = self._waiting.pop(uri)
+        self._handle(opened)
+        for message in others:
+            self.handle_message(message)
+
+    def _handle(self, message: Any) -> None:
         if self._shutdown and hasattr(message, "id") and hasattr(message, "method"):
             self._send_response(message.id, error=_SHUT_DOWN)
         else:
@@ -207,6 +242,9 @@ class ListingProtocol(LanguageServerProtocol):
             future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
 
     def _handle_cancel_notification(self, msg_id: _Number) -> None:
+        waiting = (one for messages in self._waiting.values() for one in messages)
+        if any(getattr(one, "id", None) == msg_id for one in waiting):
+            return
         if isinstance(self.given_up, set):
             self.given_up.discard(msg_id)
         # What was answered already is no trouble.
@@ -214,6 +252,12 @@ class ListingProtocol(LanguageServerProtocol):
             super()._handle_cancel_notification(msg_id)
         if self.on_cancel is not None:
             self.on_cancel(msg_id)
+
+
+def _document_of(message: Any) -> str:
+    """The URI of the document that a message is about; empty when it names none."""
+    document = getattr(getattr(message, "params", None), "text_document", None)
+    return getattr(document, "uri", "")
 
 
 def _is_ours(result: object) -> bool:

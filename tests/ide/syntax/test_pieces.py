@@ -9,6 +9,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -234,3 +235,47 @@ def test_a_source_is_parsed_once_and_after_a_key_only_the_piece_of_it(
     assert ask(text) == text
     assert ask(text) == ""
     assert ask(text.replace("+ 7\n", "+ 70\n")) == classes[7].replace("7\n", "70\n")
+
+
+def test_qualified_names_are_those_that_python_gives() -> None:
+    text = """\
+import contextlib
+class Outer:
+    if True:
+        def one(self):
+            for _ in ():
+                def two(): return [lambda: 0 for _ in ()]
+            else:
+                class Three:
+                    async def four(self): pass
+    else:
+        def five(self): pass
+try:
+    def six(): pass
+except ValueError:
+    def seven(): pass
+else:
+    def eight(): pass
+finally:
+    def nine(): pass
+while six:
+    with contextlib.nullcontext():
+        def ten(): pass
+match six:
+    case 0:
+        def eleven():
+            async def inner():
+                async for _ in ():
+                    def twelve(): pass
+"""
+
+    def named(code: CodeType) -> Iterator[str]:
+        for inner in code.co_consts:
+            if isinstance(inner, CodeType):
+                yield inner.co_qualname
+                yield from named(inner)
+
+    names = {*named(compile(text, PATH, "exec"))}
+    expected = {name for name in names if not name.rpartition(".")[2].startswith("<")}
+    assert pieces.qualified_names(text) == expected
+    assert len(expected) == 14

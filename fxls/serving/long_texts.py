@@ -1,0 +1,35 @@
+"""A long source is read in a thread before anybody sees it open."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable
+
+from lsprotocol import types as lsp
+
+from fxls.ide.entries.entries import read_through
+from fxls.lsp.uris import path_of
+from fxls.serving.faults import task_with_faults_logged
+
+__all__ = ["long_text_read"]
+
+_LONG = 50_000
+"""Characters that take some 15 ms to parse, in which nobody else would be answered."""
+
+
+def long_text_read(document: lsp.TextDocumentItem) -> Awaitable[object] | None:
+    """The reading of a source that an editor opens; None when that takes no time."""
+    path = path_of(document.uri)
+    if path is None or not path.endswith(".py") or len(document.text) < _LONG:
+        return None
+    return task_with_faults_logged(_read)(document.text, path)
+
+
+async def _read(text: str, path: str) -> None:
+    is_given_up = threading.Event()
+    try:
+        await asyncio.to_thread(read_through, text, path, is_given_up.is_set)
+    finally:
+        # When the server ends, it waits for its threads.
+        is_given_up.set()
