@@ -136,6 +136,18 @@ def _transformed(on: str) -> Prepare:
     return lambda: lambda: (copied(), shells(), [dict(meta) for meta in notes])
 
 
+def _replaced(on: str) -> Prepare:
+    count = {"1k nodes, n/4 matches": 1_000, "10k nodes, n/4 matches": 10_000}[on]
+    graph = OURS.symbolic_trace(models.Patterned(count)).graph
+
+    def run() -> Any:
+        ends = [node for node in graph.nodes if node.target is torch.relu]
+        found = [node for node in ends if node.args[0].target is torch.neg]
+        return bare.chain(len(found))
+
+    return lambda: run
+
+
 # -- modules ---------------------------------------------------------------------
 
 
@@ -339,6 +351,10 @@ FLOORS: dict[str, Floor] = {
     "Transformer.transform": Floor(
         "those of graph_copy and GraphModule(), and a copy of each node's meta",
         _transformed,
+    ),
+    "replace_pattern": Floor(
+        "the targets of each node and of its argument, and a node for each match",
+        _replaced,
     ),
     "ShapeProp": Floor("the model itself", _model),
     "FakeTensorProp": Floor(
