@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class Connection(LanguageServer):
         )
         assert isinstance(self.protocol, ListingProtocol)
         self.protocol.on_cancel = self.cancel
-        self.protocol.before = long_text_read
+        self.protocol.before = self._before_opening
         traces = Traces(self._on_printed, self._on_health, early)
         self.session = Session(settings, self._open_text, traces)
         self.client = Client()
@@ -76,6 +76,11 @@ class Connection(LanguageServer):
         # A request gets its error as the answer.
         if source is not FeatureRequestError:
             self.log(lsp.MessageType.Error, str(error))
+
+    def _before_opening(
+        self, document: lsp.TextDocumentItem
+    ) -> Awaitable[object] | None:
+        return long_text_read(document, self.session.is_listing)
 
     def opened(self, uri: str) -> str | None:
         """Note how the client spells a path; None when it is no file."""

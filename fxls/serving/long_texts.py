@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from lsprotocol import types as lsp
 
@@ -18,10 +18,16 @@ _LONG = 50_000
 """Characters that take some 15 ms to parse, in which nobody else would be answered."""
 
 
-def long_text_read(document: lsp.TextDocumentItem) -> Awaitable[object] | None:
-    """The reading of a source that an editor opens; None when that takes no time."""
+def long_text_read(
+    document: lsp.TextDocumentItem, is_listing: Callable[[str], bool]
+) -> Awaitable[object] | None:
+    """The reading of a source that an editor opens; None when that takes no time, and
+    for listings, which nobody parses.
+    """
     path = path_of(document.uri)
     if path is None or not path.endswith(".py") or len(document.text) < _LONG:
+        return None
+    if is_listing(path):
         return None
     return task_with_faults_logged(_read)(document.text, path)
 
