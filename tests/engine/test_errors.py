@@ -160,7 +160,7 @@ def test_the_text_of_an_error_of_c_comes_first_and_the_advice_last() -> None:
     error = assert_refused_alike(needed_by_c)
 
     assert isinstance(error, errors.ValueNeededError)
-    assert str(error).splitlines()[0].endswith("not Proxy")
+    assert str(error).splitlines()[0].endswith("Proxy")
     assert str(error).splitlines()[-1] == error.advice
 
 

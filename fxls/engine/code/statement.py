@@ -82,9 +82,10 @@ class Globals:
             return "()"  # the () of tuple[()]
         origin: Any = getattr(annotation, "__origin__", None)
         if isinstance(annotation, types.UnionType):
-            if UNIONS_BY_NAME:
+            if not UNIONS_BY_NAME:
+                return "|".join(map(self.annotation, annotation.__args__))
+            if types.UnionType is not typing.Union:  # both are one from Python 3.14 on
                 return self.annotation(typing.Union[annotation.__args__])  # noqa: UP007 - its form
-            return "|".join(map(self.annotation, annotation.__args__))
         if origin is None or (
             isinstance(annotation, type) and not _arguments(annotation)
         ):

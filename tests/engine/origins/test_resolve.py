@@ -443,7 +443,7 @@ def test_nodes_of_one_call_share_the_frames_outside(load: Load) -> None:
     relu, tanh = (node._frames for node in nodes[1:3])
 
     assert relu[2] is tanh[2]
-    assert sys.getsizeof(relu) <= 64
+    assert sys.getsizeof(relu) <= sys.getsizeof((None,) * 3)
 
 
 def test_a_stack_trace_reads_like_pythons(load: Load) -> None:
