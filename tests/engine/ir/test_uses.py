@@ -12,6 +12,7 @@ import torch
 import torch.fx
 
 from fxls import engine
+from fxls.installed_torch import is_at_least
 
 
 class Pair(NamedTuple):
@@ -130,8 +131,23 @@ def _written(fx: Any, seed: int) -> list[str]:
                     node.args = ([other, one, two, nodes[0]],)
                 case _:
                     node.update_arg(0, one)
-        said.append(_FREED.sub(_sorted, graph.python_code("self").src))
+        if ARGUMENTS_AFTER or _is_in_order(graph):
+            said.append(_FREED.sub(_sorted, graph.python_code("self").src))
     return said
+
+
+ARGUMENTS_AFTER = not is_at_least(torch.__version__, "2.14")
+"""Whether torch.fx names a node before its arguments, as ours does: where names clash
+in a graph that is out of order, they are others otherwise."""
+
+
+def _is_in_order(graph: Any) -> bool:
+    seen: set[Any] = set()
+    for node in graph.nodes:
+        seen.add(node)
+        if not seen.issuperset(node.all_input_nodes):
+            return False
+    return True
 
 
 _FREED = re.compile(r";  ((?:\w+ = )+)None")
