@@ -116,7 +116,7 @@ def check(options: argparse.Namespace) -> int:
             root = chosen_or_located(options.store)
             runs = (found_run(_runs(root), options.run),)
             name = options.name or _name_of(_runs(root), runs[0], path)
-        tally = _tally(_runs(root), runs, path)
+        tally = _tally(root, runs, path)
     except StoreError as error:
         return failed(error)
     if options.update:
@@ -272,16 +272,21 @@ def _ran(
     return root, tuple(reversed(found))
 
 
-def _tally(runs: Runs, names: Sequence[str], path: Path) -> Tally:
+def _tally(root: Path, names: Sequence[str], path: Path) -> Tally:
     """What is counted of all processes of a program.
 
     Ends, and says so, where a record lacks something. Raises `StoreError`.
     """
+    from fxls.cli.reports.pass_report import reading
     from fxls.ide.syntax.function_names import FunctionNames
-    from fxls.record import QuotedPlace
+    from fxls.record import QuotedPlace, RevisionName
     from fxls.record.baseline import Tally, tally_of
+    from fxls.record.kernel_times import CALL
     from fxls.serving.ownership import is_own
+    from fxls.store import Store
 
+    runs = _runs(root)
+    read = reading(Store(root))
     sources = sources_here()
     known: dict[str, FunctionNames] = {}
 
@@ -292,10 +297,15 @@ def _tally(runs: Runs, names: Sequence[str], path: Path) -> Tally:
         name = known[place.path].at(place.span.start.line) or place.function
         return f"{_below(place.path, path)}: {name}"
 
+    def kernels_of(revision: RevisionName) -> int:
+        listing = read(revision)
+        nodes = () if listing is None else listing.nodes
+        return sum(facts.opcode == CALL for facts in nodes)
+
     whole = Tally()
     for name in names:
         part = runs.read(name)
-        one = tally_of(part.entries, is_own, function_at)
+        one = tally_of(part.entries, is_own, function_at, kernels_of)
         if part.left_out or not one.is_whole:
             say(
                 f"fxls: error: the record of {name} is not whole, and is not compared\n"
@@ -323,9 +333,9 @@ def _write(path: Path, baseline: Baseline, name: str, tally: Tally) -> None:
 
 
 CACHED = (
-    "a cache had what was compiled, so matches of patterns are left out; "
+    "a cache had what was compiled, so matches and kernels are left out; "
     "TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 turns the caches off"
 )
-"""Why matches are not compared."""
+"""Why matches and kernels are not compared."""
 
 _HOW = "The same command with --update writes it; commit the file."

@@ -20,14 +20,17 @@ from fxls.record import (
     Compilation,
     Counts,
     Entry,
+    Made,
     Outcome,
     Pass,
     QuotedPlace,
+    RevisionName,
     Subject,
     Truncated,
 )
 from fxls.record.failed_guards import in_the_programs_words, without_compilation
 from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
+from fxls.record.sizes import InputSize, sizes_of
 
 __all__ = [
     "GRAPHS",
@@ -39,6 +42,7 @@ __all__ = [
     "Program",
     "Tally",
     "compared",
+    "counts_a_function",
     "decode",
     "encode",
     "tally_of",
@@ -49,6 +53,12 @@ SCHEMA = 1
 
 GRAPHS = "graphs"
 """The graphs of a function, without those that recompilations made."""
+
+KERNELS = "kernels"
+"""The calls of kernels in the code of these graphs; with a cache there is no code."""
+
+_DYNAMIC = "dynamic: "
+"""What the name of an input's size begins with that torch.compile keeps dynamic."""
 
 _LONGEST = 160
 _DECOMPOSITIONS = "decompositions"
@@ -136,10 +146,12 @@ def tally_of(
     entries: Iterable[Entry],
     is_own: Callable[[str], bool],
     function_at: Callable[[QuotedPlace], str],
+    kernels_of: Callable[[RevisionName], int] = lambda _: 0,
 ) -> Tally:
     """What is counted of the record of one process.
 
-    `function_at` names the function that a place is in, without its lines.
+    `function_at` names the function that a place is in, without its lines, and
+    `kernels_of` says how often a listing calls a kernel.
     """
     kept = tuple(entries)
     compilations = {
@@ -158,6 +170,13 @@ def tally_of(
         if remark.kind is RemarkKind.PROBLEM:
             _count(tally, remark, names, function_at)
     _match(tally, kept, compilations)
+    _count_kernels(tally, kept, compilations, names, kernels_of)
+    for size in sizes_of(kept):
+        if isinstance(size, InputSize) and not size.value:
+            of = "" if size.dimension is None else f": size {size.dimension}"
+            function = tally.functions.get(function_at(size.function))
+            if function is not None:
+                function[f"{_DYNAMIC}{size.name}{of}"] = 1
     tally.is_whole = not any(
         isinstance(one.event, Truncated)
         or (isinstance(one.event, Counts) and one.event.lost)
@@ -170,11 +189,15 @@ def compared(before: Program, now: Program) -> Comparison:
     """What is different in two programs; what is gone with a function is better."""
     worse: list[Change] = []
     better: list[Change] = []
+    is_cached = before.matches is None or now.matches is None
     for function in sorted(before.functions.keys() | now.functions.keys()):
         were, are = before.functions.get(function), now.functions.get(function)
-        for change in _changes(function, were, are):
+        for change in _changes(function, were, are, is_cached=is_cached):
+            is_worse = change.now > change.was
+            if change.what.startswith(_DYNAMIC):
+                is_worse = not is_worse
             has_none = change.what == GRAPHS and not change.now
-            (worse if change.now > change.was or has_none else better).append(change)
+            (worse if is_worse or has_none else better).append(change)
     had, has = _graphs(before), _graphs(now)
     if had and not has:
         worse.insert(0, Change("", GRAPHS, had, 0))
@@ -187,17 +210,33 @@ def compared(before: Program, now: Program) -> Comparison:
     return Comparison(tuple(worse), tuple(better))
 
 
+def counts_a_function(what: str) -> bool:
+    """Whether a count is of a function as a whole, and of no expression in it."""
+    return what in (GRAPHS, KERNELS) or what.startswith(_DYNAMIC)
+
+
 def _changes(
-    function: str, were: Mapping[str, int] | None, are: Mapping[str, int] | None
+    function: str,
+    were: Mapping[str, int] | None,
+    are: Mapping[str, int] | None,
+    *,
+    is_cached: bool,
 ) -> Iterator[Change]:
     """The counts of a function that differ; None for one that is not there.
 
     The first graph of a function is what it should have, and a function that is not
     compiled by itself may be a part of another one's graph: neither is a change.
+    Kernels are compared where both have some.
     """
     before, now = _renamed(were or {}), dict(are or {})
-    if are is None:
-        before.pop(GRAPHS, None)
+    if were is None or are is None:
+        first = before if are is None else now
+        for what in [one for one in first if counts_a_function(one)]:
+            if are is None or what != GRAPHS:
+                del first[what]
+    if is_cached or KERNELS not in before or KERNELS not in now:
+        before.pop(KERNELS, None)
+        now.pop(KERNELS, None)
     if GRAPHS in now:
         before.setdefault(GRAPHS, 1)
     for what in sorted(before.keys() | now.keys()):
@@ -286,6 +325,29 @@ def _match(
         for pattern in one.patterns:
             found[pattern.name] = found.get(pattern.name, 0) + pattern.count
     tally.matches = found
+
+
+def _count_kernels(
+    tally: Tally,
+    entries: Iterable[Entry],
+    compilations: Mapping[str, Compilation],
+    names: Mapping[str, str],
+    kernels_of: Callable[[RevisionName], int],
+) -> None:
+    """Count the kernels of what was compiled, and not compiled again."""
+    seen: set[RevisionName] = set()
+    for entry in entries:
+        one = entry.event
+        if not isinstance(one, Made) or one.revision in seen:
+            continue
+        seen.add(one.revision)
+        of = compilations.get(one.compilation or "")
+        if of is None or of.cause is Cause.RECOMPILATION:
+            continue
+        counts = tally.functions.get(names[of.id])
+        calls = 0 if counts is None else kernels_of(one.revision)
+        if counts is not None and calls:
+            counts[KERNELS] = counts.get(KERNELS, 0) + calls
 
 
 def _of(

@@ -240,7 +240,10 @@ def test_fewer_matches_and_no_graphs_at_all_are_worse(recorded: Recorded) -> Non
     )
     ended = recorded.check()
     assert (ended.code, ended.err) == (0, "")
-    assert "note: a cache had what was compiled: no matches are compared" in ended.out
+    assert (
+        "note: a cache had what was compiled: no matches and kernels are compared"
+        in ended.out
+    )
 
 
 def test_what_cannot_be_compared_says_what_to_do(recorded: Recorded) -> None:
@@ -370,6 +373,42 @@ def test_a_program_runs_and_is_compared_under_its_command_line(fxls: Command) ->
     assert ended.err.endswith(
         "fxls: error: the program ended with 4, and is not compared\n"
     )
+
+
+FUSED = """\
+import torch
+
+@torch.compile
+def step(x):
+    return torch.relu(x + 1) * 2
+
+x = torch.ones(8, 16)
+torch._dynamo.mark_dynamic(x, 0)
+step(x)
+"""
+
+
+@pytest.mark.slow
+def test_kernels_and_dynamic_sizes_are_of_the_function(fxls: Command) -> None:
+    """Two kernels more, because a sort cannot be fused; and a size that is not marked."""
+    fresh = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+    fxls.file(FUSED, "train.py")
+    assert fxls.run("check", "--update", "train.py", env=fresh).code == 0
+    baseline = json.loads((fxls.folder / "fxls-baseline.json").read_bytes())
+    assert baseline["programs"]["train.py"]["functions"] == {
+        "train.py: step": {"dynamic: x: size 0": 1, "graphs": 1, "kernels": 1}
+    }
+    slower = FUSED.replace("x + 1)", "(x + 1).sort(0).values)")
+    fxls.file(
+        slower.replace("torch._dynamo.mark", "0 and torch._dynamo.mark"), "train.py"
+    )
+    ended = fxls.run("check", "train.py", env=fresh)
+    assert ended.code == 1
+    place = "train.py:3:1: worse: train.py: step"
+    assert ended.out.split("\n\n")[:2] == [
+        f"{place}: dynamic: x: size 0: 0, was 1",
+        f"{place}: kernels: 3, was 1",
+    ]
 
 
 ENTRIES = """\

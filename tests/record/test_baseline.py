@@ -35,6 +35,29 @@ from fxls.record.baseline import Change, Comparison, Program, compared
             [("f", "break: g()", 1, 0), ("f", "graphs", 2, 1), ("g", "break: h", 2, 0)],
         ),
         ({"f": {"graphs": 2}}, {}, [("", "graphs", 2, 0)], []),
+        # Kernels are compared where both have some: another backend has none.
+        (
+            {"f": {"graphs": 1, "kernels": 2}},
+            {"f": {"graphs": 1, "kernels": 3}},
+            [("f", "kernels", 2, 3)],
+            [],
+        ),
+        ({"f": {"graphs": 1, "kernels": 2}}, {"f": {"graphs": 1}}, [], []),
+        ({"f": {"graphs": 1}}, {"f": {"graphs": 1, "kernels": 2}}, [], []),
+        ({}, {"f": {"graphs": 1, "kernels": 2, "dynamic: x: size 0": 1}}, [], []),
+        # A size that became static is compiled again with each other one.
+        (
+            {"f": {"graphs": 1, "dynamic: n": 1, "dynamic: x: size 0": 1}},
+            {"f": {"graphs": 1, "dynamic: x: size 1": 1}},
+            [("f", "dynamic: n", 1, 0), ("f", "dynamic: x: size 0", 1, 0)],
+            [("f", "dynamic: x: size 1", 0, 1)],
+        ),
+        (
+            {"f": {"graphs": 1}, "g": {"graphs": 1, "kernels": 2, "dynamic: x": 1}},
+            {"f": {"graphs": 1}},
+            [],
+            [],
+        ),
     ],
 )
 def test_more_is_worse_but_for_a_first_graph_and_a_function_that_is_gone(
@@ -43,7 +66,7 @@ def test_more_is_worse_but_for_a_first_graph_and_a_function_that_is_gone(
     worse: list[tuple[str, str, int, int]],
     better: list[tuple[str, str, int, int]],
 ) -> None:
-    assert compared(Program(before), Program(now)) == Comparison(
+    assert compared(Program(before, {}), Program(now, {})) == Comparison(
         tuple(Change(*one) for one in worse), tuple(Change(*one) for one in better)
     )
 
@@ -55,6 +78,14 @@ def test_matches_are_compared_where_both_know_them() -> None:
     )
     assert compared(had, Program({})) == Comparison((), ())
     assert compared(Program({}), had) == Comparison((), ())
+
+
+def test_kernels_are_not_compared_where_a_cache_had_the_code() -> None:
+    had = Program({"f": {"graphs": 1, "kernels": 2}}, {})
+    now = {"f": {"graphs": 1, "kernels": 3}}
+
+    assert compared(had, Program(now)) == Comparison((), ())
+    assert compared(had, Program(now, {})).worse == (Change("f", "kernels", 2, 3),)
 
 
 def test_a_baseline_with_torchs_names_of_values_on_the_stack_says_the_same() -> None:

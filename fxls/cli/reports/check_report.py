@@ -10,7 +10,7 @@ from fxls.cli.report import Sources, place_as_json, position
 from fxls.cli.reports.remarks_report import RemarkNow, remark_as_json, remark_text
 from fxls.ide.syntax.quoted_places import PlacesNow
 from fxls.record import QuotedPlace
-from fxls.record.baseline import GRAPHS, Change, Comparison, Tally
+from fxls.record.baseline import Change, Comparison, Tally, counts_a_function
 from fxls.record.remarks import SourceRemark
 
 __all__ = ["SCHEMA", "check_as_json", "check_text"]
@@ -40,7 +40,9 @@ def check_text(name: str, tally: Tally, found: Comparison, sources: Sources) -> 
     worse, better = len(found.worse), len(found.better)
     lines.append(f"{name}: {worse} worse, {better} better than the baseline")
     if tally.matches is None:
-        lines.append("note: a cache had what was compiled: no matches are compared")
+        lines.append(
+            "note: a cache had what was compiled: no matches and kernels are compared"
+        )
     if worse or better:
         lines.append("help: The same command with --update makes this the baseline.")
     return "\n".join(lines)
@@ -93,7 +95,7 @@ def _place(change: Change, tally: Tally) -> QuotedPlace | None:
     for remark in _remarks(change, tally):
         if remark.place is not None:
             return remark.place
-    return tally.heads.get(change.function) if change.what == GRAPHS else None
+    return tally.heads.get(change.function) if counts_a_function(change.what) else None
 
 
 def _remarks(change: Change, tally: Tally) -> list[SourceRemark]:
