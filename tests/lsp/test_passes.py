@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -13,8 +10,8 @@ from typing import Any
 import pytest
 
 from fxls.record.first_pass import Asked
-from tests.support.lsp_client import LspClient, started
-from tests.support.projects import EDITOR
+from tests.support.lsp_client import LspClient
+from tests.support.recorded_projects import opened, recorded
 
 Json = Any
 
@@ -69,26 +66,13 @@ with fxls.passes(gm):
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in whose store is a run of a program with four passes."""
-    folder = tmp_path_factory.mktemp("passes")
-    (folder / "pyproject.toml").touch()
-    (folder / "prog.py").write_text(PROGRAM)
-    subprocess.run(
-        [sys.executable, "-m", "fxls", "run", "prog.py"],
-        cwd=folder,
-        env={**os.environ, "FXLS_STORE": str(folder / ".fxls")},
-        check=True,
-        timeout=600,
-    )
-    return folder
+    return recorded(tmp_path_factory.mktemp("passes"), PROGRAM)
 
 
 @pytest.fixture
 def client(project: Path) -> Generator[LspClient]:
-    with started() as client:
-        client.initialize(project, capabilities=EDITOR)
+    with opened(project) as client:
         yield client
-        client.unread()
-        client.end()
 
 
 @pytest.fixture

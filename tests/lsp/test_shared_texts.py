@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -12,8 +9,8 @@ from typing import Any
 import pytest
 
 from fxls.store import Store
-from tests.support.lsp_client import LspClient, started
-from tests.support.projects import EDITOR
+from tests.support.lsp_client import LspClient
+from tests.support.recorded_projects import opened, recorded
 
 Json = Any
 
@@ -44,26 +41,13 @@ train(2)
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in whose store is a run that compiled a model four times."""
-    folder = tmp_path_factory.mktemp("shared texts")
-    (folder / "pyproject.toml").touch()
-    (folder / "prog.py").write_text(PROGRAM)
-    subprocess.run(
-        [sys.executable, "-m", "fxls", "run", "prog.py"],
-        cwd=folder,
-        env={**os.environ, "FXLS_STORE": str(folder / ".fxls")},
-        check=True,
-        timeout=600,
-    )
-    return folder
+    return recorded(tmp_path_factory.mktemp("shared texts"), PROGRAM)
 
 
 @pytest.fixture
 def client(project: Path) -> Generator[LspClient]:
-    with started() as client:
-        client.initialize(project, capabilities=EDITOR)
+    with opened(project) as client:
         yield client
-        client.unread()
-        client.end()
 
 
 @pytest.fixture
