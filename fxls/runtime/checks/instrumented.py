@@ -64,7 +64,12 @@ def instrumented(text: str, path: str) -> InstrumentedCode:
     (function,) = (at for at in tree.body if isinstance(at, ast.FunctionDef))
     statements = _instrument(function)
     module = compile(tree, path, "exec", dont_inherit=True)
-    (code,) = (one for one in module.co_consts if isinstance(one, CodeType))
+    # From Python 3.14 on the annotations of a function are code of their own.
+    (code,) = (
+        one
+        for one in module.co_consts
+        if isinstance(one, CodeType) and one.co_name == function.name
+    )
     users: dict[str, list[str]] = {}
     for name, statement in statements.items():
         for read in statement.reads:
