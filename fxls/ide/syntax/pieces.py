@@ -167,7 +167,7 @@ class _Piece:
         if isinstance(self.known.comments, bool):
             try:
                 self.known.comments = (*_tokenized(self.text),)
-            except (tokenize.TokenError, SyntaxError):
+            except _UNREADABLE:
                 self.known.comments = None
         return self.known.comments
 
@@ -348,6 +348,11 @@ def _head(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
     return found
 
 
+_UNREADABLE = (tokenize.TokenError, SyntaxError, UnicodeEncodeError)
+"""What Python raises for a text that is no program; the last from 3.14 on, for half a
+pair of surrogates."""
+
+
 def _tokenized(text: str) -> Iterator[Comment]:
     for token in tokenize.generate_tokens(StringIO(text).readline):
         if token.type == tokenize.COMMENT:
@@ -362,7 +367,7 @@ def _read(text: str) -> Iterator[Comment]:
             reached = token.end[0]
             if token.type == tokenize.COMMENT:
                 yield token.start[0] - 1, token.start[1], token.string
-    except (tokenize.TokenError, SyntaxError):
+    except _UNREADABLE:
         for line, content in enumerate(text.split("\n")[reached:], reached):
             stripped = content.lstrip()
             if stripped.startswith("#"):
