@@ -43,7 +43,11 @@ def fxls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 def parts(code: CodeType) -> list[object]:
     """All that Python knows of code."""
     inner = [one for one in code.co_consts if isinstance(one, CodeType)]
-    own = [getattr(code, name) for name in dir(code) if name.startswith("co_")]
+    # Python 3.14 warns of one that says what `co_lines` says.
+    names = [
+        name for name in dir(code) if name.startswith("co_") and name != "co_lnotab"
+    ]
+    own = [getattr(code, name) for name in names]
     said = [one for one in own if not callable(one) and not isinstance(one, CodeType)]
     constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
     plain = [one for one in said if one is not code.co_consts]

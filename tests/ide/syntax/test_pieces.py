@@ -100,7 +100,7 @@ def whole_comments(text: str) -> list[tuple[int, int, str]]:
             reached = token.end[0]
             if token.type == tokenize.COMMENT:
                 found.append((token.start[0] - 1, token.start[1], token.string))
-    except (tokenize.TokenError, SyntaxError):
+    except (tokenize.TokenError, SyntaxError, UnicodeEncodeError):
         for line, content in enumerate(text.split("\n")[reached:], reached):
             stripped = content.lstrip()
             if stripped.startswith("#"):
@@ -241,7 +241,7 @@ def test_qualified_names_are_those_that_python_gives() -> None:
     text = """\
 import contextlib
 class Outer:
-    if True:
+    if contextlib:
         def one(self):
             for _ in ():
                 def two(): return [lambda: 0 for _ in ()]
