@@ -31,7 +31,6 @@ REMEMBERED = {
     "fxls/ide/syntax/pieces.py: _known": "of the latest 16,384 pieces, by their hashes",
     "fxls/ide/syntax/pieces.py: _Piece.known.said": "with that",
     "fxls/ide/syntax/pieces.py: _Piece.known.comments": "with that",
-    "fxls/ide/syntax/quiet_parser.py: _threads.count": "as long as they parse",
     "fxls/ide/source/runs.py: definitions_of": "of the latest 16 texts",
     "fxls/ide/source/gone.py: _bound": "of the latest 16 texts",
     "fxls/ide/source/gone.py: _used": "of the latest 64 entries",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from threading import Lock
 
 __all__ = ["parsed", "parsed_expression"]
@@ -15,7 +15,7 @@ def parsed(text: str) -> ast.Module | None:
     """The syntax tree of a file; None when Python cannot read it."""
     try:
         with _quiet():
-            return ast.parse(text)
+            return _tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -31,33 +31,21 @@ def parsed_expression(source: str) -> ast.expr | SyntaxError:
         return SyntaxError(str(error) or "too deeply nested")
 
 
-class _Threads:
-    """How many threads parse, and what puts the warnings back behind the last of them.
-
-    Python's filters are those of the process: a thread that put them back by itself
-    would do so in the middle of what another one parses.
-    """
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.count = 0
-        self.filters = ExitStack()
+def _tree(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SystemError:
+        # A thread that parses an expression elsewhere does so without the lock.
+        return ast.parse(text)
 
 
-_threads = _Threads()
+_one_at_a_time = Lock()
+"""Python 3.11 counts how deep a tree is for the whole process, and raises SystemError
+where two threads make one; and the filters of warnings are those of the process."""
 
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    with _threads.lock:
-        if not _threads.count:
-            _threads.filters.enter_context(warnings.catch_warnings())
-            warnings.simplefilter("ignore")
-        _threads.count += 1
-    try:
+    with _one_at_a_time, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         yield
-    finally:
-        with _threads.lock:
-            _threads.count -= 1
-            if not _threads.count:
-                _threads.filters.close()
