@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from fxls.engine.origins.parsing import parse
+from fxls.parsing import parse
 
 __all__ = ["Expressions", "Position"]
 

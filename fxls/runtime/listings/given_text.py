@@ -10,8 +10,8 @@ from msgspec import structs
 
 from fxls.engine.code.codegen import MarkedCode, PythonCode, marked_code
 from fxls.engine.graph import Graph
-from fxls.engine.origins.parsing import parse
 from fxls.listing import Identity, Mark, Parent, Remark, Role
+from fxls.parsing import parse
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.listing_text import ListingText
 

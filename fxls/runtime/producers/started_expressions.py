@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from fxls import regular_file
-from fxls.engine.origins.parsing import parse
+from fxls.parsing import parse
 
 __all__ = ["MODULE", "called", "end_of", "tree"]
 

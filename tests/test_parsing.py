@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from fxls.engine.origins.parsing import parse
+from fxls.parsing import parse
 
 
 def test_a_tree_that_the_program_is_making_stays_whole() -> None:
