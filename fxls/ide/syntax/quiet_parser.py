@@ -8,6 +8,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
 
+from fxls.parsing import parse
+
 __all__ = ["parsed", "parsed_expression"]
 
 
@@ -15,7 +17,7 @@ def parsed(text: str) -> ast.Module | None:
     """The syntax tree of a file; None when Python cannot read it."""
     try:
         with _quiet():
-            return _tree(text)
+            return parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -24,24 +26,15 @@ def parsed_expression(source: str) -> ast.expr | SyntaxError:
     """The syntax tree of an expression, or why Python cannot read it."""
     try:
         with _quiet():
-            return ast.parse(source, mode="eval").body
+            return parse(source, "eval").body
     except SyntaxError as error:
         return error
     except (ValueError, RecursionError, MemoryError) as error:
         return SyntaxError(str(error) or "too deeply nested")
 
 
-def _tree(text: str) -> ast.Module:
-    try:
-        return ast.parse(text)
-    except SystemError:
-        # A thread that parses an expression elsewhere does so without the lock.
-        return ast.parse(text)
-
-
 _one_at_a_time = Lock()
-"""Python 3.11 counts how deep a tree is for the whole process, and raises SystemError
-where two threads make one; and the filters of warnings are those of the process."""
+"""The filters of warnings are those of the process."""
 
 
 @contextmanager
