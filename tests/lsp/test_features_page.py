@@ -67,8 +67,8 @@ class Net(torch.nn.Module):
         super().__init__()
         self.gate = Gate(2)
 
-    def forward(self, x):
-        return self.gate(x) + 1
+    def forward(self, row):
+        return self.gate(row) + 1
 """
 
 NOTES = """\

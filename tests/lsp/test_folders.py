@@ -31,8 +31,8 @@ import torch
 
 # fxls: Net()(torch.randn(2), 3)
 class Net(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
+    def forward(self, row):
+        return row.relu()
 """
 
 EDITOR: Json = {"experimental": {"fxlsChanges": True}}

@@ -31,8 +31,8 @@ class Zoo(torch.nn.Module):
         super().__init__()
         self.stem = Stem()
 
-    def forward(self, x):
-        y = self.stem(x)
+    def forward(self, cells):
+        y = self.stem(cells)
         return y + 1
 
 

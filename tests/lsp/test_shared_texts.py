@@ -20,15 +20,15 @@ PROGRAM = """\
 import torch
 
 
-class Net(torch.nn.Module):
-    def forward(self, x):
-        return torch.relu(x) + 1
+class Raised(torch.nn.Module):
+    def forward(self, batch):
+        return batch.relu().add(1)
 
 
 def train(*sizes):
-    net = torch.compile(Net(), dynamic=False, backend="eager")
+    raised = torch.compile(Raised(), dynamic=False, backend="eager")
     for size in sizes:
-        net(torch.ones(size, 4))
+        raised(torch.ones(size, 4))
     torch.compiler.reset()
 
 
