@@ -279,6 +279,7 @@ def _tally(root: Path, names: Sequence[str], path: Path) -> Tally:
     """
     from fxls.cli.reports.pass_report import reading
     from fxls.ide.syntax.function_names import FunctionNames
+    from fxls.listing import KERNELS
     from fxls.record import QuotedPlace, RevisionName
     from fxls.record.baseline import Tally, tally_of
     from fxls.record.kernel_times import CALL
@@ -298,7 +299,8 @@ def _tally(root: Path, names: Sequence[str], path: Path) -> Tally:
         return f"{_below(place.path, path)}: {name}"
 
     def kernels_of(revision: RevisionName) -> int:
-        listing = read(revision)
+        is_code = revision.identity.stage.rpartition(", ")[2] == KERNELS
+        listing = read(revision) if is_code else None
         nodes = () if listing is None else listing.nodes
         return sum(facts.opcode == CALL for facts in nodes)
 
