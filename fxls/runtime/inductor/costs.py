@@ -12,7 +12,7 @@ from fxls.installed_torch import private
 from fxls.record import Remark, Subject
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
-from fxls.runtime.producers.node_places import NodePlaces, bare
+from fxls.runtime.producers.places.node_places import NodePlaces, bare
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.torch_private import compile_id, is_compiling
 

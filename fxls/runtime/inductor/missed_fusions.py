@@ -18,7 +18,7 @@ from fxls.record import Remark, Subject, pairs
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.compiler_steps import is_given_gradients
-from fxls.runtime.producers.node_places import NodePlaces, bare
+from fxls.runtime.producers.places.node_places import NodePlaces, bare
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.torch_private import compile_id, is_compiling, is_view
 

@@ -12,7 +12,7 @@ import torch
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.runtime.listings.quiet_reading import attribute_at
 from fxls.runtime.passes.graph_state import GraphState, Row, is_node, nodes_in
-from fxls.runtime.producers.stack_traces import origin_of
+from fxls.runtime.producers.places.stack_traces import origin_of
 from fxls.runtime.torch_private import fx
 
 __all__ = ["NodeName", "NotRun", "ReplayedGraph", "doubled", "leaves", "randomness"]

@@ -23,7 +23,7 @@ from fxls.runtime.hooks import Hook, around
 from fxls.runtime.patterns.replaced_patterns import note_misses
 from fxls.runtime.patterns.subgraph_misses import Miss
 from fxls.runtime.patterns.written_patterns import code_of, functions_of, named
-from fxls.runtime.producers.node_places import NodePlaces, bare
+from fxls.runtime.producers.places.node_places import NodePlaces, bare
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.torch_private import compile_id, is_compiling
 

@@ -20,7 +20,7 @@ from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.patterns.subgraph_misses import Miss, misses, with_form
 from fxls.runtime.patterns.written_patterns import written_in
-from fxls.runtime.producers.node_places import NodePlaces, bare
+from fxls.runtime.producers.places.node_places import NodePlaces, bare
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.torch_private import compile_id, is_compiling
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-from fxls.runtime.producers.node_places import bare
+from fxls.runtime.producers.places.node_places import bare
 
 __all__ = ["Miss", "misses", "with_form"]
 

@@ -19,12 +19,12 @@ from fxls.record.quoted_place import Columns
 from fxls.record.structured_trace import GuardAt, Line, Trace
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
-from fxls.runtime.producers.asked_places import asked_by
 from fxls.runtime.producers.export_calls import (
     conditions_of,
     export_of,
     note_failure,
 )
+from fxls.runtime.producers.places.asked_places import asked_by
 
 __all__ = ["Compilations"]
 

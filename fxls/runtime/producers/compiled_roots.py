@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from fxls.engine.written_class import written_class
-from fxls.runtime.producers.stack_traces import resumed
+from fxls.runtime.producers.places.stack_traces import resumed
 from fxls.runtime.torch_private import fx
 
 __all__ = ["CompiledRoots"]

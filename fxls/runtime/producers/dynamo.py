@@ -47,7 +47,7 @@ from fxls.runtime.producers.node_by_node import (
     not_run,
     not_run_either,
 )
-from fxls.runtime.producers.stack_traces import resumed
+from fxls.runtime.producers.places.stack_traces import resumed
 from fxls.runtime.producers.steps import InStep, Step, in_any_step
 from fxls.runtime.producers.torch_errors import note_error
 from fxls.runtime.torch_private import compile_id

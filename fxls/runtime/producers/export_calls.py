@@ -17,7 +17,7 @@ from fxls.record import Event
 from fxls.record.export_trace import ExportTrace, Frame
 from fxls.record.quoted_place import Columns
 from fxls.record.trace_texts import frames_in
-from fxls.runtime.producers.asked_places import asked_by
+from fxls.runtime.producers.places.asked_places import asked_by
 
 __all__ = ["conditions_of", "export_of", "note_failure"]
 

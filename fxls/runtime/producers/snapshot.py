@@ -18,7 +18,7 @@ from fxls.listing import Place
 from fxls.runtime.listings.identity import root_in
 from fxls.runtime.listings.module_names import name_of_file
 from fxls.runtime.listings.submodule_paths import module_path
-from fxls.runtime.producers.stack_traces import origin_of
+from fxls.runtime.producers.places.stack_traces import origin_of
 from fxls.runtime.torch_private import fx
 
 __all__ = ["Snapshot", "is_symbolic"]

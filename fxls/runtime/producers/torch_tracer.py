@@ -24,8 +24,8 @@ from fxls.installed_torch import private
 from fxls.listing import Parent
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.capture import is_hushed, parents_by
+from fxls.runtime.producers.places.stack_traces import origin_of
 from fxls.runtime.producers.program_inputs import input_origin
-from fxls.runtime.producers.stack_traces import origin_of
 from fxls.runtime.torch_private import fx, is_compiling
 
 __all__ = ["PICKLED_NAME", "MadeBy", "NodeMaker", "TorchTracer"]

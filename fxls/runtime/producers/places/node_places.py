@@ -9,7 +9,7 @@ from typing import Any
 from fxls.engine.origins.resolve import RawOrigin, resolve
 from fxls.record import QuotedPlace
 from fxls.record.quoted_place import Sources
-from fxls.runtime.producers.stack_traces import origin_of
+from fxls.runtime.producers.places.stack_traces import origin_of
 
 __all__ = ["NodePlaces", "bare"]
 

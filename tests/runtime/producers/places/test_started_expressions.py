@@ -14,7 +14,7 @@ import torch
 import fxls.engine as fx
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Place
-from fxls.runtime.producers.stack_traces import origin_of
+from fxls.runtime.producers.places.stack_traces import origin_of
 
 pytestmark = pytest.mark.slow
 

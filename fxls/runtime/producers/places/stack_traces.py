@@ -16,7 +16,7 @@ from typing import Any
 from fxls.engine.origins.from_frames import is_source_file
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Place
-from fxls.runtime.producers.started_expressions import called, end_of, tree
+from fxls.runtime.producers.places.started_expressions import called, end_of, tree
 from fxls.text import Span
 
 __all__ = ["origin_of", "resumed"]

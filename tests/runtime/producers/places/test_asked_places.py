@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fxls.runtime.producers.asked_places import asked_by
+from fxls.runtime.producers.places.asked_places import asked_by
 
 ASKING = """\
 if «é.any()»:
