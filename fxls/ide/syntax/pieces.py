@@ -348,9 +348,9 @@ def _head(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
     return found
 
 
-_UNREADABLE = (tokenize.TokenError, SyntaxError, UnicodeEncodeError)
-"""What Python raises for a text that is no program; the last from 3.14 on, for half a
-pair of surrogates."""
+_UNREADABLE = (tokenize.TokenError, SyntaxError, UnicodeEncodeError, SystemError)
+"""What Python raises for a text that is no program: from 3.14 on UnicodeEncodeError for
+half a pair of surrogates, and 3.13.0 SystemError for a NUL behind a dedent."""
 
 
 def _tokenized(text: str) -> Iterator[Comment]:

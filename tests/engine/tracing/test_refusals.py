@@ -121,7 +121,7 @@ class OfABuffer(nn.Module):
 def test_a_function_that_refuses_a_traced_value_is_named(
     root: Any, kind: type[Exception], place: str
 ) -> None:
-    if root is the_limits_of_its_type and sys.version_info >= (3, 14):
+    if root is the_limits_of_its_type and sys.version_info >= (3, 13):
         pytest.skip("torch refuses it in one process and takes it in another")
     original = _error(torch.fx.Tracer(), root)
     error = _error(Tracer(), root)

@@ -100,7 +100,7 @@ def whole_comments(text: str) -> list[tuple[int, int, str]]:
             reached = token.end[0]
             if token.type == tokenize.COMMENT:
                 found.append((token.start[0] - 1, token.start[1], token.string))
-    except (tokenize.TokenError, SyntaxError, UnicodeEncodeError):
+    except (tokenize.TokenError, SyntaxError, UnicodeEncodeError, SystemError):
         for line, content in enumerate(text.split("\n")[reached:], reached):
             stripped = content.lstrip()
             if stripped.startswith("#"):
@@ -133,6 +133,24 @@ def test_pieces_say_what_the_whole_says(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(pieces, "_START", re.compile(r"\Z\A"))
     assert by_pieces == [modules(text) for text in texts]
     modules.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "unreadable",
+    [
+        pytest.param("if x:\n    y\ndef f\0(a,", id="a NUL behind a dedent"),
+        pytest.param("x = '\udc80'", id="half a pair of surrogates"),
+        pytest.param("f(", id="a bracket that stays open"),
+    ],
+)
+def test_comments_that_fill_a_line_are_found_in_what_python_cannot_read(
+    unreadable: str,
+) -> None:
+    lines = unreadable.count("\n") + 1
+
+    assert [*comments(f"{unreadable}\n# fxls: Net()\n")] == [
+        (lines, 0, "# fxls: Net()")
+    ]
 
 
 def test_hints_and_names_by_pieces_are_those_of_the_whole(
