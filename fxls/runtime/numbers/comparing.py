@@ -27,7 +27,8 @@ from fxls.runtime.numbers.notes import Notes
 from fxls.runtime.numbers.precision import ALL_TOGETHER
 from fxls.runtime.numbers.raising import broken_by, broken_when_run
 from fxls.runtime.numbers.replaying import replayed
-from fxls.runtime.numbers.reproducing import (
+from fxls.runtime.numbers.saving import wrongly_saved
+from fxls.runtime.numbers.scripts.reproducing import (
     BACKENDS,
     MOST_COMPILATIONS,
     Compiling,
@@ -36,7 +37,6 @@ from fxls.runtime.numbers.reproducing import (
     of_function,
     of_kernel,
 )
-from fxls.runtime.numbers.saving import wrongly_saved
 from fxls.runtime.numbers.total import Total, no_script
 from fxls.runtime.numbers.whole import wrong_output
 from fxls.runtime.passes.graph_state import GraphState, Row, is_same

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fxls.runtime.numbers.graphs import NotRun
-from fxls.runtime.numbers.script_inputs import drawn, evaluated, recorded
+from fxls.runtime.numbers.scripts.script_inputs import drawn, evaluated, recorded
 from tests.runtime.numbers.looking import any_torch
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]

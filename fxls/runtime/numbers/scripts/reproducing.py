@@ -26,8 +26,8 @@ from fxls.runtime.numbers.precision import (
     judged,
 )
 from fxls.runtime.numbers.replaying import Mode, Replay, Segments, alone
-from fxls.runtime.numbers.script import function_of, script
-from fxls.runtime.numbers.script_inputs import drawn, evaluated, recorded
+from fxls.runtime.numbers.scripts.script import function_of, script
+from fxls.runtime.numbers.scripts.script_inputs import drawn, evaluated, recorded
 from fxls.runtime.passes.graph_state import GraphState, is_node
 from fxls.runtime.torch_private import fx
 from fxls.verdicts.comparison import Reproducer

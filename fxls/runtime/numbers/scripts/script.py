@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fxls.runtime.numbers.graphs import NotRun
-from fxls.runtime.numbers.script_inputs import UNPACKED
+from fxls.runtime.numbers.scripts.script_inputs import UNPACKED
 
 __all__ = ["Function", "function_of", "script"]
 
