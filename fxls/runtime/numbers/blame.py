@@ -15,9 +15,9 @@ from fxls.runtime.numbers.replaying import Segments
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence, Fault, Where
 
-__all__ = ["changed_nodes", "crashed", "where"]
+__all__ = ["MOST_NAMED", "changed_nodes", "crashed", "where"]
 
-_MOST = 8
+MOST_NAMED = 8
 """So many nodes are named of which one is wrong."""
 
 Named = tuple[ReplayedGraph, str, tuple[ReplayedGraph, ...]]
@@ -43,14 +43,14 @@ def changed_nodes(
     both = (after, before)
     made = [row.name for row in rows if row.name not in before.by_name]
     if made:
-        return [(after, name, both) for name in made[:_MOST]]
+        return [(after, name, both) for name in made[:MOST_NAMED]]
     gone = [row.name for row in wrong.region if row.name not in after.by_name]
     if gone:
-        return [(before, name, both) for name in gone[:_MOST]]
+        return [(before, name, both) for name in gone[:MOST_NAMED]]
     altered = [
         row.name for row in rows if not is_same(before.by_name[row.name], row)
     ] or [wrong.name]
-    return [(after, name, both) for name in altered[:_MOST]]
+    return [(after, name, both) for name in altered[:MOST_NAMED]]
 
 
 def where(graph: ReplayedGraph, name: str, asked: Sequence[ReplayedGraph]) -> Where:

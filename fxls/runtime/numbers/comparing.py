@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterable
 
 from fxls.attempt import attempting
-from fxls.runtime.numbers.blame import changed_nodes, crashed, where
+from fxls.counted import counted
+from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, crashed, where
 from fxls.runtime.numbers.claims import Suspicion, changed
 from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.fakes import wrong_fakes
+from fxls.runtime.numbers.gradients import changed_names, wrong_gradient
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
@@ -212,6 +214,11 @@ class _OfCompilation(Notes):
         values = found.claims.values
         if not found.claims.wrong:
             self.note_values(name[0], name[2], values, (), after)
+            if kind is Kind.BACKEND or name[2].endswith("pre-grad"):
+                what = f"{name[0]}: gradients"
+                self.guarded(
+                    name[2], what, self._compare_gradients, kind, name, old, new
+                )
             return
         known = found.claims.segments.known
         wrong = found.claims.wrong
@@ -233,6 +240,32 @@ class _OfCompilation(Notes):
             lambda: of_change(
                 name[0], (old, new), known, first, self._compiling_of(kind, name[0])
             ),
+        )
+
+    def _compare_gradients(
+        self,
+        kind: Kind,
+        name: tuple[str, int, str],
+        old: ReplayedGraph,
+        new: ReplayedGraph,
+    ) -> None:
+        """Judge what a change before AOTAutograd makes of gradients alone."""
+        self.judged -= 1  # it is a part of a step
+        if not self.kept.call.has_backward:
+            return
+        self.check_memory(new, times=3)
+        found = wrong_gradient(old, new, inputs_of(self.kept, new))
+        if found is None:
+            return
+        named = changed_names(old, new)[:MOST_NAMED]
+        self.note_fault(
+            kind,
+            name,
+            found.evidence,
+            [where(graph, node, (new, old)) for graph, node in named],
+            f"the gradient of {found.name} is another one than in the graph before"
+            f" ({counted(found.count, 'gradient')})",
+            no_script("it is a gradient that is wrong, and scripts compare values"),
         )
 
     def _judge_saved(

@@ -261,12 +261,24 @@ class Keeping:
                 raise
             if keeps_outputs and not call.why_not:
                 with logging_faults(_FAILED):
+                    _watch_backward(call, leaves(result))
                     outputs = self.copies.take(leaves(result))
                     if not isinstance(outputs, str):
                         call.outputs = tuple(outputs)
             return result
 
         return functools.update_wrapper(seen, theirs, updated=())
+
+
+def _watch_backward(call: KeptCall, results: list[Any]) -> None:
+    """Note when gradients of what a call returned are asked for."""
+
+    def asked(_given: Any) -> None:
+        call.has_backward = True
+
+    nodes: set[Any] = {getattr(one, "grad_fn", None) for one in results}
+    for node in nodes - {None}:
+        node.register_prehook(asked)
 
 
 def _none_of(_compilation: str) -> tuple[RevisionName, ...]:

@@ -44,6 +44,8 @@ class KeptCall:
     happened: bool = False
     raised: str = ""
     """What the call raised, in a line."""
+    has_backward: bool = False
+    """Whether gradients of what it returned were asked for."""
 
 
 @dataclass(frozen=True, slots=True)

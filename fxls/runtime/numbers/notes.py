@@ -104,8 +104,8 @@ class Notes:
 
     # -- what is given -----------------------------------------------------------
 
-    def check_memory(self, graph: ReplayedGraph) -> None:
-        need = graph.bytes_of_values()
+    def check_memory(self, graph: ReplayedGraph, times: int = 1) -> None:
+        need = times * graph.bytes_of_values()
         if need > self.copies.left:
             left, most = self.copies.left >> 20, self.copies.most_bytes >> 20
             raise NotRun(
