@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -16,6 +17,20 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
     pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
 ]
+
+
+metrics: Any = importlib.import_module("torch._inductor.metrics")
+dynamo: Any = importlib.import_module("torch._dynamo.utils")
+
+
+def counted_by_torch() -> dict[str, int]:
+    """What torch itself counts of compilations of this process."""
+    counters = dynamo.counters
+    return {
+        "frames": counters["frames"]["total"],
+        "graphs": counters["stats"]["unique_graphs"],
+        "kernels": metrics.generated_kernel_count,
+    }
 
 
 class Recomputed(nn.Module):
@@ -70,15 +85,22 @@ def test_a_wrong_activation_is_found_in_the_forward_and_in_the_backward(
 def test_a_wrong_logarithm_is_found_between_what_its_kernel_computes_beside_it(
     numbers: Numbers,
 ) -> None:
+    start = counted_by_torch()
     with config.patch({"cpp.inject_log1p_bug_TESTING_ONLY": "accuracy"}):
         numbers.run(Logarithm(), torch.randn(4, 8), backend="inductor", backward=False)
 
+    before = counted_by_torch()
     found = numbers.found()  # as the program compiled, whatever is set by now
+    after = counted_by_torch()
     (first,) = map(blamed, found.faults)
 
     assert first[:2] == ("kernel", "forward, post-grad")
     assert first[3:] == (("log1p",), "torch.log1p(positive)")
     assert found.more_compilations == 1
+    # One kernel is compiled once more, and no frame.
+    assert before["frames"] == start["frames"] + 1
+    assert before["graphs"] == start["graphs"] + 1
+    assert after == {**before, "kernels": before["kernels"] + 1}
 
 
 def test_memory_that_no_kernel_has_written_is_nobodys_value(numbers: Numbers) -> None:
@@ -95,10 +117,12 @@ def test_memory_that_no_kernel_has_written_is_nobodys_value(numbers: Numbers) ->
 def test_right_code_is_not_blamed(dtype: Any, numbers: Numbers) -> None:
     model = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 8), nn.GELU(), nn.Dropout(0.5))
 
-    found = numbers.of(
-        model.to(dtype), torch.randn(2, 4, 8, dtype=dtype), backend="inductor"
-    )
+    numbers.run(model.to(dtype), torch.randn(2, 4, 8, dtype=dtype), backend="inductor")
+    before = counted_by_torch()
 
+    found = numbers.found()
+
+    assert counted_by_torch() == before
     assert found.faults == ()
     assert found.is_clear, found.unseen
     assert found.kernels > 0
