@@ -145,10 +145,26 @@ class _OfCompilation(Notes):
                     self.guarded(stage, "kernels", self._compare_kernels, lowered)
         if not self.has_fault:
             self.guarded(kept.stage, "what the function returned", self._compare_whole)
+        is_hidden = self._hides_gradients()
         if is_open := kept.traced is not None and not kept.calls:
             why = f"nobody sees what {kept.backend} compiles behind AOTAutograd called"
             self.leave_out(kept.traced_stage, "the code and its gradients", why)
-        self.total.unjudged += is_open or not self.judged
+        self.total.unjudged += is_hidden or is_open or not self.judged
+
+    def _hides_gradients(self) -> bool:
+        """Whether nobody sees a graph by which gradients could be judged."""
+        kept = self.kept
+        if (
+            self.has_fault
+            or kept.is_torchs
+            or not kept.call.has_backward
+            or kept.given_on is not None
+            or kept.traced is not None
+        ):
+            return False
+        why = f"nobody sees the graph that {kept.backend} runs"
+        self.leave_out(kept.stage, "gradients", why)
+        return True
 
     def _has_wrong_fakes(self) -> bool:
         """Whether an operator lies of its form, which each step behind it goes by."""

@@ -84,3 +84,19 @@ def test_who_draws_in_another_order_is_not_blamed_for_gradients(
         found = numbers.of(dropping, torch.randn(4, 8, requires_grad=True))
 
     assert found.faults == ()
+
+
+def test_gradients_of_a_backend_that_shows_no_graph_are_not_said_to_be_right(
+    numbers: Numbers,
+) -> None:
+    def hiding(gm: Any, _inputs: Any) -> Any:
+        run = gm.forward
+        return lambda *args: [0.5 * one + 0.5 * one.detach() for one in run(*args)]
+
+    found = numbers.of(Perceptron(), torch.randn(4, 8), backend=hiding)
+
+    assert found.faults == ()
+    assert not found.is_clear
+    assert [(one.what, one.why) for one in found.unseen] == [
+        ("gradients", "nobody sees the graph that hiding runs")
+    ]
