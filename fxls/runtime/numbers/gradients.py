@@ -140,10 +140,10 @@ def _gradients(
         for at, name in enumerate(graph.outputs):
             value = values.get(str(name))
             if isinstance(value, torch.Tensor) and value.requires_grad:
-                random = any_torch.Generator().manual_seed(at)
-                ones = any_torch.randn(value.shape, generator=random)
+                generator = any_torch.Generator().manual_seed(at)
+                gradient = any_torch.randn(value.shape, generator=generator)
                 returned.append(value)
-                given.append(ones.to(value.dtype).to(value.device))
+                given.append(gradient.to(value.dtype).to(value.device))
         if not returned:
             return {}
         asked = [*leaves.values()]
