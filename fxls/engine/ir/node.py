@@ -31,7 +31,6 @@ from fxls.engine.ir.users import (
     put_in_place,
     remove_uses,
     replace_use,
-    users_of,
 )
 from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
@@ -340,7 +339,11 @@ class Node(Reference):
                     " that node has meta of its own, which would be lost"
                 )
             replace_with.meta.update(self.meta)
-        users = list(users_of(self))
+        # What `users_of` gives, without the call.
+        held = self._users
+        if held is None:
+            return []
+        users = list(held) if type(held) is dict else [cast("Node", held)]
         if delete_user_cb is not None:
             users = [user for user in users if delete_user_cb(user)]
         graph = self.graph
