@@ -51,6 +51,8 @@ def _seen(fx: Any, seed: int) -> list[Any]:  # noqa: C901 - one case for each ed
     random = Random(seed)
     graph = fx.Graph()
     nodes = [graph.placeholder(name) for name in "ab"]
+    if seed % 4 == 0:  # programs have nodes of classes of their own
+        nodes[0].__class__ = type("OwnNode", (fx.Node,), {})
     for _ in range(12):
         args = tuple(_argument(random, nodes) for _ in range(random.randint(1, 3)))
         kwargs = {"k": _argument(random, nodes)} if random.random() < 0.4 else {}
