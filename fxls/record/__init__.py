@@ -29,6 +29,7 @@ from fxls.record.parts import (
     names,
     pairs,
 )
+from fxls.repairs import Check
 
 __all__ = [
     "MOST_IN_LINE",
@@ -291,6 +292,8 @@ class Remark(
     """Of something that two nodes did not come to: where the other one is from."""
     nodes: Pairs = Pairs()
     """The nodes of graphs that it is about."""
+    check: Check | None = None
+    """For an export that depends on a value, what would tell torch of it."""
     callers: tuple[QuotedPlace, ...] = ()
     """From where the program called the function that it is about, innermost first."""
 

@@ -16,6 +16,7 @@ from fxls.record import Event, Guard, Guards, QuotedPlace, Remark, Subject
 from fxls.record.quoted_place import Columns, Sources, of_program
 from fxls.record.trace_texts import LONGEST
 from fxls.record.traced_sizes import OF_SIZES, TracedSizes
+from fxls.repairs import Check
 
 __all__ = ["ExportTrace", "Frame"]
 
@@ -81,10 +82,14 @@ class ExportTrace:
             self._note(Guards(self._name, len(kept), kept, of_data, place))
 
     def fail(
-        self, reason: str, frames: Sequence[Frame], hints: tuple[str, ...] = ()
+        self,
+        reason: str,
+        frames: Sequence[Frame],
+        hints: tuple[str, ...] = (),
+        check: Check | None = None,
     ) -> None:
         """Note why there is no program: at the innermost of `frames`, or else at the
-        line that made a size a constant.
+        line that made a size a constant; `check` says what would tell torch of a value.
         """
         rows = (frame for frame in frames if self._is_programs(frame.path))
         places = tuple(self._sources.quoted(*row) for row in rows)[:_MOST_PLACES]
@@ -98,7 +103,9 @@ class ExportTrace:
             for one in self._sizes.unbacked
             if one.place is not None and re.search(rf"\b{one.text}\b", reason)
         )
-        self._note(Remark(Subject.ERROR, reason, None, "", places, (*of_data, *hints)))
+        said = (*of_data, *hints)
+        remark = Remark(Subject.ERROR, reason, None, "", places, said, check=check)
+        self._note(remark)
 
     def _places(self, said: Mapping[str, Any]) -> tuple[QuotedPlace, ...]:
         rows = (

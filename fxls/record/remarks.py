@@ -27,6 +27,7 @@ from fxls.record.failed_guards import (
     is_global_state,
     without_compilation,
 )
+from fxls.repairs import Check
 
 __all__ = [
     "RemarkKind",
@@ -93,6 +94,8 @@ class SourceRemark:
     """Where the pattern is written that nearly had a match."""
     callers: tuple[QuotedPlace, ...] = ()
     """The frames that called the function; only where that is in no file of a person's."""
+    check: Check | None = None
+    """For an export that depends on a value, what would tell torch of it."""
 
     @property
     def page(self) -> str | None:
@@ -269,6 +272,7 @@ class _Gathered:
                 iter(first.others if first.subject is Subject.PATTERN else ()), None
             ),
             callers=self.callers,
+            check=first.check,
         )
         if first.subject is not Subject.BREAK:
             return made

@@ -17,7 +17,8 @@ from fxls.engine.errors import LengthError
 from fxls.engine.proxy import assert_fn
 from fxls.entry import Entry
 from fxls.listing import Failure, Reason
-from fxls.repairs import Check, Evaluate, GiveArguments, Rename, Repair, Wrap
+from fxls.repairs import Evaluate, GiveArguments, Rename, Repair, Wrap
+from fxls.runtime.producers.export_calls import check_of
 from fxls.worker.places import Territory, ended_in, shortened, syntax_place
 
 __all__ = ["failure_of", "is_ours"]
@@ -149,7 +150,7 @@ def _repairs(
         case ValueError() if _needs_batch(error):
             found = Evaluate()
         case _ if _depends_on_data(error):
-            found = _check(error)
+            found = check_of(error)
         case _:
             pass
     return () if found is None else (found,)
@@ -162,21 +163,6 @@ def _depends_on_data(error: BaseException) -> bool:
         type(error).__name__ == "GuardOnDataDependentSymNode"
         or "guard on data-dependent expression" in str(error)[:_LONGEST]
     )
-
-
-def _check(error: BaseException) -> Check:
-    conditions = tuple(_CHECK.findall(str(error)))[:_MOST_CHECKS]
-    is_number, at = bool(conditions), error.__traceback__
-    while at is not None and not is_number:
-        own = at.tb_frame.f_locals.get("self")
-        is_number = isinstance(own, torch.SymBool | torch.SymInt | torch.SymFloat)
-        at = at.tb_next
-    return Check(conditions, is_tensor=not is_number)
-
-
-_CHECK = re.compile(r"^\s+\d+\. torch\._check\((.+)\)$", re.MULTILINE)
-"""torch composes these in its message, in the names of the source."""
-_MOST_CHECKS = 8
 
 
 def _needs_batch(error: ValueError) -> bool:

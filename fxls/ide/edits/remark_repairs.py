@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from fxls.ide.edits.checks import check_fixes
 from fxls.ide.edits.fix import Fix
 from fxls.ide.edits.graph_breaks import break_fixes
 from fxls.ide.edits.python_source import source_of
@@ -28,5 +31,9 @@ def remark_fixes(
             return tuple(break_fixes(source, span, remark.id))
         case Subject.RECOMPILATION:
             return tuple(recompilation_fixes(source, span, remark.about))
+        case Subject.ERROR if remark.check is not None:
+            conditions, is_tensor = remark.check.conditions, remark.check.is_tensor
+            found = check_fixes(source, span, conditions, is_tensor=is_tensor)
+            return tuple(replace(one, can_be_tried=True) for one in found)
         case _:
             return ()

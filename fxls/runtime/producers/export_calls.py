@@ -17,16 +17,18 @@ from fxls.record import Event
 from fxls.record.export_trace import ExportTrace, Frame
 from fxls.record.quoted_place import Columns
 from fxls.record.trace_texts import frames_in
+from fxls.repairs import Check
 from fxls.runtime.producers.places.asked_places import asked_by
 
-__all__ = ["conditions_of", "export_of", "note_failure"]
+__all__ = ["check_of", "conditions_of", "export_of", "note_failure"]
 
 _INSTALLED = tuple(
     os.path.join(os.path.dirname(str(module.__file__)), "")  # noqa: PTH118, PTH120
     for module in (torch, fxls)
 )
 _MOST_CHECKS = 8
-_CHECK = re.compile(r"^\s+\d+\. (torch\._check\(.+\))$", re.MULTILINE)
+_MOST_WRAPPED = 8
+_CHECK = re.compile(r"^\s+\d+\. torch\._check\((.+)\)$", re.MULTILINE)
 """torch composes these in its message, in the names of the source."""
 _REASON = re.compile(
     r"Could not (?:guard on|extract specialized integer from) .+?(?= \(unhinted|$)",
@@ -74,11 +76,41 @@ def note_failure(trace: ExportTrace, error: BaseException) -> None:
     text = str(error)
     of_data, marked = _REASON.search(text), _DYNAMIC.search(text)
     if of_data is not None:
-        hints = tuple(_CHECK.findall(text))[:_MOST_CHECKS]
-        trace.fail(of_data[0].strip(), _frames(error), hints)
+        check = check_of(error)
+        hints = tuple(f"torch._check({one})" for one in check.conditions)
+        trace.fail(of_data[0].strip(), _frames(error), hints, check)
     elif marked is not None:
         said = _PATH.sub(r"\1.size(\2)", marked[1])
         trace.fail(said, (), tuple(_fixes(text)))
+
+
+def check_of(error: BaseException) -> Check:
+    """What would tell torch of the value that it had to know."""
+    conditions = tuple(_CHECK.findall(str(error)))[:_MOST_CHECKS]
+    is_number = bool(conditions) or any(_asks_numbers(one) for one in _chain(error))
+    return Check(conditions, is_tensor=not is_number)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and those that it was raised from; Dynamo wraps what torch says."""
+    for _ in range(_MOST_WRAPPED):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _asks_numbers(error: BaseException) -> bool:
+    """Whether a number of torch's was asked for its value, and no tensor."""
+    at = error.__traceback__
+    while at is not None:
+        code = at.tb_frame.f_code
+        first = code.co_varnames[0] if code.co_argcount else ""
+        asked = at.tb_frame.f_locals.get(first)
+        if isinstance(asked, torch.SymBool | torch.SymInt | torch.SymFloat):
+            return True
+        at = at.tb_next
+    return False
 
 
 def _fixes(text: str) -> Iterator[str]:

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import torch
 
+from fxls.ide.edits.remark_repairs import remark_fixes
 from fxls.record import Entry, QuotedPlace
 from fxls.record.remarks import RemarkKind
 from fxls.record.sizes import DataSize, InputSize, sizes_of
+from fxls.repairs import Check
 from fxls.store.runs import Runs
 from tests.runtime.producers.recording import KNOWS_COLUMNS, loaded, quoted, recorded
 
@@ -201,3 +203,53 @@ def test_an_error_of_the_programs_own_is_no_remark(tmp_path: Path) -> None:
             any_torch.export.export(net, (torch.rand(5, 6),))
         any_torch.compile(right, backend="eager")(torch.rand(5, 6))
     assert remarks == []
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["as Python", "strict"])
+def test_the_record_of_an_export_offers_what_tells_torch_of_a_number(
+    strict: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "repaired exports.py"
+    path.write_text(program(), "utf-8")
+    module = loaded(path)
+    offered: list[list[str]] = []
+    for number in range(len(ASKING)):
+        with recorded(tmp_path / str(number)) as remarks:
+            arguments = torch.rand(4, 3), torch.tensor(4)
+            exported = getattr(module, f"M{number}")()
+            with contextlib.suppress(Exception):
+                any_torch.export.export(exported, arguments, strict=strict)
+        (remark,) = remarks
+        assert remark.check is not None
+        assert not remark.check.is_tensor
+        assert remark.place is not None
+        span = remark.place.place.span
+        found = remark_fixes(remark, span, str(path), program())
+        assert all(one.can_be_tried for one in found)
+        offered.append([one.title.partition(": ")[2] for one in found])
+    # Above a statement that shares its line with another one no line can stand.
+    assert offered == [
+        *([], ["torch._check(k == 3)", "torch._check(k != 3)"], [], [], []),
+        ["torch._check(y.size(0) % 2 == 0)", "torch._check(y.size(0) % 2 != 0)"],
+        *([], [], [], []),
+    ]
+
+
+def test_a_branch_on_a_tensor_in_an_export_is_computed_on_both_sides(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "repaired branch.py"
+    text = "import torch\n\nclass Net(torch.nn.Module):\n"
+    text += "    def forward(self, x):\n"
+    text += "        return x + 1 if x.sum() > 0 else x - 1\n"
+    path.write_text(text, "utf-8")
+    with recorded(tmp_path / ".fxls") as remarks, contextlib.suppress(Exception):
+        any_torch.export.export(loaded(path).Net(), (torch.rand(4),), strict=False)
+    (remark,) = remarks
+    assert remark.place is not None
+    assert remark.check == Check((), is_tensor=True)
+    found = remark_fixes(remark, remark.place.place.span, str(path), text)
+    assert [one.title for one in found] == [
+        "Compute both and choose: torch.where",
+        "Branch in the graph: torch.cond",
+    ]
