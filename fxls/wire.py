@@ -20,7 +20,7 @@ import msgspec
 
 from fxls.encodable import encoded
 from fxls.entry import ORDER, Entry, Producer
-from fxls.listing import Failure, Identity
+from fxls.listing import Failure, Identity, Place
 
 __all__ = [
     "PREAMBLE",
@@ -31,6 +31,7 @@ __all__ = [
     "Hello",
     "Loaded",
     "Printed",
+    "Problem",
     "Request",
     "Stop",
     "Told",
@@ -125,12 +126,25 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     sources: tuple[str, ...] = ()
 
 
+class Problem(msgspec.Struct, frozen=True):
+    """Something that a compiler could not do with the code of an entry."""
+
+    subject: str
+    """As in the record of a run."""
+    id: str = ""
+    """The compiler's own, as ``GB0059``, where it has one."""
+    place: Place | None = None
+    """Where it is in the file as it ran."""
+    written: str = ""
+    """What is written there, in a line."""
+
+
 class Tried(msgspec.Struct, frozen=True, tag="tried"):
     """What came of a changed file, compared with eager as it was."""
 
     id: int
-    problems: int
-    """How many the compiler had with the changed file."""
+    problems: tuple[Problem, ...] = ()
+    """Those that the compiler had with the changed file."""
     differences: tuple[str, ...] = ()
     """What was otherwise than in eager: ``outputs``, ``gradients``, ``mutations``,
     ``prints``.

@@ -29,6 +29,7 @@ from fxls.record import (
     Truncated,
 )
 from fxls.record.failed_guards import in_the_programs_words, without_compilation
+from fxls.record.quoted_place import written_at
 from fxls.record.remarks import RemarkKind, SourceRemark, remarks_of
 from fxls.record.sizes import InputSize, sizes_of
 
@@ -361,12 +362,7 @@ def _expression(remark: SourceRemark) -> str:
     quoted = remark.place
     if quoted is None or not quoted.line.strip():
         return _lasting(remark.reason)
-    span = quoted.place.span
-    is_one_line = span.start.line == span.end.line
-    end = span.end.column if is_one_line else len(quoted.line)
-    text = quoted.line[span.start.column : end].strip() or quoted.line
-    words = " ".join(text.split())[:_LONGEST]
-    return words if is_one_line else f"{words} …"
+    return written_at(quoted)
 
 
 def _lasting(reason: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,10 +15,11 @@ from fxls.record import QuotedPlace
 from fxls.record.failed_guards import expression_span, head_span, input_span
 from fxls.text import Span
 
-__all__ = ["Columns", "Sources", "of_program"]
+__all__ = ["Columns", "Sources", "of_program", "read_as", "written_at"]
 
 _LONGEST = 2_000
 """So many characters of a line are kept."""
+_LONGEST_WRITTEN = 160
 
 _LAUNCH = "/fxls/launching/here.py"
 """How the file ends from which `fxls run` calls a program: the stacks in a log are often
@@ -31,6 +33,26 @@ def of_program(
     return itertools.takewhile(
         lambda frame: not frame[0].replace("\\", "/").endswith(_LAUNCH), frames
     )
+
+
+def written_at(quoted: QuotedPlace) -> str:
+    """What is written at a place, in a line; of several lines the first, with an ellipsis."""
+    span = quoted.place.span
+    is_one_line = span.start.line == span.end.line
+    end = span.end.column if is_one_line else len(quoted.line)
+    text = quoted.line[span.start.column : end].strip() or quoted.line
+    words = " ".join(text.split())[:_LONGEST_WRITTEN]
+    return words if is_one_line else f"{words} …"
+
+
+@contextlib.contextmanager
+def read_as(path: str, text: str) -> Generator[None]:
+    """In the block a file is quoted as if it held this text."""
+    _others[path] = _digest_and_lines(text.encode("utf-8", "surrogatepass"))
+    try:
+        yield
+    finally:
+        del _others[path]
 
 
 class Columns(NamedTuple):
@@ -132,18 +154,31 @@ def _points(line: str, column: int) -> int:
     return len(line.encode()[: max(0, column)].decode(errors="ignore"))
 
 
-@lru_cache(64)
 def _read(path: str) -> tuple[str, tuple[str, ...]]:
-    """The digest and the lines of a source, as it was when it was first asked for."""
+    """The digest and the lines of a source."""
+    return _others.get(path) or _read_once(path)
+
+
+@lru_cache(64)
+def _read_once(path: str) -> tuple[str, tuple[str, ...]]:
+    """As it was when it was first asked for."""
     if path.startswith("<"):
         return "", ()
     try:
         content = regular_file.read(path, regular_file.SOURCE_BYTES)
     except (OSError, ValueError):
         return "", ()
+    return _digest_and_lines(content)
+
+
+def _digest_and_lines(content: bytes) -> tuple[str, tuple[str, ...]]:
     lines = content.decode("utf-8", "replace").split("\n")
     return source_digest(content), tuple(line.removesuffix("\r") for line in lines)
 
 
 def _unread(_path: str) -> tuple[str, tuple[str, ...]]:
     return "", ()
+
+
+_others: dict[str, tuple[str, tuple[str, ...]]] = {}
+"""Files that are quoted as if they held something else, with what that is."""

@@ -6,48 +6,79 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fxls.entry import Entry
+from fxls.ide.edits.fix import Fix, applied, moved
 from fxls.listing import source_digest
-from fxls.wire import Tried
+from fxls.text import Span
+from fxls.wire import Problem, Tried
 
-__all__ = ["Trial", "TriedRepairs"]
+__all__ = ["Trial", "TriedRepairs", "comes_to"]
 
 _MOST = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A repair that was tried with an entry."""
+    """A repair of a problem that was tried with an entry."""
 
-    entry: Entry
-    before: int
-    """How many problems the compiler had without it."""
+    fix: Fix
+    text: str
+    """The text of its file without it."""
+    span: Span
+    """Where the problem is in that text."""
+    before: Tried
+    """What came of the text as it is."""
     outcome: Tried
 
     @property
     def holds(self) -> bool:
-        """Whether there are fewer problems, and all else is as in eager."""
+        """Whether the problem is gone, no other one came, and all else is as in eager."""
         one = self.outcome
-        return one.raised is None and not one.differences and self.is_fewer
-
-    @property
-    def is_fewer(self) -> bool:
-        return self.outcome.problems < self.before
+        return one.raised is None and not one.differences and not self._new
 
     @property
     def said(self) -> str:
         """What came of it, in a few words."""
-        one = self.outcome
-        if one.raised is not None:
-            return f"tried: {one.raised}"
+        one, here = self.outcome, self._moved(self.span)
+        if any(_is_at(new, self.fix.path, here) for new in self._new):
+            return "tried: the problem is still there"
         if one.differences:
             return f"tried: other {' and '.join(one.differences)} than in eager"
-        if not self.is_fewer:
-            return "tried: there is as much that cannot be compiled"
+        for new in self._new:
+            at = f" at {new.written}" if new.written else ""
+            return f"tried: the problem is gone, and there is another one{at}"
+        if one.raised is not None:
+            return f"tried: {one.raised}"
         return "tried: the problem is gone, and all is as in eager"
+
+    @property
+    def _new(self) -> list[Problem]:
+        """The problems behind the change, but for those that are not to be repaired."""
+        others = {
+            self._key(one, is_moved=True)
+            for one in self.before.problems
+            if not _is_at(one, self.fix.path, self.span)
+        }
+        return [one for one in self.outcome.problems if self._key(one) not in others]
+
+    def _key(self, one: Problem, *, is_moved: bool = False) -> object:
+        place = one.place
+        if place is None:
+            return one.subject, one.id
+        is_here = is_moved and place.path == self.fix.path
+        span = self._moved(place.span) if is_here else place.span
+        return one.subject, one.id, place.path, span
+
+    def _moved(self, span: Span) -> Span:
+        return moved(self.fix, self.text, span)
+
+
+def comes_to(outcome: Tried, path: str, span: Span) -> bool:
+    """Whether the compiler had a problem at a place."""
+    return any(_is_at(one, path, span) for one in outcome.problems)
 
 
 class TriedRepairs:
-    """By the file and the text that a repair makes of it.
+    """What came of entries with the text that a repair makes of a file.
 
     An edit makes them unknown, and so does a change of a file that was imported.
     """
@@ -55,25 +86,40 @@ class TriedRepairs:
     def __init__(self, digest_of: Callable[[str], str]) -> None:
         """`digest_of` says what a file holds."""
         self._digest_of = digest_of
-        self._known: dict[tuple[str, str], tuple[Trial, Mapping[str, str]]] = {}
+        self._known: dict[tuple[str, str], dict[Entry, _Known]] = {}
 
-    def of(self, path: str, text: str) -> Trial | None:
-        known = self._known.get(_key(path, text))
-        if known is None:
-            return None
-        trial, sources = known
-        is_as_then = sources == {one: self._digest_of(one) for one in sources}
-        return trial if is_as_then else None
+    def of(self, fix: Fix, text: str, span: Span) -> Trial | None:
+        """The trial of a repair of the problem at this span of a file with this text."""
+        known = self._known.get(_key(fix.path, applied(fix, text)), {})
+        for before, outcome, sources in known.values():
+            trial = Trial(fix, text, span, before, outcome)
+            is_as_then = sources == {one: self._digest_of(one) for one in sources}
+            if is_as_then and comes_to(before, fix.path, span):
+                return trial
+        return None
 
-    def note(self, path: str, text: str, trial: Trial) -> None:
+    def note(self, entry: Entry, trial: Trial) -> None:
         sources = {one: self._digest_of(one) for one in trial.outcome.sources}
-        self._known[_key(path, text)] = trial, sources
+        key = _key(trial.fix.path, applied(trial.fix, trial.text))
+        known = self._known.setdefault(key, {})
+        known[entry] = trial.before, trial.outcome, sources
         while len(self._known) > _MOST:
             del self._known[next(iter(self._known))]
 
     def clear(self) -> None:
         """Forget all: another Python may say something else."""
         self._known.clear()
+
+
+_Known = tuple[Tried, Tried, Mapping[str, str]]
+"""What came of a file as it is, and as a repair makes it; and the files that were
+imported, with what they held.
+"""
+
+
+def _is_at(one: Problem, path: str, span: Span) -> bool:
+    at = one.place
+    return at is not None and at.path == path and at.span.meets(span)
 
 
 def _key(path: str, text: str) -> tuple[str, str]:

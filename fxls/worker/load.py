@@ -60,7 +60,7 @@ class Changed(importlib.abc.MetaPathFinder):
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self._text = text
+        self.text = text
 
     def find_spec(
         self,
@@ -78,7 +78,7 @@ class Changed(importlib.abc.MetaPathFinder):
         return os.path.realpath(path) == os.path.realpath(self.path)
 
     def loader(self, name: str) -> ChangedFile:
-        return ChangedFile(name, self.path, self._text)
+        return ChangedFile(name, self.path, self.text)
 
 
 def load(home: Home, project: Path, changed: Changed | None = None) -> ModuleType:

@@ -11,7 +11,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
@@ -22,11 +22,13 @@ from fxls import regular_file
 from fxls.entry import Producer
 from fxls.listing import Failure, Reason
 from fxls.record import Entry as Recorded
+from fxls.record import Event
+from fxls.record.quoted_place import read_as, written_at
 from fxls.record.remarks import RemarkKind, remarks_of
 from fxls.runtime.hearing import hearing
 from fxls.runtime.producers.by_request import compiled_to_run, exported_call
 from fxls.store import locate
-from fxls.wire import Failed, Tried, Try
+from fxls.wire import Failed, Problem, Tried, Try
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.deaths import out_of_time
 from fxls.worker.evaluate import Inputs, Refused, evaluate
@@ -52,8 +54,8 @@ class _Ran:
     mutations: object = None
     """The inputs behind the run, and what the model keeps."""
     prints: str = ""
-    problems: int = 0
-    """How many the compiler had."""
+    heard: list[Event] = field(default_factory=list[Event])
+    """What the compiler said."""
     error: BaseException | None = None
 
     def call(self, model: Callable[..., object], given: Inputs) -> None:
@@ -90,7 +92,7 @@ class RepairAttempt:
             return self._failed(error)
         return Tried(
             self._request.id,
-            repaired.problems,
+            tuple(self._problems(repaired.heard)),
             () if error is not None else tuple(_differences(eager, repaired)),
             None if error is None else _in_words(error),
             self._sources(),
@@ -110,9 +112,16 @@ class RepairAttempt:
             raised = caught(lambda: self._run(ran, how, changed, prints))
         if isinstance(raised, UserRaised):
             ran.error = raised.error
-            # What cannot be exported is what is to be repaired.
-            ran.problems = ran.problems or 1
         return ran
+
+    def _problems(self, heard: list[Event]) -> Generator[Problem]:
+        entries = [Recorded(0, 0, 0.0, 0.0, one) for one in heard]
+        for one in remarks_of(entries, self._territory.holds):
+            if one.kind is RemarkKind.PROBLEM:
+                quoted = one.place
+                place = None if quoted is None else quoted.place
+                said = "" if quoted is None else written_at(quoted)
+                yield Problem(one.subject.value, one.id, place, said)
 
     def _run(
         self, ran: _Ran, how: _How, changed: Changed | None, prints: io.StringIO
@@ -124,18 +133,14 @@ class RepairAttempt:
         any_torch.compiler.reset()
         if how == "export":
             # An export neither prints nor changes the model; its program does.
-            call = exported_call(root, *copy.deepcopy((given.args, given.kwargs)))
+            copied = copy.deepcopy((given.args, given.kwargs))
+            with _heard(ran):
+                call = exported_call(root, *copied)
             ahead = len(prints.getvalue())
             ran.call(call, given)
         elif how == "compile":
-            with hearing() as events:
-                try:
-                    ran.call(compiled_to_run(root), given)
-                finally:
-                    heard = [Recorded(0, 0, 0.0, 0.0, one) for one in events]
-                    found = remarks_of(heard, self._territory.holds)
-                    is_problem = [one.kind is RemarkKind.PROBLEM for one in found]
-                    ran.problems = sum(is_problem)
+            with _heard(ran):
+                ran.call(compiled_to_run(root), given)
         else:
             with any_torch.compiler.set_stance("force_eager"):
                 ran.call(root, given)
@@ -196,6 +201,14 @@ class RepairAttempt:
         return tuple(sorted({str(self._path), *found}))
 
 
+@contextlib.contextmanager
+def _heard(ran: _Ran) -> Generator[None]:
+    """Note what a compiler says in the block, also where it raises."""
+    with hearing() as events:
+        ran.heard = events
+        yield
+
+
 def _differences(eager: _Ran, repaired: _Ran) -> Generator[str]:
     if not is_same(eager.outputs, repaired.outputs):
         yield "outputs"
@@ -213,13 +226,14 @@ def _in_words(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def _finding(changed: Changed | None) -> Generator[None]:
-    """Imports find the changed file."""
+    """Imports find the changed file, and what is said of it quotes that."""
     if changed is None:
         yield
         return
     sys.meta_path.insert(0, changed)
     try:
-        yield
+        with read_as(changed.path, changed.text):
+            yield
     finally:
         sys.meta_path.remove(changed)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +253,104 @@ def test_an_export_that_depends_on_values_is_repaired_with_its_own_entry(
         assert titles[1].startswith(
             "Tell torch that it holds: torch._check(k <= 3) (tried: RuntimeError: "
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strict", [False, True], ids=["as Python", "strict"])
+def test_what_an_export_of_a_run_could_not_know_is_repaired_with_an_entry(
+    tmp_path: Path, *, strict: bool
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "my export.py"
+    call = "Net()(torch.arange(8.0), torch.tensor(4))"
+    path.write_text(
+        f"import torch\n\n\n# fxls[compile]: {call}\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x, n):\n"
+        "        k = n.item()\n"
+        "        if k > 3:\n"
+        "            x = x + 1\n"
+        "        return x * 2 if k < 9 else x\n\n\n"
+        'if __name__ == "__main__":\n'
+        "    try:\n"
+        "        inputs = torch.arange(8.0), torch.tensor(4)\n"
+        f"        torch.export.export(Net(), inputs, strict={strict})\n"
+        "    except Exception as error:\n"
+        "        print(type(error).__name__)\n",
+        "utf-8",
+    )
+    command = [sys.executable, "-m", "fxls", "run", str(path)]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    assert ran.stdout.split()[0] in (b"GuardOnDataDependentSymNode", b"UserError")
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": True})
+        client.open(path)
+        said = [
+            one
+            for one in client.diagnostics(path)
+            if one["message"].startswith("Could not guard on")
+        ]
+        assert [one["range"] for one in said] == [spot(7, 11, 16)]
+
+        checks = "Tell torch that it holds: torch._check({})".format
+        *found, trial = offered(client, path, 7, 12)
+        titles = [one["title"] for one in found if "_check" in one["title"]]
+        assert titles == [
+            f"{checks('k > 3')} (untried)",
+            f"{checks('k <= 3')} (untried)",
+        ]
+        assert trial["title"] == f"Try these repairs with {call}"
+
+        command = trial["command"]
+        tried = client.command(command["command"], *command["arguments"])
+
+        # With the first one `k < 9` is what torch cannot know; the second one says it.
+        assert [(one["title"], one["holds"]) for one in tried] == [
+            (checks("k > 3"), False),
+            (checks("k <= 3"), False),
+        ]
+        another = "tried: the problem is gone, and there is another one at k < 9"
+        refuted = "tried: RuntimeError: Runtime assertion failed for expression u0 <= 3"
+        assert tried[0]["said"] == another
+        assert tried[1]["said"].startswith(refuted)
+
+
+@pytest.mark.slow
+def test_of_two_breaks_each_is_judged_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "two.py"
+    path.write_text(
+        "import torch\n\n\n# fxls: step(torch.arange(4.0))\n"
+        "def step(x):\n"
+        "    y = x + 1\n"
+        "    print('ä', y)\n"
+        "    n = y.sum().item()\n"
+        "    return y * 2 if n > 3 else y\n\n\n"
+        'if __name__ == "__main__":\n'
+        "    torch.compile(step, backend='eager')(torch.arange(4.0))\n",
+        "utf-8",
+    )
+    command = [sys.executable, "-m", "fxls", "run", str(path)]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": True})
+        client.open(path)
+        places = {str(one["range"]) for one in client.diagnostics(path)}
+        assert places == {str(spot(6, 4, 17)), str(spot(7, 8, 22))}
+
+        of_print = client.command("fxls.tryRepairs", path.as_uri(), 6, 6)
+        of_item = client.command("fxls.tryRepairs", path.as_uri(), 7, 10)
+
+        assert of_print == [
+            {"title": WAITS, "holds": True, "said": GONE},
+            {"title": LEFT_OUT, "holds": False, "said": OTHER},
+        ]
+        another = "tried: the problem is gone, and there is another one at n > 3"
+        detached = "Keep it a tensor: detach() instead of item()"
+        captured = (
+            "Capture numbers that depend on values: capture_scalar_outputs = True"
+        )
+        assert of_item == [
+            {"title": detached, "holds": False, "said": another},
+            {"title": captured, "holds": False, "said": another},
+        ]

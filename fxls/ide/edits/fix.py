@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fxls.text import LineTable, Span
 
-__all__ = ["Edit", "Fix", "applied"]
+__all__ = ["Edit", "Fix", "applied", "moved"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +38,21 @@ def applied(fix: Fix, text: str) -> str:
         start, end = lines.offset(edit.span.start), lines.offset(edit.span.end)
         text = text[:start] + edit.text + text[end:]
     return text
+
+
+def moved(fix: Fix, text: str, span: Span) -> Span:
+    """Where a span of the file is after the change; with the whole of what takes the
+    place of a part of it.
+    """
+    lines, after = LineTable(text), LineTable(applied(fix, text))
+    start, end = lines.offset(span.start), lines.offset(span.end)
+    ahead = inside = 0
+    for edit in fix.edits:
+        first, last = lines.offset(edit.span.start), lines.offset(edit.span.end)
+        longer = len(edit.text) - (last - first)
+        if last <= start:
+            ahead += longer
+        elif first < end:
+            start, end = min(start, first), max(end, last)
+            inside += longer
+    return Span(after.point(start + ahead), after.point(end + ahead + inside))

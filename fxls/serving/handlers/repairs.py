@@ -6,18 +6,20 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import msgspec
 from lsprotocol import types as lsp
 
-from fxls.entry import Entry
+from fxls.entry import Entry, Producer
 from fxls.ide.code_actions import fixes
 from fxls.ide.diagnostics import Diagnostic
 from fxls.ide.edits.fix import Fix, applied
 from fxls.ide.edits.remark_repairs import remark_fixes
 from fxls.lsp import actions, custom, from_lsp
 from fxls.lsp.uris import path_of, uri_of
+from fxls.record import Subject
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.tracing import with_progress
-from fxls.serving.tried_repairs import Trial
+from fxls.serving.tried_repairs import Trial, comes_to
 from fxls.text import Span
 from fxls.wire import Failed, Tried
 
@@ -30,9 +32,17 @@ class _Offer:
 
     fix: Fix
     diagnostic: Diagnostic
-    after: str
-    """The text that it makes of its file."""
     trial: Trial | None
+
+    @property
+    def is_export(self) -> bool:
+        """Whether it repairs what torch.export could not know."""
+        return self.diagnostic.reason not in _OF_COMPILE
+
+    def entry(self, entry: Entry) -> Entry:
+        """The entry by which it is tried."""
+        producer = Producer.EXPORT if self.is_export else Producer.COMPILE
+        return msgspec.structs.replace(entry, producer=producer)
 
 
 def repair_actions(ls: Connection, path: str, span: Span) -> list[lsp.CodeAction]:
@@ -60,46 +70,67 @@ async def on_try_repairs(
     if path is None or lines is None:
         return []
     point = from_lsp.point(lsp.Position(line, character), lines, ls.client.encoding)
-    offers = [
-        one
-        for one in _offers(ls, path, Span(point, point))
-        if one.fix.can_be_tried and one.trial is None
-    ]
-    task = asyncio.ensure_future(_trials(ls, path, lines.text, offers))
+    task = asyncio.ensure_future(_trials(ls, path, lines.text, Span(point, point)))
     # It runs the user's code, for as long as a person waits for it.
     ls.started_by(ls.protocol.msg_id, task)
     return await task
 
 
 async def _trials(
-    ls: Connection, path: str, text: str, offers: list[_Offer]
+    ls: Connection, path: str, text: str, span: Span
 ) -> list[custom.TriedItem]:
-    """Try repairs with the first entry that comes to the problem."""
+    """Try the repairs of a place, each with the first entry that comes to its problem."""
+    offers = [*_offers(ls, path, span)]
     entries = _entries(ls, path, offers)
+    left = [one for one in offers if one.fix.can_be_tried and one.trial is None]
+    said: list[custom.TriedItem] = []
     for entry in entries:
-        before = await _tried(ls, entry, path, text)
-        if before is None:
-            return []
-        if isinstance(before, Failed) or not before.problems:
-            continue
-        said: list[custom.TriedItem] = []
-        for one in offers:
-            outcome = await _tried(ls, entry, path, one.after)
-            if outcome is None:
-                break
-            if isinstance(outcome, Tried):
-                trial = Trial(entry, before.problems, outcome)
-                ls.session.tried.note(path, one.after, trial)
-                said.append(custom.TriedItem(one.fix.title, trial.holds, trial.said))
-        holding = sum(one.holds for one in said)
-        ls.log(
-            lsp.MessageType.Info,
-            f"{holding} of {len(said)} repairs hold with {entry.expression}",
-        )
-        return said
-    if entries:
+        found, is_stopped = await _trials_with(ls, entry, text, left)
+        if found:
+            holding = sum(trial.holds for _, trial in found)
+            ls.log(
+                lsp.MessageType.Info,
+                f"{holding} of {len(found)} repairs hold with {entry.expression}",
+            )
+        said += [
+            custom.TriedItem(one.fix.title, trial.holds, trial.said)
+            for one, trial in found
+        ]
+        done = [one for one, _ in found]
+        left = [one for one in left if one not in done]
+        if is_stopped:
+            return said
+    if entries and left and not said:
         ls.log(lsp.MessageType.Warning, f"no entry of {path} comes to this problem")
-    return []
+    return said
+
+
+async def _trials_with(
+    ls: Connection, entry: Entry, text: str, offers: list[_Offer]
+) -> tuple[list[tuple[_Offer, Trial]], bool]:
+    """What came of repairs with an entry, as far as it comes to their problems; and
+    whether somebody stopped it.
+    """
+    known: dict[Entry, Tried | Failed | None] = {}
+    found: list[tuple[_Offer, Trial]] = []
+    for one in offers:
+        path, how = one.fix.path, one.entry(entry)
+        if how not in known:
+            known[how] = await _tried(ls, how, path, text)
+        before = known[how]
+        if before is None:
+            return found, True
+        span = one.diagnostic.span
+        if isinstance(before, Failed) or not comes_to(before, path, span):
+            continue
+        outcome = await _tried(ls, how, path, applied(one.fix, text))
+        if outcome is None:
+            return found, True
+        if isinstance(outcome, Tried):
+            trial = Trial(one.fix, text, span, before, outcome)
+            ls.session.tried.note(how, trial)
+            found.append((one, trial))
+    return found, False
 
 
 async def _tried(
@@ -122,8 +153,8 @@ def _offers(ls: Connection, path: str, span: Span) -> Iterator[_Offer]:
     for diagnostic, fix in _fixes(ls, path, text, span):
         if fix not in seen:
             seen.add(fix)
-            after = applied(fix, text)
-            yield _Offer(fix, diagnostic, after, ls.session.tried.of(path, after))
+            trial = ls.session.tried.of(fix, text, diagnostic.span)
+            yield _Offer(fix, diagnostic, trial)
 
 
 def _fixes(
@@ -165,3 +196,6 @@ def _action(ls: Connection, offer: _Offer) -> lsp.CodeAction:
 
 def _order(offer: _Offer) -> int:
     return 1 if offer.trial is None else 0 if offer.trial.holds else 2
+
+
+_OF_COMPILE = (Subject.BREAK, Subject.SKIPPED, Subject.RECOMPILATION)

@@ -13,7 +13,7 @@ import msgspec
 import torch
 
 from fxls.entry import Entry, Kind, Producer
-from fxls.wire import Failed, Tried, Try
+from fxls.wire import Failed, Problem, Tried, Try
 from fxls.worker.limits import MemoryLimit
 from fxls.worker.repair import RepairAttempt
 
@@ -57,7 +57,20 @@ def tried(
     request = Try(1, entry, str(one), text, 60.0)
     with as_before():
         outcome = RepairAttempt(request, MemoryLimit(None), lambda _: None).outcome()
-    return msgspec.structs.replace(outcome, sources=())
+    if isinstance(outcome, Failed):
+        return msgspec.structs.replace(outcome, sources=())
+    problems = tuple(
+        _of_original(each, str(one), str(path)) for each in outcome.problems
+    )
+    return msgspec.structs.replace(outcome, sources=(), problems=problems)
+
+
+def _of_original(problem: Problem, copy: str, path: str) -> Problem:
+    place = problem.place
+    if place is None or place.path != copy:
+        return problem
+    there = msgspec.structs.replace(place, path=path)
+    return msgspec.structs.replace(problem, place=there)
 
 
 def changed_lines(before: str, after: str) -> list[str]:

@@ -19,6 +19,8 @@ import torch
 from fxls.ide.edits.fix import Fix, applied
 from fxls.ide.edits.remark_repairs import remark_fixes
 from fxls.record.remarks import SourceRemark
+from fxls.serving.tried_repairs import Trial, comes_to
+from fxls.text import Span
 from fxls.wire import Tried
 from tests.ide.edits.trial import tried
 from tests.runtime.producers import graph_breaks, planted_fusions, planted_misses
@@ -44,7 +46,7 @@ It is what torch {} says; other versions have other numbers.
 ## Graph breaks
 
 `x` and `w` are four ones, of which `w` asks for a gradient, and `y` is `x + 1`.
-A repair *holds* where it was tried with these inputs: there is a problem less, and outputs, mutations and prints are those of eager.
+A repair *holds* where it was tried with these inputs: the problem is gone, no other one came, and outputs, mutations and prints are those of eager.
 One that *does not hold* here changes what eager does, or the break stays; the others are *untried*.
 """
 
@@ -108,20 +110,19 @@ def repaired(remark: SourceRemark, path: Path, text: str, name: str) -> Iterator
     if any(one.can_be_tried for one in found):
         before = tried(path, call, text)
     for one in found:
-        yield f"- {outcome(one, path, call, text, before)}: {one.title}"
+        said = outcome(one, path, call, text, before, remark.place.place.span)
+        yield f"- {said}: {one.title}"
     yield ""
 
 
-def outcome(fix: Fix, path: Path, call: str, text: str, before: object) -> str:
+def outcome(
+    fix: Fix, path: Path, call: str, text: str, before: object, span: Span
+) -> str:
     if not fix.can_be_tried or not isinstance(before, Tried):
         return "untried"
+    assert comes_to(before, str(path), span)
     after = tried(path, call, applied(fix, text))
-    holds = (
-        isinstance(after, Tried)
-        and after.problems < before.problems
-        and not after.differences
-        and after.raised is None
-    )
+    holds = isinstance(after, Tried) and Trial(fix, text, span, before, after).holds
     return "holds" if holds else "does not hold"
 
 
