@@ -173,6 +173,8 @@ class Compilation(
     """What was taken from a cache, by torch's name of the cache."""
     nodes: Natural | None = None
     guards: Natural | None = None
+    of_limit: tuple[Natural, Natural] | None = None
+    """How many there are of the function with it, and how many torch allows."""
 
 
 class Pass(

@@ -92,6 +92,10 @@ class SourceRemark:
     """The nodes of graphs that it is about."""
     pattern: QuotedPlace | None = None
     """Where the pattern is written that nearly had a match."""
+    of_limit: tuple[int, int] | None = None
+    """For a guard that failed, how many compilations the function had then, and how many
+    torch allows.
+    """
     callers: tuple[QuotedPlace, ...] = ()
     """The frames that called the function; only where that is in no file of a person's."""
     check: Check | None = None
@@ -153,6 +157,7 @@ def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
             rest=_both(before.rest, one.rest),
             values=_both(before.values, one.values),
             nodes=_both(before.nodes, one.nodes)[:_MOST_NAMED],
+            of_limit=_nearer(before.of_limit, one.of_limit),
         )
     return tuple(kept.values())
 
@@ -202,6 +207,9 @@ def costs_of(remark: SourceRemark) -> Iterator[str]:
             yield f"nodes: {_listed(tuple(map(' and '.join, remark.nodes)))}"
     if names:
         yield f"in {_counted(len(names), 'compilation')}: {_listed(names)}"
+    if remark.of_limit is not None:
+        count, most = remark.of_limit
+        yield f"the function has {count} of at most {most} compilations"
     if remark.without_graph:
         yield f"no graph: {_listed(remark.without_graph)} runs as it was written"
     if remark.rest:
@@ -274,6 +282,12 @@ class _Gathered:
             callers=self.callers,
             check=first.check,
         )
+        if first.subject is Subject.RECOMPILATION:
+            near: tuple[int, int] | None = None
+            for name in names:
+                one = compilations.get(name)
+                near = _nearer(near, one and one.of_limit)
+            return replace(made, of_limit=near)
         if first.subject is not Subject.BREAK:
             return made
         without = tuple(
@@ -344,6 +358,14 @@ def _frames(
 
 def _both(some: tuple[_T, ...], others: tuple[_T, ...]) -> tuple[_T, ...]:
     return tuple(dict.fromkeys((*some, *others)))
+
+
+def _nearer(
+    one: tuple[int, int] | None, other: tuple[int, int] | None
+) -> tuple[int, int] | None:
+    """Of two counts that have a limit, the one that is nearer to it."""
+    known = [each for each in (one, other) if each is not None]
+    return min(known, key=lambda each: each[1] - each[0], default=None)
 
 
 def _kind(one: Remark) -> RemarkKind:

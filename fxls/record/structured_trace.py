@@ -33,6 +33,7 @@ from fxls.record.trace_texts import (
     LONGEST,
     frames_in,
     guard_in,
+    of_limit,
     reasons_in,
     said_in,
     skipped_in,
@@ -295,6 +296,7 @@ class Trace:
             ),
             nodes=metrics.get("graph_node_count"),
             guards=metrics.get("guard_count"),
+            of_limit=of_limit(metrics),
         )
         self._note(one.ended)
         if outcome in (Outcome.OK, Outcome.BREAK):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Said",
     "frames_in",
     "guard_in",
+    "of_limit",
     "reasons_in",
     "said_in",
     "skipped_in",
@@ -81,3 +83,19 @@ _EXPLAINED = re.compile(
 _HINT = re.compile(r"^  Hint: (.+)$", re.MULTILINE)
 _SKIPPED = "skipping cudagraphs due to "
 _GB = re.compile(r"/gb(\d{1,6})\.html")
+
+
+def of_limit(metrics: Mapping[str, Any]) -> tuple[int, int] | None:
+    """How many compilations a function has with the one of these metrics, and how many
+    torch allows; None where they do not tell.
+    """
+    before, text = metrics.get("cache_size"), metrics.get("dynamo_config")
+    if not isinstance(before, int) or not isinstance(text, str):
+        return None
+    with contextlib.suppress(ValueError):
+        config: object = json.loads(text)
+        known = cast("dict[str, Any]", config) if isinstance(config, dict) else {}
+        most: object = known.get("recompile_limit")
+        if isinstance(most, int) and 0 <= before < most:
+            return before + 1, most
+    return None

@@ -173,6 +173,7 @@ def test_programs_get_json_with_the_version_of_its_schema(recorded: Command) -> 
         "values": [],
         "nodes": [],
         "compilations": ["0/0"],
+        "of_limit": None,
         "without_graph": [],
         "rest": ["1/0"],
         "place": place,

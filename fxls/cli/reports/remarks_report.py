@@ -173,6 +173,7 @@ def remark_as_json(one: RemarkNow) -> dict[str, Any]:
         "values": list(remark.values),
         "nodes": [list(pair) for pair in remark.nodes],
         "compilations": list(remark.compilations),
+        "of_limit": remark.of_limit and list(remark.of_limit),
         "without_graph": list(remark.without_graph),
         "rest": list(remark.rest),
         "place": remark.place and _quoted_as_json(remark.place),
