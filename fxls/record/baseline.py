@@ -174,10 +174,10 @@ def tally_of(
     _count_kernels(tally, kept, compilations, names, kernels_of)
     for size in sizes_of(kept):
         if isinstance(size, InputSize) and not size.value:
-            of = "" if size.dimension is None else f": size {size.dimension}"
+            of = "" if size.dimension is None else f"size {size.dimension} of "
             function = tally.functions.get(function_at(size.function))
             if function is not None:
-                function[f"{_DYNAMIC}{size.name}{of}"] = 1
+                function[f"{_DYNAMIC}{of}{size.name}"] = 1
     tally.is_whole = not any(
         isinstance(one.event, Truncated)
         or (isinstance(one.event, Counts) and one.event.lost)

@@ -396,7 +396,7 @@ def test_kernels_and_dynamic_sizes_are_of_the_function(fxls: Command) -> None:
     assert fxls.run("check", "--update", "train.py", env=fresh).code == 0
     baseline = json.loads((fxls.folder / "fxls-baseline.json").read_bytes())
     assert baseline["programs"]["train.py"]["functions"] == {
-        "train.py: step": {"dynamic: x: size 0": 1, "graphs": 1, "kernels": 1}
+        "train.py: step": {"dynamic: size 0 of x": 1, "graphs": 1, "kernels": 1}
     }
     slower = FUSED.replace("x + 1)", "(x + 1).sort(0).values)")
     fxls.file(
@@ -406,7 +406,7 @@ def test_kernels_and_dynamic_sizes_are_of_the_function(fxls: Command) -> None:
     assert ended.code == 1
     place = "train.py:3:1: worse: train.py: step"
     assert ended.out.split("\n\n")[:2] == [
-        f"{place}: dynamic: x: size 0: 0, was 1",
+        f"{place}: dynamic: size 0 of x: 0, was 1",
         f"{place}: kernels: 3, was 1",
     ]
 

@@ -44,13 +44,13 @@ from fxls.record.baseline import Change, Comparison, Program, compared
         ),
         ({"f": {"graphs": 1, "kernels": 2}}, {"f": {"graphs": 1}}, [], []),
         ({"f": {"graphs": 1}}, {"f": {"graphs": 1, "kernels": 2}}, [], []),
-        ({}, {"f": {"graphs": 1, "kernels": 2, "dynamic: x: size 0": 1}}, [], []),
+        ({}, {"f": {"graphs": 1, "kernels": 2, "dynamic: size 0 of x": 1}}, [], []),
         # A size that became static is compiled again with each other one.
         (
-            {"f": {"graphs": 1, "dynamic: n": 1, "dynamic: x: size 0": 1}},
-            {"f": {"graphs": 1, "dynamic: x: size 1": 1}},
-            [("f", "dynamic: n", 1, 0), ("f", "dynamic: x: size 0", 1, 0)],
-            [("f", "dynamic: x: size 1", 0, 1)],
+            {"f": {"graphs": 1, "dynamic: n": 1, "dynamic: size 0 of x": 1}},
+            {"f": {"graphs": 1, "dynamic: size 1 of x": 1}},
+            [("f", "dynamic: n", 1, 0), ("f", "dynamic: size 0 of x", 1, 0)],
+            [("f", "dynamic: size 1 of x", 0, 1)],
         ),
         (
             {"f": {"graphs": 1}, "g": {"graphs": 1, "kernels": 2, "dynamic: x": 1}},
