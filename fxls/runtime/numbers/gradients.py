@@ -9,10 +9,9 @@ from typing import Any
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled, randomness
-from fxls.runtime.numbers.kept import copy_of
-from fxls.runtime.numbers.precision import LENIENT, Verdict, judged, nudged
-from fxls.runtime.numbers.replaying import Mode, alone, raised_by
+from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, randomness
+from fxls.runtime.numbers.precision import LENIENT, Verdict, judged
+from fxls.runtime.numbers.replaying import Mode, alone, compute, formed, raised_by
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence
 
@@ -60,7 +59,7 @@ def wrong_gradient(
             runs[mode] = _gradients(before, inputs, wanted, mode)
         found = runs[mode].get(name)
         if found is None and isinstance(inputs[name], torch.Tensor):
-            return any_torch.zeros_like(_formed(inputs[name], mode, 0))
+            return any_torch.zeros_like(formed(inputs[name], mode, 0))
         return found
 
     wrong: list[tuple[str, Evidence]] = []
@@ -116,23 +115,13 @@ def _gradients(
     with alone(), any_torch.enable_grad():
         any_torch.manual_seed(0)
         start = randomness()
-        for row in graph.rows:
-            if row.opcode == "placeholder":
-                value = _formed(inputs[row.name], mode, graph.order[row.name])
-                if row.name in wanted:
-                    leaves[row.name] = value.requires_grad_()
-                    value = value.clone()  # a leaf may not be changed in place
-                values[row.name] = value
-                continue
-
-            def run(row: Any = row) -> Any:
-                exactly = mode is Mode.EXACT
-                return graph.run(row, values.__getitem__, in_double=exactly)
-
-            found = attempt(run)
-            if isinstance(found, Raised):
-                raise NotRun(f"{row.name} cannot be computed: {raised_by(found.error)}")
-            values[row.name] = found
+        for name in graph.inputs:
+            value = formed(inputs[name], mode, graph.order[name])
+            if name in wanted:
+                leaves[name] = value.requires_grad_()
+                value = value.clone()  # a leaf may not be changed in place
+            values[name] = value
+        compute(graph, values, mode)
         if drawn is not None and not any_torch.equal(start, randomness()):
             drawn.append([values.get(str(name)) for name in graph.outputs])
         returned: list[torch.Tensor] = []
@@ -164,12 +153,3 @@ def _is_drawn_alike(drawn: Sequence[_Returned]) -> bool:
         or (one.shape == other.shape and any_torch.allclose(one, other, equal_nan=True))
         for one, other in zip(*drawn, strict=True)
     )
-
-
-def _formed(value: Any, mode: Mode, seed: int) -> Any:
-    if not isinstance(value, torch.Tensor):
-        return value
-    own = copy_of(value)
-    if mode is Mode.OWN:
-        return own
-    return nudged(own, seed) if mode is Mode.MOVED else doubled(own)

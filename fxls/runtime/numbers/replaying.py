@@ -11,7 +11,14 @@ from typing import Any
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves, randomness
+from fxls.runtime.numbers.graphs import (
+    NotRun,
+    ReplayedGraph,
+    doubled,
+    leaves,
+    randomness,
+)
+from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.numbers.precision import nudged
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import fx, version_of
@@ -22,7 +29,9 @@ __all__ = [
     "Replay",
     "Segments",
     "alone",
+    "compute",
     "draws_alone",
+    "formed",
     "is_random",
     "raised_by",
     "replayed",
@@ -195,6 +204,35 @@ def _in(value: Any, mode: Mode, seed: int) -> Any:
         return nudged(one, seed) if isinstance(one, torch.Tensor) else one
 
     return fx.node.map_aggregate(value, moved)
+
+
+def formed(value: Any, mode: Mode, seed: int) -> Any:
+    """A copy of an input in the numbers of a mode; what is no tensor is itself."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    own = copy_of(value)
+    if mode is Mode.OWN:
+        return own
+    return nudged(own, seed) if mode is Mode.MOVED else doubled(own)
+
+
+def compute(graph: ReplayedGraph, values: dict[str, Any], mode: Mode) -> None:
+    """Add to the values of its inputs those of all its nodes; raises `NotRun`.
+
+    They are computed from the first to the last, so they may change values in place.
+    """
+    for row in graph.rows:
+        if row.opcode == "placeholder":
+            continue
+
+        def run(row: Row = row) -> Any:
+            exactly = mode is Mode.EXACT
+            return graph.run(row, values.__getitem__, in_double=exactly)
+
+        found = attempt(run)
+        if isinstance(found, Raised):
+            raise NotRun(f"{row.name} cannot be computed: {raised_by(found.error)}")
+        values[row.name] = found
 
 
 def raised_by(error: Exception) -> str:

@@ -8,17 +8,10 @@ from typing import Any
 
 import torch
 
-from fxls.attempt import Raised, attempt
-from fxls.runtime.numbers.graphs import (
-    NodeName,
-    NotRun,
-    ReplayedGraph,
-    doubled,
-    randomness,
-)
-from fxls.runtime.numbers.kept import KeptCall, copy_of
-from fxls.runtime.numbers.precision import LENIENT, Verdict, judged, nudged
-from fxls.runtime.numbers.replaying import Mode, alone, raised_by
+from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, randomness
+from fxls.runtime.numbers.kept import KeptCall
+from fxls.runtime.numbers.precision import LENIENT, Verdict, judged
+from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
 from fxls.verdicts.comparison import Evidence
 
 __all__ = ["WrongOutput", "wrong_output"]
@@ -76,31 +69,12 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
 def _returned(
     graph: ReplayedGraph, inputs: Mapping[str, Any], mode: Mode
 ) -> Mapping[str, Any]:
-    values: dict[str, Any] = {}
     with alone():
         before = randomness()
-        for row in graph.rows:
-            if row.opcode == "placeholder":
-                values[row.name] = _given(inputs[row.name], mode, graph.order[row.name])
-                continue
-
-            def run(row: Any = row) -> Any:
-                exactly = mode is Mode.EXACT
-                return graph.run(row, values.__getitem__, in_double=exactly)
-
-            found = attempt(run)
-            if isinstance(found, Raised):
-                raise NotRun(f"{row.name} cannot be computed: {raised_by(found.error)}")
-            values[row.name] = found
+        values = {
+            name: formed(inputs[name], mode, graph.order[name]) for name in graph.inputs
+        }
+        compute(graph, values, mode)
         if not any_torch.equal(before, randomness()):
             raise NotRun("it draws random numbers")
     return {str(one): values[one] for one in graph.outputs if one in values}
-
-
-def _given(value: Any, mode: Mode, seed: int) -> Any:
-    if not isinstance(value, torch.Tensor):
-        return value
-    own = copy_of(value)
-    if mode is Mode.OWN:
-        return own
-    return nudged(own, seed) if mode is Mode.MOVED else doubled(own)
