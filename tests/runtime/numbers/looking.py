@@ -8,6 +8,7 @@ import linecache
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 from torch import nn
 from torch.nn import functional
@@ -17,6 +18,7 @@ from fxls.runtime.numbers.comparing import compared
 from fxls.verdicts.comparison import Comparison, Fault
 
 __all__ = [
+    "COMPILING",
     "Attention",
     "Blamed",
     "Normed",
@@ -29,6 +31,13 @@ __all__ = [
     "nodes",
     "without_kernels",
 ]
+
+COMPILING = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
+    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
+]
+"""The marks of tests that compile."""
 
 any_torch: Any = torch
 aten: Any = any_torch.ops.aten

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 
 from fxls.runtime import installing
 from fxls.runtime.numbers.bisecting import bisected
 from fxls.verdicts.bisection import FirstBad
 from tests.runtime.numbers.looking import (
+    COMPILING,
     Numbers,
     Perceptron,
     any_torch,
@@ -19,11 +19,7 @@ from tests.runtime.numbers.looking import (
     nodes,
 )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
-    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
-]
+pytestmark = COMPILING
 
 
 def kept() -> Any:

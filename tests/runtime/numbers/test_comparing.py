@@ -11,6 +11,7 @@ import torch
 from torch.nn import functional
 
 from tests.runtime.numbers.looking import (
+    COMPILING,
     Attention,
     Blamed,
     Normed,
@@ -24,11 +25,7 @@ from tests.runtime.numbers.looking import (
     without_kernels,
 )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
-    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
-]
+pytestmark = COMPILING
 
 decomposition: Any = importlib.import_module("torch._inductor.decomposition")
 

@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional
 
 from tests.runtime.numbers.looking import (
+    COMPILING,
     Blamed,
     Numbers,
     Perceptron,
@@ -19,11 +20,7 @@ from tests.runtime.numbers.looking import (
     config,
 )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
-    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
-]
+pytestmark = COMPILING
 
 lowering: Any = importlib.import_module("torch._inductor.lowering")
 

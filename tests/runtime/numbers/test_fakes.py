@@ -9,12 +9,16 @@ import pytest
 import torch
 from torch import nn
 
-from tests.runtime.numbers.looking import Numbers, any_torch, blamed, without_kernels
+from tests.runtime.numbers.looking import (
+    COMPILING,
+    Numbers,
+    any_torch,
+    blamed,
+    without_kernels,
+)
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
-    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
+    *COMPILING,
     pytest.mark.filterwarnings("ignore:.*should not be instantiated"),  # by Dynamo
 ]
 

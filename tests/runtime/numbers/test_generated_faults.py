@@ -9,11 +9,11 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import pytest
 import torch
 
 from fxls.verdicts.comparison import Comparison, Kind
 from tests.runtime.numbers.looking import (
+    COMPILING,
     Attention,
     Normed,
     Numbers,
@@ -23,11 +23,7 @@ from tests.runtime.numbers.looking import (
     config,
 )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
-    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
-]
+pytestmark = COMPILING
 
 _COUNT = 40
 _HOOKS = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 from torch.nn import functional
 
 from tests.runtime.numbers.looking import (
+    COMPILING,
     Blamed,
     Numbers,
     Perceptron,
@@ -17,11 +17,7 @@ from tests.runtime.numbers.looking import (
     nodes,
 )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
-    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
-]
+pytestmark = COMPILING
 
 
 def without_gradient(

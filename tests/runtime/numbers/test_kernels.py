@@ -10,13 +10,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tests.runtime.numbers.looking import Blamed, Numbers, blamed, config
+from tests.runtime.numbers.looking import COMPILING, Blamed, Numbers, blamed, config
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
-    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
-]
+pytestmark = COMPILING
 
 
 metrics: Any = importlib.import_module("torch._inductor.metrics")

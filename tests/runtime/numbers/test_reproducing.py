@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from fxls.verdicts.comparison import Reproducer
 from tests.runtime.numbers.looking import (
+    COMPILING,
     Normed,
     Numbers,
     Perceptron,
@@ -24,11 +25,7 @@ from tests.runtime.numbers.looking import (
     nodes,
 )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
-    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
-]
+pytestmark = COMPILING
 
 decomposition: Any = importlib.import_module("torch._inductor.decomposition")
 

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from fxls.verdicts.comparison import Fault
 from tests.runtime.numbers.looking import (
+    COMPILING,
     Blamed,
     Numbers,
     Perceptron,
@@ -22,11 +23,7 @@ from tests.runtime.numbers.looking import (
     nodes,
 )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # torch's own
-    pytest.mark.filterwarnings("ignore:dynamo_pgo force disabled"),
-]
+pytestmark = COMPILING
 
 common: Any = importlib.import_module("torch._dynamo.backends.common")
 make_boxed: Any = importlib.import_module("functorch.compile").make_boxed_func
