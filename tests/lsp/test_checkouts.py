@@ -23,7 +23,7 @@ from block import Block
 
 # fxls: Net()(torch.randn(2, 3))
 class Net(torch.nn.Module):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.block = Block()
 

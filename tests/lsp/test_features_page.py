@@ -63,7 +63,7 @@ class Gate(torch.nn.Module):
 
 # fxls: Net()(torch.randn(2))
 class Net(torch.nn.Module):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.gate = Gate(2)
 
@@ -104,7 +104,7 @@ import torch
 
 class Block(torch.nn.Module):
     def forward(self, x):
-        return torch.relu(x)
+        return x.relu()
 """
 
 NET = """\
@@ -114,7 +114,7 @@ from block import Block
 
 # fxls: Net()(torch.randn(2, 3))
 class Net(torch.nn.Module):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.block = Block()
 

@@ -27,7 +27,7 @@ class Stem(torch.nn.Module):
 
 
 class Zoo(torch.nn.Module):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.stem = Stem()
 
