@@ -45,6 +45,22 @@ export class Tree {
     assert.fail(`no key leads to the row "${text}": ${(await this.names()).join('; ')}`);
   }
 
+  /**
+   * An item of the menu that the mouse opens on the row with a text. As a person does, it
+   * clicks again where the menu does not show the item, for example because the view is
+   * filled meanwhile.
+   */
+  async menuItem(row: string, title: string): Promise<Locator> {
+    const item = this.#page.locator('.monaco-menu .action-item', { hasText: title });
+    const limit = Date.now() + LIMIT;
+    while (Date.now() < limit) {
+      await this.rows.filter({ hasText: row }).click({ button: 'right' });
+      if (await appears(item, 3000)) return item;
+      await this.#page.keyboard.press('Escape');
+    }
+    assert.fail(`no click shows "${title}" on the row "${row}"`);
+  }
+
   async #hasKeyboard(): Promise<boolean> {
     return (await this.#page.locator(`${this.#list}:focus`).count()) > 0;
   }
