@@ -32,12 +32,16 @@ _WORKED = "processor seconds"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the caches of the user, who runs the tests, out of them."""
+    """Give the tests caches of their own, and not the user's."""
     # The workers of xdist have that of the process that started them.
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     folder = tempfile.mkdtemp(prefix="fxls-tests-")
     os.environ["XDG_CACHE_HOME"] = folder
+    # In each empty cache inductor compiles a program that asks whether the compiler can
+    # make vector code (torch/_inductor/cpu_vec_isa.py), which takes longer than most of
+    # the tests' kernels do. Every test has an empty cache.
+    os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
