@@ -35,6 +35,8 @@ examples:
   fxls compare --memory 2000 train.py       with at most 2000 MB for copies and values
   fxls compare --reproduce wrong.py train.py     and write a script that shows it
   fxls compare --json train.py | jq '.faults[0]'
+  fxls compare --keep there.pt train.py     keep the values of its graphs in there.pt
+  fxls compare --with there.pt train.py     and compare: of another torch or device
 
 The program runs once, compiled, and ends. Then each step of the compiler is run again on
 the inputs of the first call of each graph, and is judged by the step before it.
@@ -66,6 +68,21 @@ def add(commands: Commands) -> None:
         metavar="FILE",
         help="write a script that needs torch alone and shows the first fault",
     )
+    elsewhere = parser.add_mutually_exclusive_group()
+    elsewhere.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FILE",
+        help="keep the values of each captured graph in a new file, and judge nothing",
+    )
+    elsewhere.add_argument(
+        "--with",
+        dest="other",
+        type=Path,
+        metavar="FILE",
+        help="compare each captured graph with the values that --keep wrote elsewhere:"
+        " of another torch, Python, device or machine",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--scripts", action="store_true", help=argparse.SUPPRESS)
@@ -73,14 +90,17 @@ def add(commands: Commands) -> None:
 
 def compare(options: argparse.Namespace) -> int:
     """`fxls compare`: run a program in a process of its own, and say what was found."""
+    from fxls.cli.compare_elsewhere import compare_elsewhere
     from fxls.cli.followed_program import follow, followed, unclear
     from fxls.cli.reports.compare_report import compare_as_json, compare_text
     from fxls.verdicts.comparison import decode
 
     python: PythonArguments = options.python
-    problem = unclear(python) or _taken(options.reproduce)
+    problem = unclear(python) or _taken(options.reproduce) or _taken(options.keep)
     if problem is not None:
         options.usage.error(problem)
+    if options.keep is not None or options.other is not None:
+        return compare_elsewhere(options, python)
     if options.into is not None:
         judge = functools.partial(_judged, is_reproducing=options.scripts)
         return follow(options, python, judge)
@@ -102,9 +122,9 @@ def _taken(path: Path | None) -> str | None:
     if path is None:
         return None
     if path.exists() or path.is_symlink():
-        return f"{path} is there already: name a new file for the reproducer"
+        return f"{path} is there already: name a new file"
     if not path.parent.is_dir():
-        return f"there is no folder {path.parent} to write the reproducer to"
+        return f"there is no folder {path.parent} to write {path.name} to"
     return None
 
 

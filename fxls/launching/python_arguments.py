@@ -20,6 +20,7 @@ _OURS_WITH_VALUE = {
         "--run",
     ),
     *("--entries", "--memory", "--into", "--reproduce", "--check", "--commits"),
+    *("--keep", "--with"),
 }
 _PYTHONS_LONG = "--check-hash-based-pycs"
 """The only long option of Python's that takes part in a run; its value follows."""

@@ -56,6 +56,7 @@ MAY_TOUCH_FILES = {
     "fxls/cli/followed_program.py": "writes into a new folder of its own",
     "fxls/cli/report_command.py": "writes the page where a person asked for it",
     "fxls/cli/reproducing.py": "writes the script where a person asked for it",
+    "fxls/runtime/numbers/elsewhere/values_file.py": "keeps values where a person asked",
     "fxls/cli/subcommands.py": "/dev/null",
     "fxls/worker/channel.py": "/dev/null",
     "fxls/machine.py": "/proc",

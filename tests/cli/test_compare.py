@@ -155,7 +155,7 @@ def test_a_script_that_shows_the_fault_is_written_and_says_how_sure_it_is(
     assert f"said there: {said}" in " ".join(text.split())
     assert str(Path.home()) not in text
     assert "fxls" not in text.partition('"""\n')[2]
-    assert "shown.py is there already: name a new file for the reproducer" in again.err
+    assert "shown.py is there already: name a new file" in again.err
     assert again.code == 2
 
 

@@ -22,7 +22,14 @@ from fxls.verdicts.comparison import (
     who,
 )
 
-__all__ = ["SCHEMA", "compare_as_json", "compare_text"]
+__all__ = [
+    "SCHEMA",
+    "compare_as_json",
+    "compare_text",
+    "finite",
+    "place_of",
+    "unseen_text",
+]
 
 SCHEMA = 1
 """The version of what ``--json`` prints; a new key does not change it."""
@@ -37,9 +44,9 @@ def compare_text(
         lines += [*_fault(fault, sources, is_first=at == 0), ""]
     suspects = [one for one in found.unseen if one.is_suspect]
     for one in suspects:
-        lines += [f"suspect: {_unseen(one)}", ""]
+        lines += [f"suspect: {unseen_text(one)}", ""]
     left_out = [one for one in found.unseen if not one.is_suspect]
-    lines += [f"not compared: {_unseen(one)}" for one in left_out]
+    lines += [f"not compared: {unseen_text(one)}" for one in left_out]
     if found.raised is not None:
         lines.append(f"note: the program ended with {found.raised}")
     if reproduced is not None:
@@ -77,7 +84,7 @@ def compare_as_json(
                 # JSON has no infinity.
                 "evidence": None
                 if one.raised
-                else msgspec.to_builtins(_finite(one.evidence)),
+                else msgspec.to_builtins(finite(one.evidence)),
                 "raised": one.raised or None,
                 "confirmed": one.confirmed,
             }
@@ -121,7 +128,8 @@ def _reproducer(one: Reproduced) -> str:
     return f"reproducer: {one.path} ({', '.join(counts)}); {how}: {one.said}"
 
 
-def _finite(evidence: Evidence) -> Evidence:
+def finite(evidence: Evidence) -> Evidence:
+    """The same with numbers that JSON has."""
     limit = 1.7976931348623157e308
     return msgspec.structs.replace(evidence, error=min(evidence.error, limit))
 
@@ -151,7 +159,8 @@ def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
     return lines
 
 
-def _unseen(one: Unseen) -> str:
+def unseen_text(one: Unseen) -> str:
+    """What nobody looked at, and why, in a line."""
     return f"{one.what}, in {one.stage}, {one.compilation}: {one.why}"
 
 

@@ -25,6 +25,7 @@ from fxls.runtime.torch_private import fx, version_of
 
 __all__ = [
     "RANDOM",
+    "ChangesInPlace",
     "Mode",
     "Replay",
     "Segments",
@@ -40,6 +41,10 @@ __all__ = [
 any_torch: Any = torch
 
 RANDOM = "random numbers are drawn in between"
+
+
+class ChangesInPlace(NotRun):
+    """A node changes a value, so that nothing can be said of the nodes before it."""
 
 
 class Mode(enum.Enum):
@@ -71,8 +76,8 @@ def replayed(
 ) -> Replay:
     """Run a graph as it is.
 
-    Raises `NotRun` where a node changes a value in place, as nothing could be said of
-    the nodes before it then, and where autocast is switched, which nodes do not say.
+    Raises `ChangesInPlace`, and `NotRun` where autocast is switched, which nodes do not
+    say.
     """
     done = Replay()
     if any("_autocast" in getattr(row.target, "__name__", "") for row in graph.rows):
@@ -101,7 +106,7 @@ def _run_one(graph: ReplayedGraph, row: Row, done: Replay) -> None:
         done.failed[row.name] = raised_by(found.error)
         return
     if versions != [version_of(one) for one in given]:
-        raise NotRun(f"{row.name} changes a value in place")
+        raise ChangesInPlace(f"{row.name} changes a value in place")
     if is_random(row) or not any_torch.equal(before, randomness()):
         done.random.add(row.name)
         done.states[row.name] = before

@@ -1,0 +1,75 @@
+"""`fxls compare --keep` and `--with`: the same program with another torch or device."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from fxls.cli.command import ExitCode, harmless, say, sources_here
+from fxls.cli.followed_program import follow, followed
+
+if TYPE_CHECKING:
+    from fxls.launching.python_arguments import PythonArguments
+    from fxls.verdicts.agreement import Agreement
+
+__all__ = ["compare_elsewhere"]
+
+
+def compare_elsewhere(options: argparse.Namespace, python: PythonArguments) -> int:
+    """Run a program, and keep the values of its graphs, or compare them with others."""
+    from fxls.cli.reports.agreement_report import (
+        agreement_as_json,
+        agreement_text,
+        is_clear,
+    )
+    from fxls.verdicts.agreement import decode
+
+    if options.into is not None:
+        return follow(options, python, functools.partial(_done, options))
+    # The program may go to another folder.
+    more = (
+        ["--keep", str(options.keep.absolute())]
+        if options.keep is not None
+        else ["--with", str(options.other.absolute())]
+    )
+    found = followed("compare", more, options, python, decode)
+    if found.refused:
+        named = options.keep or options.other
+        say(f"fxls: error: {named}: {found.refused}")
+        return ExitCode.USAGE
+    if options.json:
+        print(json.dumps(agreement_as_json(found)))
+    else:
+        name = str(options.keep or options.other)
+        print(harmless(agreement_text(found, name, sources_here())))
+    if found.differences:
+        return ExitCode.TROUBLE
+    return ExitCode.OK if is_clear(found) else ExitCode.USAGE
+
+
+def _done(options: argparse.Namespace, raised: str | None) -> bytes:
+    """Keep or compare what the program had, if it made any graph."""
+    from fxls.verdicts.agreement import SCHEMA, Agreement, Environment, encode
+
+    python = ".".join(map(str, sys.version_info[:3]))
+    found = Agreement(SCHEMA, Environment("", python, ()), None, 0, 0, raised=raised)
+    if "torch" in sys.modules:
+        from fxls.runtime import installing
+
+        installation = installing.current()
+        if installation is not None and installation.numbers is not None:
+            kept = installation.numbers
+            installation.later.finish()
+            if options.keep is not None:
+                from fxls.runtime.numbers.elsewhere.keeping_values import keep as ask
+
+                path = options.keep
+            else:
+                from fxls.runtime.numbers.elsewhere.agreeing import agreement as ask
+
+                path = options.other
+            found: Agreement = ask(kept.compilations, kept.copies, path, raised)
+    return encode(found)

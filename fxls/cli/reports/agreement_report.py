@@ -1,0 +1,132 @@
+"""What `fxls compare --keep` and `--with` say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fxls.cli.report import Sources, place_as_json, snippet
+from fxls.cli.reports.compare_report import finite, place_of, unseen_text
+from fxls.counted import counted
+from fxls.verdicts.agreement import Agreement, Difference, Environment, OtherInput, Side
+
+__all__ = ["SCHEMA", "agreement_as_json", "agreement_text", "is_clear"]
+
+SCHEMA = 1
+"""The version of what ``--json`` prints; a new key does not change it."""
+
+_MOST_INPUTS = 8
+
+
+def is_clear(found: Agreement) -> bool:
+    """Whether something was kept, or compared and found to agree."""
+    return bool(found.values) and not found.differences and found.raised is None
+
+
+def agreement_text(found: Agreement, name: str, sources: Sources) -> str:
+    """The nodes that differ, the inputs that do, and what nobody looked at.
+
+    `name` is that of the file with the values.
+    """
+    lines: list[str] = []
+    for one in found.differences:
+        lines += [*_difference(one, sources), ""]
+    for one in found.inputs[:_MOST_INPUTS]:
+        lines.append(f"note: {_other_input(one)}")
+    if (more := len(found.inputs) - _MOST_INPUTS) > 0:
+        lines.append(f"note: {counted(more, 'input')} more had other values there")
+    if found.inputs:
+        lines.append("note: each node was run on what it was given there")
+    lines += [f"not compared: {unseen_text(one)}" for one in found.unseen]
+    if found.raised is not None:
+        lines.append(f"note: the program ended with {found.raised}")
+    return "\n".join([*lines, _verdict(found, name)])
+
+
+def agreement_as_json(found: Agreement) -> dict[str, Any]:
+    """The same for programs."""
+    kept = "kept" if found.there is None else "same"
+    return {
+        "schema": SCHEMA,
+        "verdict": "differs"
+        if found.differences
+        else kept
+        if is_clear(found)
+        else "open",
+        "here": msgspec.to_builtins(found.here),
+        "there": found.there and msgspec.to_builtins(found.there),
+        "differences": [
+            {
+                "compilation": one.compilation,
+                "stage": one.stage,
+                "node": one.where.node,
+                "target": one.where.target,
+                "place": (at := place_of(one.where)) and place_as_json(at),
+                "places": [place_as_json(place) for place in one.where.places],
+                "side": one.side.value,
+                "evidence": msgspec.to_builtins(finite(one.evidence)),
+            }
+            for one in found.differences
+        ],
+        "inputs": [
+            # JSON has no infinity.
+            {**msgspec.to_builtins(one), "off": None if one.off == _FAR else one.off}
+            for one in found.inputs
+        ],
+        "not_compared": [msgspec.to_builtins(one) for one in found.unseen],
+        "graphs": found.graphs,
+        "values": found.values,
+        "raised": found.raised,
+    }
+
+
+_FAR = float("inf")
+
+
+def _difference(one: Difference, sources: Sources) -> list[str]:
+    graph = f"{one.stage}, {one.compilation}"
+    lines = [f"error: {one.where.node} is another value there, in {graph}"]
+    named = f"{one.where.node}, {one.where.target}"
+    at = place_of(one.where)
+    if at is None:
+        lines.append(f"  {named}, whose expression nobody noted")
+    else:
+        start = at.span.start
+        place = f"{sources.name(at.path)}:{start.line + 1}:{start.column + 1}"
+        lines += [f"  {named}, from {place}", *snippet(at, sources)]
+    evidence = one.evidence
+    shape = "x".join(map(str, evidence.shape)) or "scalar"
+    if evidence.allowed:
+        other = Side.HERE if one.side is Side.THERE else Side.THERE
+        lines.append(
+            f"  {evidence.dtype}, {shape}: {one.side} off by {evidence.error:.3g} from"
+            f" float64, {other} by {evidence.usual:.3g}; {evidence.allowed:.3g} is"
+            " explained by precision"
+        )
+    return [*lines, f"  why: {evidence.reason}"]
+
+
+def _other_input(one: OtherInput) -> str:
+    by = "" if one.off == _FAR else f", by up to {one.off:.3g}"
+    return f"the input {one.name} of {one.stage}, {one.compilation}, had another value there{by}"
+
+
+def _verdict(found: Agreement, name: str) -> str:
+    count = f"{counted(found.graphs, 'graph')}, {counted(found.values, 'value')}"
+    if not found.values:
+        said = "nobody can say: no value of a compiled graph is known"
+    elif found.there is None:
+        return f"{name} has {count} of {_environment(found.here)}"
+    elif found.differences:
+        said = counted(len(found.differences), "difference")
+    else:
+        said = "here and there compute the same"
+    if found.there is None:
+        return f"{said} ({count})"
+    both = f"here {_environment(found.here)}, there {_environment(found.there)}"
+    return f"{said} ({count}; {both})"
+
+
+def _environment(one: Environment) -> str:
+    return f"torch {one.torch} on {' and '.join(one.devices) or 'no device'}"
