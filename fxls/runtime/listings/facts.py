@@ -53,6 +53,7 @@ class FactsOfNodes:
             known = self._target_texts[id(target)] = (target, pretty_target(target))
         pieces, index, kwargs = self._pieces, self._index, node.kwargs
         attribute = self._attribute(node)
+        noted = node.noted_all()
         # In the order of the fields: by their names it takes twelve times as long.
         return Facts(
             node.name,
@@ -64,12 +65,12 @@ class FactsOfNodes:
             tuple([index[user] for user in users_of(node)]),
             None if scope is None else self.tables.scope(scope),
             None if frames is None else self.tables.frame(frames),
-            value_of(noted) if (noted := node.noted_all()) else None,
+            value_of(noted) if noted else None,
             None if node.type is None else type_text(node.type),
             None if attribute is None else _detail(attribute),
             self.targets.row(node, attribute),
             not has_users(node) and _has_effect(node),
-            passes_of(node),
+            passes_of(noted) if noted else (),
             () if frames is None else self.tables.more_frames(frames),
             _width(attribute) if node.op == "call_module" else None,
         )

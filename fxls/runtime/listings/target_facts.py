@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Mapping
 from types import CodeType
 from typing import Any, cast
 
@@ -51,9 +52,9 @@ def file_of(kind: object) -> str | None:
     return file if isinstance(file, str) else None
 
 
-def passes_of(node: Node) -> tuple[str, ...]:
-    """The passes that made a node, the last one first."""
-    noted: object = node.noted("from_node")
+def passes_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """The passes that made a node with this `meta`, the last one first."""
+    noted: object = meta.get("from_node")
     if noted is None:
         return ()
     names: list[str] = []

@@ -99,19 +99,23 @@ class Snapshot:
         made: dict[Any, Node] = {}
         late: list[tuple[Any, Any, Any]] = []
         scopes = _Scopes()
+        copy = torch.ops.aten.copy_.default  # asked for once: each dot is a call
         for row, origin in zip(self._rows, self._origins, strict=True):
             node, name, op, target, args, kwargs, kind, meta = row
             try:
-                args, kwargs = fx.node.map_arg((args, kwargs), made.__getitem__)
+                args = fx.node.map_arg(args, made.__getitem__)
+                if kwargs:  # few have any, and an empty one would be made anew
+                    kwargs = fx.node.map_arg(kwargs, made.__getitem__)
             except KeyError:  # a pass may have put it in front of what it uses
-                late.append((node, args, kwargs))
+                late.append((node, row[4], kwargs))
                 args, kwargs = (), EMPTY_KWARGS
             # The names are those of torch's namespace, and are not made anew.
             call = (op, target, freeze(args), freeze_kwargs(kwargs))
             new: Any = graph._append(*call, name, kind)
             new.meta = meta
-            new._frames = origin or origin_of(meta) or _of_written(new)
-            new._scope = scopes.of(meta.get("nn_module_stack"))
+            new._frames = origin or origin_of(meta) or _of_written(new, copy)
+            if "nn_module_stack" in meta:
+                new._scope = scopes.of(meta["nn_module_stack"])
             made[node] = new
         for node, args, kwargs in late:
             made[node].args = fx.node.map_arg(args, made.__getitem__)
@@ -135,11 +139,12 @@ def is_symbolic(graph: Any) -> bool:
     return False
 
 
-def _of_written(node: Any) -> RawOrigin | None:
+def _of_written(node: Any, copy: object) -> RawOrigin | None:
     """Of what gives a changed input back to the program, the origin of the new value:
-    AOTAutograd puts that behind the code that changed it, and says nothing of it.
+    AOTAutograd puts that, which is a `copy`, behind the code that changed it, and says
+    nothing of it.
     """
-    if node.target is torch.ops.aten.copy_.default and len(node.args) > 1:
+    if node.target is copy and len(node.args) > 1:
         return getattr(node.args[1], "_frames", None)
     return None
 
