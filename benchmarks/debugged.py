@@ -46,6 +46,8 @@ def main(arguments: Sequence[str]) -> None:
     made = {"path": path, "line": line, "none": none, "port": where.port}
     print(json.dumps(made), flush=True)
     for _ in sys.stdin:
+        # The runtime looks for a debugger whenever a graph is made.
+        engine.GraphModule(torch.nn.Module(), _graph(engine.Graph(), 1))
         print(json.dumps({"seconds": _shortest(function, x)}), flush=True)
 
 

@@ -71,6 +71,31 @@ forward()
 """
 """The runtime's part that stops, without those that need torch."""
 
+FINDING = """\
+import sys
+import types
+
+sys.modules["fxls.runtime"] = module = types.ModuleType("fxls.runtime")
+module.__path__ = [sys.argv[1]]
+
+from fxls.runtime.debugging.pydevd_codes import find_codes_at_once
+from fxls.runtime.patches import Patches
+
+def forward(x):
+    y = x + 1
+    return y
+
+patches = Patches()
+find_codes_at_once(patches)
+forward(1)
+forward(2)
+found = [put.get(forward.__code__) is not None for *_, put in patches._done]
+patches.undo()
+forward(3)
+print(sys.version_info >= (3, 12), found)
+"""
+"""The part that finds what pydevd knows of a code object, put in and taken out."""
+
 TORCH = """\
 class compiler:
     @staticmethod
@@ -223,3 +248,27 @@ def test_a_broken_rule_stops_as_an_exception_does(tmp_path: Path, python: str) -
         session.resume()
         assert session.wait_ended() == 0
         assert session.output("stderr") == ""
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_breakpoints_hold_while_codes_are_found_at_once(
+    tmp_path: Path, python: str
+) -> None:
+    place = Place(tmp_path, 1)
+    place.program.write_text(FINDING, "utf-8")
+    place.env["PYTHONPATH"] += f":{Path(fxls.__file__).parent.parent}"
+    line = FINDING.splitlines().index("    return y") + 1
+    with place.session(python) as session:
+        session.launch(
+            place.program,
+            breakpoints={place.program: [{"line": line, "condition": "y != 3"}]},
+            arguments=[str(Path(fxls.__file__).parent / "runtime")],
+            env=place.env,
+        )
+        for y in ("2", "4"):
+            session.wait_stopped()
+            assert (session.top().line, session.locals()["y"]) == (line, y)
+            session.resume()
+        assert session.wait_ended() == 0
+        # pydevd has asked the one that was put in, where it asks at all.
+        assert session.output("stdout") in ("False []\n", "True [True]\n")

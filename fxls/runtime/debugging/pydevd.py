@@ -22,6 +22,7 @@ from types import FrameType, TracebackType
 from typing import Any, Protocol
 
 import fxls
+from fxls.runtime.debugging.pydevd_codes import find_codes_at_once
 from fxls.runtime.debugging.pydevd_stepping import step_on
 from fxls.runtime.debugging.pydevd_view import View, evaluate_more, say_more
 from fxls.runtime.listings.sections import DRIVER
@@ -109,6 +110,8 @@ class Debugger:
             self._take_in_turn()
         if not is_first:
             return
+        with logging_unknown("breakpoints in long functions are slow"):
+            find_codes_at_once(_patches)
         with logging_unknown("a step may go into fxls itself"):
             self._call_fxls_a_library()
         with logging_unknown("tensors are shown as debugpy shows them"):

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import io
 import pkgutil
+import sys
 
 from fxls.attempt import Raised, attempt
 
@@ -66,6 +67,12 @@ FEATURES: dict[str, tuple[str, ...]] = {
     ),
 }
 """By feature, as ``module:attribute``."""
+
+if sys.version_info >= (3, 12):
+    FEATURES["breakpoints in long functions are quick"] = (
+        "_pydevd_sys_monitoring._pydevd_sys_monitoring:_code_to_func_code_info_cache",
+        "_pydevd_sys_monitoring.pydevd_sys_monitoring:start_monitoring",
+    )
 
 
 def missing() -> dict[str, tuple[str, ...]]:
