@@ -3,6 +3,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { passName } from './first_pass.ts';
+import { byModel, isStale } from './order.ts';
 import { joined, spoken, when } from './wording.ts';
 import { type IdentityItem, identities, revisions } from '../server/protocol.ts';
 import { type Server, setContext } from '../server/server.ts';
@@ -103,17 +104,9 @@ export class Graphs implements vscode.TreeDataProvider<Shelf>, vscode.Disposable
   }
 }
 
-/** Graphs of one model stand together, when there are several; what is current comes first. */
+/** Graphs of one model stand together, when there are several. */
 function models(found: readonly IdentityItem[]): Shelf[] {
-  const groups = new Map<string, IdentityItem[]>();
-  for (const item of found) {
-    const name = nameOf(item);
-    groups.set(name, [...(groups.get(name) ?? []), item]);
-  }
-  const sorted = [...groups.values()].sort(
-    (one, other) => age(one) - age(other) || latest(other) - latest(one),
-  );
-  return sorted.flatMap((group): Shelf[] => {
+  return byModel(found, nameOf).flatMap((group): Shelf[] => {
     const isNested = group.length > 1;
     const graphs = group.map((item): Graph => ({ ...item, kind: 'graph', isNested }));
     return isNested ? [{ kind: 'model', graphs }] : graphs;
@@ -132,21 +125,12 @@ function folderOf(uri: string): string | undefined {
   return vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri))?.name;
 }
 
-/** 1 for a model of which nothing is what its source gives today. */
-function age(group: readonly IdentityItem[]): number {
-  return group.every(({ stale }) => stale === true) ? 1 : 0;
-}
-
-function latest(group: readonly IdentityItem[]): number {
-  return Math.max(...group.map(({ time }) => time));
-}
-
 function modelItem({ graphs }: Model): vscode.TreeItem {
   const [first] = graphs;
   const item = new vscode.TreeItem(
     first?.qualname ?? '',
     // What is old takes one line.
-    age(graphs) === 1
+    isStale(graphs)
       ? vscode.TreeItemCollapsibleState.Collapsed
       : vscode.TreeItemCollapsibleState.Expanded,
   );
