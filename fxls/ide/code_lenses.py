@@ -118,6 +118,8 @@ def lenses(
     if freshness.newest is not None:
         title = "earlier revision: go to the newest"
         found.append(Lens(span, title, OpenPlace(freshness.newest.start)))
+    elif freshness.is_gone:
+        found.append(Lens(span, "stale: its source is gone"))
     elif (
         freshness.changed
         and listing.entry is not None

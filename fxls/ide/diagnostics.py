@@ -127,7 +127,7 @@ def listing_diagnostics(
 ) -> tuple[Diagnostic, ...]:
     """What a listing says of itself: its defects, and its age."""
     found = [_of_defect(document, defect) for defect in defects(document)]
-    said = freshness_in_words(freshness)
+    said = freshness_in_words(document, freshness)
     if said:
         related: tuple[Related, ...] = ()
         if freshness.newest is not None:

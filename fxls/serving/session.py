@@ -384,7 +384,9 @@ class Session:
 
     def freshness(self, document: Document) -> Freshness:
         """What became of a listing since it was made."""
-        return self.library.freshness(document)
+        found = self.library.freshness(document)
+        gone = bool(found.changed) and is_gone(document, self._written)
+        return Freshness(found.newest, found.changed, is_gone=gone)
 
     def _unwritten(self, path: str) -> tuple[str, ...]:
         """Drop what was said about entry comments that are gone; returns as `check`."""

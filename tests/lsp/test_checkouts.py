@@ -127,6 +127,34 @@ def test_a_class_with_another_name_there_leaves_nothing_of_the_one_before(
     assert shown(client, project) == before
 
 
+def test_an_open_listing_of_a_class_that_is_gone_says_so_and_has_no_symbols(
+    client: LspClient, project: Path
+) -> None:
+    net = project / "net.py"
+    client.open(net)
+    wait_for_traces(client, "Net()(torch.randn(2, 3))")
+    wait_for_problem(client, net, CHOICE)
+    (listing,) = (project / ".fxls").glob("Net_*.py")
+    client.open(listing)
+    before = lenses(client, listing), symbols(client, "relu")
+
+    checkout(client, project, "renamed")
+    wait_for_traces(client, "Other()(torch.randn(4))")
+    there = lenses(client, listing), symbols(client, "relu")
+    (said,) = client.diagnostics(listing)
+
+    checkout(client, project, "main")
+    wait_for_traces(client, "Net()(torch.randn(2, 3))")
+
+    assert before == ([], ["relu"])
+    assert there == ([("stale: its source is gone", "")], [])
+    assert said["message"] == (
+        "block.py and net.py have changed since this was traced."
+        " What Net was traced from is there no more."
+    )
+    assert (lenses(client, listing), symbols(client, "relu")) == before
+
+
 def test_a_file_that_is_missing_there_is_said_where_it_is_imported_until_it_is_back(
     client: LspClient, project: Path
 ) -> None:
@@ -240,6 +268,21 @@ def shown(client: LspClient, project: Path) -> Json:
     found["rows"] = rows(client)
     found["symbols"] = [one["name"] for one in symbols]
     return found
+
+
+def lenses(client: LspClient, path: Path) -> list[tuple[str, str]]:
+    """The lenses of a listing that say its age, with what a click on them does."""
+    params = {"textDocument": {"uri": path.as_uri()}}
+    found: list[Json] = client.request("textDocument/codeLens", params) or []
+    commands = [one["command"] for one in found]
+    return [
+        (one["title"], one["command"]) for one in commands if "stale" in one["title"]
+    ]
+
+
+def symbols(client: LspClient, query: str) -> list[str]:
+    found: list[Json] = client.request("workspace/symbol", {"query": query}) or []
+    return [one["name"] for one in found]
 
 
 def hints(client: LspClient, path: Path) -> list[str]:

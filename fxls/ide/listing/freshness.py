@@ -17,9 +17,11 @@ class Freshness:
     """The newest revision of the identity, where that is another one."""
     changed: tuple[str, ...] = ()
     """The sources that are not as they were: the listing is stale."""
+    is_gone: bool = False
+    """Whether what a stale listing was made of was renamed or deleted."""
 
 
-def freshness_in_words(freshness: Freshness) -> str:
+def freshness_in_words(document: Document, freshness: Freshness) -> str:
     """In a sentence or two; empty for a listing that is current."""
     said: list[str] = []
     if freshness.newest is not None:
@@ -30,6 +32,9 @@ def freshness_in_words(freshness: Freshness) -> str:
         )
         verb = "have" if len(names) > 1 else "has"
         said.append(f"{_joined(names)} {verb} changed since this was traced.")
+        if freshness.is_gone:
+            name = document.listing.identity.qualname
+            said.append(f"What {name} was traced from is there no more.")
     return " ".join(said)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 
@@ -24,6 +25,7 @@ from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.aside import aside
 from fxls.serving.handlers.request_place import document_of, place_of
+from fxls.serving.session import Session
 from fxls.serving.transport.protocol import content_modified
 
 __all__ = [
@@ -172,8 +174,27 @@ def on_workspace_symbol(
     ls: Connection, params: lsp.WorkspaceSymbolParams
 ) -> list[lsp.WorkspaceSymbol]:
     session = ls.session
-    found = islice(session.library.found(params.query, session.is_gone), search.MOST)
-    return structure.found_symbols(ls.client, found, ls.session.lines_of)
+    found = _of_what_is_there(
+        session, session.library.found(params.query, session.is_gone)
+    )
+    return structure.found_symbols(
+        ls.client, islice(found, search.MOST), session.lines_of
+    )
+
+
+def _of_what_is_there(
+    session: Session, found: Iterable[search.Found]
+) -> Iterator[search.Found]:
+    """Without the nodes of listings that were read and whose source is gone."""
+    shown: dict[str, bool] = {}
+    for one in found:
+        if one.there is not None and one.path not in shown:
+            document = session.document(one.path)
+            shown[one.path] = (
+                document is None or not session.freshness(document).is_gone
+            )
+        if shown.get(one.path, True):
+            yield one
 
 
 def on_resolve_symbol(
