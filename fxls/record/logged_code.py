@@ -92,7 +92,8 @@ def _given(
         there = {one.name for one in argument if isinstance(one, Variable)}
         is_written = name.startswith(("out_ptr", "in_out_ptr"))
         if not name.startswith(("out_ptr", "in_out_ptr", "in_ptr")):
-            is_written = bool(there & empty)
+            # A buffer whose memory was another one's is not empty, and is given by name.
+            is_written = bool(there & empty) or argument[:1] == ("out=",)
         if is_written:
             writes |= there
         if not is_written or name.startswith("in_out_ptr"):
