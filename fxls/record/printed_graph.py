@@ -34,7 +34,9 @@ MOST = 16 << 20
 _LONGEST_LINE = 4096
 _LONGEST_SIZE = 19
 _CLASS = re.compile(r"^class [^\n(]*\(", re.MULTILINE)
-_FILE = re.compile(r"^\s*# File: (.+):(\d{1,9}) in ([^\n,]+)(?:, code: .*)?$")
+_FILE = re.compile(
+    r"^\s*# (?:Backward of forward node: )?File: (.+):(\d{1,9}) in ([^\n,]+)(?:, code: .*)?$"
+)
 _VALUE = re.compile(
     r"(?P<dtype>[a-z]+\d+\w*)\[(?P<shape>[^\[\]]*)\](?:\[(?P<stride>[^\[\]]*)\])?"
     r"(?P<device>[a-z]\w*(?::\d+)?)?"

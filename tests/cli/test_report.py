@@ -254,7 +254,10 @@ def test_a_path_begins_at_the_program_or_at_its_package_or_is_a_name(
     """Of what is quoted, of a message, of a comment of torch's, and of a diff."""
     root = fxls.folder / ".fxls"
     quoted = QuotedPlace(Place(path, "forward", Span.of(3, 4, 3, 14)), "    g()")
-    text = f"{HEAD}    # File: {path}:4 in forward, code: g()\n    return x\n"
+    text = f"{HEAD}    # File: {path}:4 in forward, code: g()\n"
+    # As torch 2.15 writes it.
+    text += f"    # Backward of forward node: File: {path}:5 in forward, code: h()\n"
+    text += "    return x\n"
     new = f"{HEAD}    relu = torch.relu(x)\n    return relu\n"
     source = "\n\n\ntorch.relu(x)\n"
     store = Store(root)
@@ -292,6 +295,7 @@ def test_a_path_begins_at_the_program_or_at_its_package_or_is_a_name(
         ("<b>break GB1</b> ", "<"),
         ("<pre>", ":4:5: g()</pre>"),
         ("# File: ", ":4 in forward, code: g()"),
+        ("# Backward of forward node: File: ", ":5 in forward, code: h()"),
         ("torch.relu(x)  ", ":4:1</span>"),
     ):
         for text, name in ((hidden, said), (whole, path)):

@@ -92,7 +92,7 @@ _SLASH = r"[/\\]+"
 _ABSOLUTE = rf"(?:/|[A-Za-z]:{_SLASH})"
 _FILES = (
     # As torch and tracebacks quote it: the path may have blanks.
-    rf"(?<=# File: ){_ABSOLUTE}[^\n]*?\.py(?=:\d)",
+    rf"(?<=File: ){_ABSOLUTE}[^\n]*?\.py(?=:\d)",
     rf"(?<=File \"){_ABSOLUTE}[^\n\"]*(?=\")",
     rf"(?<![\w.~/\\…-]){_ABSOLUTE}[^\s\"'<>|:,;()\[\]=]*\.pyi?(?!\w)",
 )

@@ -314,7 +314,7 @@ class Page:
         return True
 
 
-_CODE = re.compile(r"^(\s*# File: .*?), code: .*$", re.MULTILINE)
+_CODE = re.compile(r"^(\s*# (?:\w[\w ]*: )?File: .*?), code: .*$", re.MULTILINE)
 """How torch quotes the source in a graph that it prints."""
 _SIGNS = {"+": "came", "-": "went", "~": "other", ">": "moved"}
 
