@@ -154,7 +154,7 @@ def test_a_breakpoint_stops_in_a_graph_that_a_backend_would_compile_away(
 def test_a_breakpoint_in_a_graph_that_was_compiled_says_what_to_do(
     project: Project,
 ) -> None:
-    project.write({"net.py": NET.replace("torch.relu(x)", "x @ x.T")})
+    project.write({"net.py": NET.replace("torch.relu(x)", "x @ x.t()")})
     backends = RUN.replace('"eager", "fxls", "aot_eager"', '"inductor", "aot_eager"')
     project.write({"run.py": backends})
     with Debugged(project) as debugged:
@@ -166,7 +166,7 @@ def test_a_breakpoint_in_a_graph_that_was_compiled_says_what_to_do(
         stops_nothing(
             *(debugged, "graph 0, forward", "mm"),
             "torch.compile made this graph on its way, and its nodes do not run; set the"
-            f" breakpoint in {node_of(project, 'graph 0', 'getattr_1')[0].name}, the"
+            f" breakpoint in {node_of(project, 'graph 0', 't')[0].name}, the"
             " graph that it captured, and call torch.compiler.reset()",
         )
         for compiled in (
@@ -174,14 +174,14 @@ def test_a_breakpoint_in_a_graph_that_was_compiled_says_what_to_do(
             "aot_eager runs the graphs that it made of this one;",
         ):
             said = f"{compiled} after torch.compiler.reset() the next call stops here"
-            stops_nothing(debugged, "graph 0", "getattr_1", said)
+            stops_nothing(debugged, "graph 0", "t", said)
             known = debugged.told()
-            assert debugged.resume() == "Small:getattr_1"
+            assert debugged.resume() == "Small:t"
             assert debugged.told() == [
                 *known,
-                ("changed", "Small:getattr_1", True, ""),
+                ("changed", "Small:t", True, ""),
             ]
-            path, _ = node_of(project, "graph 0", "getattr_1")
+            path, _ = node_of(project, "graph 0", "t")
             debugged.session.set_breakpoints(path, [])
             if compiled.startswith("inductor"):
                 assert debugged.resume() == CALLS[1]

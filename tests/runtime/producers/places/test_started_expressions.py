@@ -91,6 +91,9 @@ def test_what_was_called_tells_which_expression_a_node_is_of(tmp_path: Path) -> 
     nodes = captured(net, torch.ones(3, 3), torch.ones(3, 3))
 
     said = [" in ".join(expressions(origin_of(node.meta))) for node in nodes]
+    # Some versions of torch note where a store is, as Python does; others the line alone.
+    (stored,) = [node.stack_trace for node in nodes if node.name == "setitem"]
+    store = "c[0]" if "^" in stored else "c[0] = b[0]"
 
     assert [one for one in said if "checkpoint" not in one] == [
         "self.dense(x)",
@@ -118,7 +121,7 @@ def test_what_was_called_tells_which_expression_a_node_is_of(tmp_path: Path) -> 
         "cooled(x).tan()",
         "c -= cooled(x).tan()",
         "b[0]",
-        "c[0] = b[0]",
+        store,
         "torch.nn.functional.dropout(x, 0.5)",
         "torch.nn.functional.dropout(x, 0.5).neg()",
         "self.both[0](y)",
