@@ -138,6 +138,23 @@ def test_who_ran_it_is_left_out_unless_it_is_asked_for(
     assert (">…/net.py:4:5" in text) is not there[1]
 
 
+@pytest.mark.parametrize("whose", ["", "Backward of forward node: "])
+def test_without_source_the_code_that_torch_quotes_is_left_out_of_listings(
+    fxls: Command, whose: str
+) -> None:
+    root = fxls.folder / ".fxls"
+    quoted = f"    # {whose}File: /opt/net.py:4 in forward, code: secret(1)\n"
+    text = f"{HEAD}{quoted}    return x\n"
+    identity = Identity("net", "Net")
+    path = Store(root).materialize(listing_of(text, identity=identity))
+    written(root, FIRST, Made(RevisionName(identity, path.name)))
+
+    pages = [page(fxls, *options) for options in ((), ("--no-source",))]
+
+    assert ["code: secret(1)" in one for one in pages] == [True, False]
+    assert f"# {whose}File: …/net.py:4 in forward<" in pages[1]
+
+
 @pytest.fixture
 def dom(tmp_path: Path) -> Callable[[Path, str], str]:
     """The document that a browser has of a page behind its scripts."""
