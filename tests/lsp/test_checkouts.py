@@ -130,10 +130,7 @@ def test_a_class_with_another_name_there_leaves_nothing_of_the_one_before(
 def test_an_open_listing_of_a_class_that_is_gone_says_so_and_has_no_symbols(
     client: LspClient, project: Path
 ) -> None:
-    net = project / "net.py"
-    client.open(net)
-    wait_for_traces(client, "Net()(torch.randn(2, 3))")
-    wait_for_problem(client, net, CHOICE)
+    opened(client, project)
     (listing,) = (project / ".fxls").glob("Net_*.py")
     client.open(listing)
     before = lenses(client, listing), symbols(client, "relu")
@@ -158,10 +155,7 @@ def test_an_open_listing_of_a_class_that_is_gone_says_so_and_has_no_symbols(
 def test_a_file_that_is_missing_there_is_said_where_it_is_imported_until_it_is_back(
     client: LspClient, project: Path
 ) -> None:
-    net = project / "net.py"
-    client.open(net)
-    wait_for_traces(client, "Net()(torch.randn(2, 3))")
-    wait_for_problem(client, net, CHOICE)
+    net = opened(client, project)
     before = shown(client, project)
 
     checkout(client, project, "without")
@@ -268,6 +262,15 @@ def shown(client: LspClient, project: Path) -> Json:
     found["rows"] = rows(client)
     found["symbols"] = [one["name"] for one in symbols]
     return found
+
+
+def opened(client: LspClient, project: Path) -> Path:
+    """The file of the model, which is open, traced and has its problem."""
+    net = project / "net.py"
+    client.open(net)
+    wait_for_traces(client, "Net()(torch.randn(2, 3))")
+    wait_for_problem(client, net, CHOICE)
+    return net
 
 
 def lenses(client: LspClient, path: Path) -> list[tuple[str, str]]:
