@@ -41,6 +41,9 @@ examples:
 The program runs once, compiled, and ends. Then each step of the compiler is run again on
 the inputs of the first call of each graph, and is judged by the step before it.
 
+With --keep and --with nothing of the compiler is judged: each node of the captured graphs
+is run here on the values that it was given there.
+
 It ends with 0 when nobody is at fault, with 1 when somebody is, and with 2 when nobody
 can say. docs/numbers.md says how it is judged, and what is not looked at.
 """
@@ -62,20 +65,20 @@ def add(commands: Commands) -> None:
         " (default: 4000)",
     )
     add_store(parser)
-    parser.add_argument(
+    asked = parser.add_mutually_exclusive_group()
+    asked.add_argument(
         "--reproduce",
         type=Path,
         metavar="FILE",
         help="write a script that needs torch alone and shows the first fault",
     )
-    elsewhere = parser.add_mutually_exclusive_group()
-    elsewhere.add_argument(
+    asked.add_argument(
         "--keep",
         type=Path,
         metavar="FILE",
         help="keep the values of each captured graph in a new file, and judge nothing",
     )
-    elsewhere.add_argument(
+    asked.add_argument(
         "--with",
         dest="other",
         type=Path,
@@ -96,7 +99,9 @@ def compare(options: argparse.Namespace) -> int:
     from fxls.verdicts.comparison import decode
 
     python: PythonArguments = options.python
-    problem = unclear(python) or _taken(options.reproduce) or _taken(options.keep)
+    problem = unclear(python) or _taken(options.reproduce or options.keep)
+    if options.other is not None and not options.other.is_file():
+        problem = f"there is no file {options.other}: --keep writes one"
     if problem is not None:
         options.usage.error(problem)
     if options.keep is not None or options.other is not None:
@@ -118,7 +123,7 @@ def compare(options: argparse.Namespace) -> int:
 
 
 def _taken(path: Path | None) -> str | None:
-    """What is wrong with the file that a script is to be written to."""
+    """What is wrong with a file that is to be written."""
     if path is None:
         return None
     if path.exists() or path.is_symlink():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import platform
 import sys
 from typing import TYPE_CHECKING
 
@@ -29,22 +30,21 @@ def compare_elsewhere(options: argparse.Namespace, python: PythonArguments) -> i
 
     if options.into is not None:
         return follow(options, python, functools.partial(_done, options))
-    # The program may go to another folder.
-    more = (
-        ["--keep", str(options.keep.absolute())]
+    option, path = (
+        ("--keep", options.keep)
         if options.keep is not None
-        else ["--with", str(options.other.absolute())]
+        else ("--with", options.other)
     )
+    # The program may go to another folder.
+    more = [option, str(path.absolute())]
     found = followed("compare", more, options, python, decode)
     if found.refused:
-        named = options.keep or options.other
-        say(f"fxls: error: {named}: {found.refused}")
+        say(f"fxls: error: {path}: {found.refused}")
         return ExitCode.USAGE
     if options.json:
         print(json.dumps(agreement_as_json(found)))
     else:
-        name = str(options.keep or options.other)
-        print(harmless(agreement_text(found, name, sources_here())))
+        print(harmless(agreement_text(found, str(path), sources_here())))
     if found.differences:
         return ExitCode.TROUBLE
     return ExitCode.OK if is_clear(found) else ExitCode.USAGE
@@ -54,8 +54,8 @@ def _done(options: argparse.Namespace, raised: str | None) -> bytes:
     """Keep or compare what the program had, if it made any graph."""
     from fxls.verdicts.agreement import SCHEMA, Agreement, Environment, encode
 
-    python = ".".join(map(str, sys.version_info[:3]))
-    found = Agreement(SCHEMA, Environment("", python, ()), None, 0, 0, raised=raised)
+    here = Environment("", platform.python_version(), ())
+    found = Agreement(SCHEMA, here, None, 0, 0, raised=raised)
     if "torch" in sys.modules:
         from fxls.runtime import installing
 

@@ -49,7 +49,8 @@ class Difference(msgspec.Struct, frozen=True):
     stage: str
     """The graph, as `fxls list` names it."""
     where: Where
-    side: Side
+    side: Side | None
+    """None where the values have other shapes or types, which float64 says nothing of."""
     evidence: Evidence
     """Of the value of that side; `usual` is the distance of the other one."""
 

@@ -49,26 +49,25 @@ def test_the_difference_is_on_its_line_with_both_places_and_ends_with_1(
         *("compare", "--with", "there.pt", "--json", "net.py"), env=place("2", "1.5")
     )
 
-    version = re.escape(kept.out.partition(" torch ")[0])
-    assert re.fullmatch(f"{version} torch \\S+ on cpu\n", kept.out)
-    assert kept.out.startswith("there.pt has 1 graph, 2 values of torch ")
+    one = r"torch \S+ on cpu"
+    assert re.fullmatch(f"there\\.pt has 1 graph, 2 values of {one}\n", kept.out)
     assert kept.code == 0
     assert "there.pt is there already: name a new file" in again.err
     assert again.code == 2
-    *lines, _ = ended.out.splitlines()
+    *lines, last = ended.out.splitlines()
+    far = lines.pop(4)
     assert lines == [
         "error: twice is another value there, in graph 0, 0/0",
         "  twice, torch.ops.mylib.twice, from net.py:14:12",
         " 14 |     return torch.ops.mylib.twice(x + 1)",
-        "    |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
-        *lines[4:5],
+        "    |            " + "^" * 28,
         "  why: the worst element is further away than precision explains",
         "",
     ]
-    assert lines[4].startswith(
-        "  float32, 2x4: there off by 2 from float64, here by 0; "
-    )
-    assert "1 difference (1 graph, 2 values; here torch " in ended.out
+    off = "  float32, 2x4: there off by 2 from float64, here by 0; "
+    assert re.fullmatch(rf"{off}\d\.\d+e-05 is explained by precision", far)
+    both = f"here {one}, there {one}"
+    assert re.fullmatch(rf"1 difference \(1 graph, 2 values; {both}\)", last)
     assert ended.code == 1
     found = json.loads(printed.out)
     assert (found["schema"], found["verdict"]) == (1, "differs")
@@ -94,6 +93,29 @@ def test_both_places_may_compute_the_same_and_a_file_may_be_none(
     assert same.code == 0
     assert none.err == "fxls: error: net.py: it is no file that --keep wrote\n"
     assert none.code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--with", "nowhere.pt"), "there is no file nowhere.pt: --keep writes one"),
+        (("--with", "."), "there is no file .: --keep writes one"),
+        (
+            ("--keep", "there.pt", "--reproduce", "wrong.py"),
+            "argument --reproduce: not allowed with argument --keep",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_said_before_the_program_runs(
+    fxls: Command, options: tuple[str, ...], said: str
+) -> None:
+    fxls.file("print('it ran')\n")
+
+    ended = fxls.run("compare", *options, "net.py")
+
+    assert ended.err.splitlines()[-1] == f"fxls compare: error: {said}"
+    assert (ended.code, ended.out) == (2, "")
+    assert "it ran" not in ended.err
 
 
 def test_of_a_program_without_a_compiled_graph_nothing_is_kept(fxls: Command) -> None:

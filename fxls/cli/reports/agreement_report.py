@@ -46,14 +46,12 @@ def agreement_text(found: Agreement, name: str, sources: Sources) -> str:
 
 def agreement_as_json(found: Agreement) -> dict[str, Any]:
     """The same for programs."""
-    kept = "kept" if found.there is None else "same"
+    verdict = "kept" if found.there is None else "same"
+    if not is_clear(found):
+        verdict = "differs" if found.differences else "open"
     return {
         "schema": SCHEMA,
-        "verdict": "differs"
-        if found.differences
-        else kept
-        if is_clear(found)
-        else "open",
+        "verdict": verdict,
         "here": msgspec.to_builtins(found.here),
         "there": found.there and msgspec.to_builtins(found.there),
         "differences": [
@@ -64,7 +62,7 @@ def agreement_as_json(found: Agreement) -> dict[str, Any]:
                 "target": one.where.target,
                 "place": (at := place_of(one.where)) and place_as_json(at),
                 "places": [place_as_json(place) for place in one.where.places],
-                "side": one.side.value,
+                "side": one.side and one.side.value,
                 "evidence": msgspec.to_builtins(finite(one.evidence)),
             }
             for one in found.differences
@@ -97,7 +95,7 @@ def _difference(one: Difference, sources: Sources) -> list[str]:
         lines += [f"  {named}, from {place}", *snippet(at, sources)]
     evidence = one.evidence
     shape = "x".join(map(str, evidence.shape)) or "scalar"
-    if evidence.allowed:
+    if one.side is not None:
         other = Side.HERE if one.side is Side.THERE else Side.THERE
         lines.append(
             f"  {evidence.dtype}, {shape}: {one.side} off by {evidence.error:.3g} from"
@@ -109,7 +107,8 @@ def _difference(one: Difference, sources: Sources) -> list[str]:
 
 def _other_input(one: OtherInput) -> str:
     by = "" if one.off == _FAR else f", by up to {one.off:.3g}"
-    return f"the input {one.name} of {one.stage}, {one.compilation}, had another value there{by}"
+    graph = f"{one.stage}, {one.compilation}"
+    return f"the input {one.name} of {graph}, had another value there{by}"
 
 
 def _verdict(found: Agreement, name: str) -> str:

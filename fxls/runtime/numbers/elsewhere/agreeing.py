@@ -7,6 +7,7 @@ tells.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -46,6 +47,10 @@ __all__ = ["agreement"]
 any_torch: Any = torch
 
 _UNTOLD = "float64 and its own precision do not tell"
+_UNWRITTEN = re.compile(
+    r"(?:new_)?empty(?:_like|_(?:new_)?strided|_permuted)?(?:\.\w+)?"
+)
+"""The names of what gives memory that nobody has written to."""
 
 
 def agreement(
@@ -56,8 +61,7 @@ def agreement(
 ) -> Agreement:
     """How each captured graph agrees with what `keep` wrote of it."""
     compilations = [*compilations]
-    devices = dict.fromkeys(map(str, map(_device, compilations)))
-    here = environment(devices if compilations else ())
+    here = environment(compilations)
     try:
         kept = read(path, copies.most_bytes)
     except Unreadable as why:
@@ -126,14 +130,17 @@ class _Judging:
         self._graph = graph
         self._other = other
         self._names = _same_nodes(graph, other)
+        self._run = run_of(kept, graph)
+        placed = kept.call.values if self._run is None else self._run.values
         self._there = {
-            name: self._placed(other.values[there])
+            name: _placed(other.values[there], placed.get(name))
             for name, there in self._names.items()
             if there in other.values
         }
         given = {one: self._there[one] for one in graph.inputs if one in self._there}
         self._segments = Segments(graph, given)
         self.count = 0
+        """How many values agree or differ."""
         self.differences: list[Difference] = []
         self.inputs: list[OtherInput] = []
         self.open: dict[str, list[str]] = {}
@@ -144,7 +151,7 @@ class _Judging:
         """
         for name in self._graph.inputs:
             self._look_at_input(name)
-        run = run_of(self._kept, self._graph)
+        run = self._run
         if self._other.is_in_place or run is None:
             self._judge_outputs()
             return
@@ -158,10 +165,10 @@ class _Judging:
             if row.opcode == "placeholder":
                 continue
             if name not in self._there:
-                self._note_open("it is another node there", name)
+                self._note_open(self._why_unknown(name), name)
             elif is_random(row) or name in random:
                 self._note_open("it draws random numbers", name)
-            elif "empty" in str(row.target):
+            elif _UNWRITTEN.fullmatch(getattr(row.target, "__name__", str(row.target))):
                 self._note_open("nobody wrote its elements", name)
             else:
                 self._judge(row)
@@ -172,25 +179,34 @@ class _Judging:
         """Note how far an input is from what it was; what is no tensor is in the code."""
         here = self._kept.call.values.get(name)
         if name not in self._there:
-            self._note_open("it is another node there", name)
+            self._note_open(self._why_unknown(name), name)
         elif (off := _distance(self._there[name], here)) > 0:
             of = (self._kept.name, self._kept.stage)
             self.inputs.append(OtherInput(*of, name, off))
 
+    def _why_unknown(self, name: str) -> str:
+        return (
+            "its value there is no tensor, number or list of these"
+            if name in self._names
+            else "it is another node there"
+        )
+
     def _judge_outputs(self) -> None:
-        """Judge what the graph returns, of the inputs that it had there, as a whole."""
+        """Judge what the graph returned there, of the inputs that it had, as a whole."""
         graph, there = self._graph, self._there
         if missing := [name for name in graph.inputs if name not in there]:
             raise NotRun(f"nobody has the value of {missing[0]} there")
         outputs = tuple(there.get(str(one)) for one in graph.outputs)
         found = wrong_output(graph, KeptCall(graph.inputs, there, outputs))
-        self.count += sum(one is not None for one in outputs)
-        inside = len(graph.rows) - len(graph.inputs) - len(outputs)
-        self._note_open("it changes values in place", f"{inside} nodes inside")
+        self.count += sum(isinstance(one, torch.Tensor) for one in outputs)
+        names = {*map(str, graph.outputs), *graph.inputs}
+        for row in graph.rows:
+            if row.name not in names:
+                self._note_open("the graph changes values in place", row.name)
         if found is not None:
             self._note(found.name, Side.THERE, found.evidence)
 
-    def _note(self, name: str, side: Side, evidence: Evidence) -> None:
+    def _note(self, name: str, side: Side | None, evidence: Evidence) -> None:
         place = where(self._graph, name, (self._graph,))
         of = (self._kept.name, self._kept.stage)
         self.differences.append(Difference(*of, place, side, evidence))
@@ -206,29 +222,37 @@ class _Judging:
             self._note_open(str(why), name)
             return
         theirs = leaves(self._there[name])
-        self.count += 1
         if len(own) != len(theirs):
             self._note_open("it has another number of values there", name)
             return
         for at, (here, there) in enumerate(zip(own, theirs, strict=True)):
-            found = self._compared(name, at, here, there)
+            try:
+                found = self._compared(name, at, here, there)
+            except NotRun as why:
+                self._note_open(str(why), name)
+                return
             if found is not None:
+                self.count += 1
                 self._note(name, *found)
                 return
+        self.count += 1
 
     def _compared(
         self, name: str, at: int, here: Any, there: Any
-    ) -> tuple[Side, Evidence] | None:
-        """Whose value is wrong, and how far; None where they agree."""
+    ) -> tuple[Side | None, Evidence] | None:
+        """Whose value is wrong, and how far; None where they agree.
+
+        Raises `NotRun` where nobody can say.
+        """
         if not isinstance(here, torch.Tensor) or not isinstance(there, torch.Tensor):
-            return _numbers(here, there)
+            if isinstance(here, torch.Tensor | None) or here != there:
+                raise NotRun(f"it is {_brief(here)} here and {_brief(there)} there")
+            return None
+        if (here.shape, here.dtype) != (there.shape, there.dtype):
+            return None, _other_form(here, there)
 
         def leaf(mode: Mode) -> torch.Tensor | None:
-            try:
-                found = leaves(self._segments.value(name, mode))
-            except NotRun as why:
-                self._note_open(str(why), name)
-                return None
+            found = leaves(self._segments.value(name, mode))
             return found[at] if at < len(found) else None
 
         def ask(one: torch.Tensor, other: torch.Tensor) -> Judged:
@@ -236,7 +260,7 @@ class _Judging:
                 found = leaf(Mode.MOVED)
                 if found is None or found.shape != here.shape or other is here:
                     return found
-                # It was moved here; the other value would move as far.
+                # It is moved here; the other value would move as far.
                 return other + (found - here)
 
             return judged(one, other, moved, lambda: leaf(Mode.EXACT), LENIENT)
@@ -247,8 +271,7 @@ class _Judging:
         ):
             found = ask(one, other)
             if found.verdict is Verdict.OPEN:
-                self._note_open(_UNTOLD, name)
-                return None
+                raise NotRun(_UNTOLD)
             if found.verdict is Verdict.WRONG and found.evidence is not None:
                 return side, found.evidence
         return None
@@ -257,15 +280,6 @@ class _Judging:
         names = self.open.setdefault(why, [])
         if name not in names:
             names.append(name)
-
-    def _placed(self, value: Any) -> Any:
-        """A kept value on the device that this graph works on."""
-        device = _device(self._kept)
-
-        def placed(one: Any) -> Any:
-            return one.to(device) if isinstance(one, torch.Tensor) else one
-
-        return fx.node.map_aggregate(value, placed)
 
 
 def _same_nodes(graph: ReplayedGraph, other: KeptGraph) -> Mapping[str, str]:
@@ -285,12 +299,14 @@ def _same_nodes(graph: ReplayedGraph, other: KeptGraph) -> Mapping[str, str]:
     return found
 
 
-def _device(kept: KeptCompilation) -> str:
-    """The device of the inputs of a graph: mostly they have one."""
-    for one in leaves(kept.call.values):
-        if isinstance(one, torch.Tensor) and one.device.type != "cpu":
-            return one.device.type
-    return "cpu"
+def _placed(there: Any, here: Any) -> Any:
+    """A value of another place on the device that it has here."""
+    devices = [one.device for one in leaves(here) if isinstance(one, torch.Tensor)]
+
+    def placed(one: Any) -> Any:
+        return one.to(devices[0]) if isinstance(one, torch.Tensor) else one
+
+    return fx.node.map_aggregate(there, placed) if devices else there
 
 
 def _distance(there: Any, here: Any) -> float:
@@ -306,12 +322,14 @@ def _distance(there: Any, here: Any) -> float:
     return float(any_torch.nan_to_num(off, nan=0.0).max())
 
 
-def _numbers(here: Any, there: Any) -> tuple[Side, Evidence] | None:
-    """What is to be said of two numbers, which nothing rounds."""
-    if isinstance(here, torch.SymInt):
-        here = int(here)
-    if here == there or (here is None and there is None):
-        return None
-    reason = f"it is {here} here, and {there} there"
-    form = (type(here).__name__, ())
-    return Side.HERE, Evidence(*form, float("inf"), 0.0, 0.0, 0.0, reason)
+def _other_form(here: torch.Tensor, there: torch.Tensor) -> Evidence:
+    """That two values cannot be compared, because they have another form."""
+    reason = f"it is {_brief(here)} here and {_brief(there)} there"
+    dtype = str(here.dtype).removeprefix("torch.")
+    return Evidence(dtype, tuple(here.shape), float("inf"), 0.0, 0.0, 0.0, reason)
+
+
+def _brief(value: Any) -> str:
+    if not isinstance(value, torch.Tensor):
+        return str(value)[:40]
+    return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import platform
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 
-from fxls.attempt import attempting
+from fxls.attempt import Raised, attempt, attempting
 from fxls.engine.ir.target_names import pretty_target
 from fxls.runtime.faults import saying
 from fxls.runtime.numbers.elsewhere.values_file import KeptGraph, KeptValues, write
@@ -28,6 +28,7 @@ from fxls.runtime.numbers.replaying import (
     Replay,
     alone,
     compute,
+    raised_by,
     replayed,
 )
 from fxls.runtime.passes.graph_state import Row
@@ -50,7 +51,7 @@ def keep(
     graphs: list[KeptGraph] = []
     unseen: list[Unseen] = []
     left = copies.left
-    devices: dict[str, None] = {}
+    compilations = [*compilations]
     for kept in compilations:
 
         def failed(error: Exception, kept: KeptCompilation = kept) -> None:
@@ -61,14 +62,13 @@ def keep(
         with attempting(failed):
             graph = whole_graph(kept, left)
             left -= graph.bytes_of_values()
-            graphs.append(_kept(kept, graph, devices))
-    here = environment(devices)
+            graphs.append(_kept(kept, graph))
+    here = environment(compilations)
     refused = ""
-    try:
-        if graphs:
-            write(KeptValues(here, graphs), path)
-    except OSError as error:
-        refused = f"it cannot be written: {error.strerror or error}"
+    if graphs:
+        done = attempt(lambda: write(KeptValues(here, graphs), path))
+        if isinstance(done, Raised):
+            refused = f"it cannot be written: {raised_by(done.error)}"
     count = sum(len(one.computed) for one in graphs)
     return Agreement(
         *(SCHEMA, here, None, len(graphs), count),
@@ -91,10 +91,16 @@ def whole_graph(kept: KeptCompilation, left: int) -> ReplayedGraph:
     return graph
 
 
-def environment(devices: Iterable[str]) -> Environment:
+def environment(compilations: Iterable[KeptCompilation]) -> Environment:
     """What computes values in this process."""
-    python = ".".join(map(str, sys.version_info[:3]))
-    return Environment(str(any_torch.__version__), python, tuple(devices))
+    devices = {
+        value.device.type: None
+        for kept in compilations
+        for value in leaves(kept.call.values)
+        if isinstance(value, torch.Tensor)
+    }
+    version = str(any_torch.__version__)
+    return Environment(version, platform.python_version(), tuple(devices))
 
 
 def node_text(
@@ -109,13 +115,9 @@ def node_text(
     return f"{row.opcode} {pretty_target(row.target)} {both}"
 
 
-def _kept(
-    kept: KeptCompilation, graph: ReplayedGraph, devices: dict[str, None]
-) -> KeptGraph:
+def _kept(kept: KeptCompilation, graph: ReplayedGraph) -> KeptGraph:
     run = run_of(kept, graph)
-    tensors = [one for one in leaves(kept.call.values) if isinstance(one, torch.Tensor)]
-    devices |= dict.fromkeys(one.device.type for one in tensors)
-    found = returned(kept, graph) if run is None else run.values
+    found = _returned(kept, graph) if run is None else run.values
     values = {name: _plain(value) for name, value in found.items()}
     return KeptGraph(
         *(kept.name, kept.stage),
@@ -138,7 +140,7 @@ def run_of(kept: KeptCompilation, graph: ReplayedGraph) -> Replay | None:
         return None
 
 
-def returned(kept: KeptCompilation, graph: ReplayedGraph) -> dict[str, Any]:
+def _returned(kept: KeptCompilation, graph: ReplayedGraph) -> dict[str, Any]:
     """The inputs of a graph that changes values in place, and what it returns."""
     with alone():
         before = randomness()

@@ -63,14 +63,18 @@ class KeptValues:
 
 
 def write(kept: KeptValues, path: Path) -> None:
-    """Write a new file; raises OSError."""
+    """Write a new file; raises OSError, or what torch raises, and leaves no part of it."""
     written = {
         "fxls": _FORMAT,
         "environment": msgspec.to_builtins(kept.environment),
         "graphs": [asdict(one) for one in kept.graphs],
     }
     with path.open("xb") as file:
-        any_torch.save(written, file)
+        try:
+            any_torch.save(written, file)
+        except BaseException:
+            path.unlink()
+            raise
 
 
 def read(path: Path, most_bytes: int) -> KeptValues:

@@ -9,6 +9,7 @@ import io
 import pickle
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from torch.nn import functional
 from fxls.runtime import installing
 from fxls.runtime.numbers.elsewhere.agreeing import agreement
 from fxls.runtime.numbers.elsewhere.keeping_values import keep
+from fxls.runtime.numbers.elsewhere.values_file import read, write
 from fxls.runtime.numbers.keeping import Keeping
 from fxls.verdicts.agreement import Agreement, Side
 from tests.runtime.numbers.looking import (
@@ -101,6 +103,16 @@ class Places:
         self._run(model, x, computes)
         return agreement(keeping().compilations, keeping().copies, self.path, None)
 
+    def alter(self, node: str, value: Any) -> None:
+        """Let the file say another value of a node; without one it has none."""
+        kept = read(self.path, 1 << 20)
+        (graph,) = kept.graphs
+        values = {name: one for name, one in graph.values.items() if name != node}
+        if value is not None:
+            values[node] = value
+        self.path.unlink()
+        write(replace(kept, graphs=[replace(graph, values=values)]), self.path)
+
     def _run(self, model: Model, x: torch.Tensor, computes: Model) -> None:
         self.numbers.forget()
         _computes[:] = [computes]
@@ -115,7 +127,7 @@ def places(numbers: Numbers, tmp_path: Path) -> Places:
     return Places(numbers, tmp_path)
 
 
-def named(found: Agreement) -> list[tuple[str, Side]]:
+def named(found: Agreement) -> list[tuple[str, Side | None]]:
     return [(one.where.node, one.side) for one in found.differences]
 
 
@@ -221,8 +233,66 @@ def test_of_a_graph_that_changes_values_what_it_returns_is_judged(
 
     assert found.values == 1
     assert len(found.differences) == count
-    assert [one.why for one in found.unseen] == ["it changes values in place"]
+    (unseen,) = found.unseen
+    assert unseen.why == "the graph changes values in place"
+    assert unseen.what == "add_, batch_norm, linear, hidden and 5 more"
     assert found.inputs == ()
+
+
+@pytest.mark.parametrize(
+    ("kept", "reason"),
+    [
+        (torch.ones(4, 9), "it is float32[4, 8] here and float32[4, 9] there"),
+        (
+            torch.ones(4, 8, dtype=torch.float64),
+            "it is float32[4, 8] here and float64[4, 8] there",
+        ),
+    ],
+)
+def test_a_value_of_another_form_differs_and_nobody_is_said_to_be_wrong(
+    kept: torch.Tensor, reason: str, places: Places
+) -> None:
+    net, x = Doubling(), torch.randn(4, 8)
+    places.there(net, x)
+    places.alter("twice", kept)
+
+    found = places.here(net, x)
+
+    (first, *_) = found.differences
+    assert (first.where.node, first.side) == ("twice", None)
+    assert first.evidence.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("kept", "why"),
+    [
+        (2.5, "it is float32[4, 8] here and 2.5 there"),
+        ([torch.ones(4, 8)] * 2, "it has another number of values there"),
+        (None, "its value there is no tensor, number or list of these"),
+    ],
+)
+def test_a_value_that_cannot_be_judged_is_named_and_not_counted(
+    kept: Any, why: str, places: Places
+) -> None:
+    net, x = Normed(), torch.randn(4, 8)
+    count = places.there(net, x).values
+    places.alter("gate", kept)
+
+    found = places.here(net, x)
+
+    assert [(one.what, one.why) for one in found.unseen if one.what == "gate"] == [
+        ("gate", why)
+    ]
+    assert found.values < count
+    assert [node for node, _ in named(found) if node == "gate"] == []
+
+
+def test_a_file_that_cannot_be_written_is_said(places: Places) -> None:
+    places.path = places.path.parent / "nowhere" / "there.pt"
+
+    kept = places.there(Doubling(), torch.randn(4, 8))
+
+    assert kept.refused.startswith("it cannot be written: FileNotFoundError: ")
 
 
 def test_a_graph_that_is_in_one_place_alone_is_said(places: Places) -> None:
