@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from operator import is_
 from typing import Any
 
 from fxls.runtime.passes.graph_state import GraphState, Row, is_same, nodes_in
@@ -40,11 +41,12 @@ class Change:
 
 def change(before: GraphState, after: GraphState) -> Change:
     """What became of a graph; the later one may be another graph, as that of a copy."""
-    pairs = _pairs(before.rows, after.rows)
+    olds, news = _different(before.rows, after.rows)
+    pairs = _pairs(olds, news)
     left = {id(old) for old, _ in pairs}
     stayed = {id(new) for _, new in pairs}
-    erased = [row for row in before.rows if id(row) not in left]
-    created = [row for row in after.rows if id(row) not in stayed]
+    erased = [row for row in olds if id(row) not in left]
+    created = [row for row in news if id(row) not in stayed]
     in_copy = before.module is not after.module
     altered = [pair for pair in pairs if not is_same(*pair, in_copy=in_copy)]
     new_of = _new_of(pairs, altered)
@@ -55,9 +57,30 @@ def change(before: GraphState, after: GraphState) -> Change:
             (row.name, new) for row in erased for new in new_of.get(row.name, ())
         ),
         altered=tuple(new.name for _, new in altered),
-        moved=tuple(_moved(before.rows, pairs)),
+        moved=tuple(_moved(olds, pairs)),
         made_from=_made_from(created, erased, new_of),
     )
+
+
+def _different(
+    before: Sequence[Row], after: Sequence[Row]
+) -> tuple[Sequence[Row], Sequence[Row]]:
+    """The rows between those at the beginning and at the end that both have.
+
+    Most passes change a few nodes that stand together. What is left out stayed, and is
+    in each longest row of nodes whose order stayed.
+    """
+    pairs = zip(before, after, strict=False)
+    first = sum(1 for _ in takewhile(_is_untouched, pairs))
+    olds, news = before[first:], after[first:]
+    pairs = zip(reversed(olds), reversed(news), strict=False)
+    last = sum(1 for _ in takewhile(_is_untouched, pairs))
+    return olds[: len(olds) - last], news[: len(news) - last]
+
+
+def _is_untouched(pair: tuple[Row, Row]) -> bool:
+    """Whether all of a node is the same object, which takes no look at values."""
+    return all(map(is_, *pair))
 
 
 def _pairs(before: Sequence[Row], after: Sequence[Row]) -> _Pairs:
