@@ -12,6 +12,7 @@ import msgspec
 
 from fxls.cli.reports.list_table import Newest, matching
 from fxls.cli.run_argument import found_run, newest_with_passes
+from fxls.ide.listing.recorded import where_of
 from fxls.listing import Identity, Listing
 from fxls.record import Made, Pass, RevisionName
 from fxls.record.pass_facts import with_facts
@@ -75,6 +76,12 @@ def one_side(store: Store, runs: Runs, word: str, run: str | None) -> list[Side]
         found = _passes(runs, word.removeprefix("pass:"), run)
         assert found.before is not None, "it changed its graph"
         assert found.after is not None, "likewise"
+        if found.before == found.after:
+            held = ", ".join(found.altered.first)
+            raise NotFound(
+                f"the pass {found.name!r} left every node as it was",
+                f"It put another member of the module in the place of {held}.",
+            )
         return [
             _one(f"before {found.name}", _named(store, found.before)),
             _one(f"after {found.name}", _named(store, found.after)),
@@ -260,7 +267,7 @@ def _passes(runs: Runs, words: str, run: str | None) -> Pass:
     times = Counter(one.ordinal for one in named if one.ordinal)
     alone = [f"'pass:{name}({number})'" for number, count in times.items() if count < 2]
     if not alone:
-        where = Counter(f"{one.compilation or ''} {one.stage}".strip() for one in named)
+        where = Counter(" ".join(where_of(one)) for one in named)
         rest = words[words.rindex(named[0].name) :]
         alone = [f"'pass:{at} {rest}'" for at, count in where.items() if count < 2]
     which = f"Say which: {', '.join(alone[:3])}, or" if alone else "Say"
@@ -276,6 +283,6 @@ def _is_meant(one: Pass, words: str) -> bool:
         return True
     if not words.endswith(f" {one.name}"):
         return False
-    where = f"{one.compilation or ''} {one.stage}".replace(",", " ").split()
+    where = " ".join(where_of(one)).replace(",", " ").split()
     before = words.removesuffix(one.name).replace(",", " ").split()
     return all(word in where for word in before)

@@ -152,9 +152,9 @@ def _chosen(runs: Runs, wanted: str | None) -> str | None:
     if found is None:
         say(
             "fxls: no run in this store has passes\n"
-            "help: `fxls run FILE` records a program; inductor and pass managers "
-            "have passes, other backends have none; --store or FXLS_STORE names "
-            "another folder."
+            "help: `fxls run FILE` records a program; inductor has passes, pass "
+            "managers have, and functions that recompile a graph module are some; "
+            "other backends have none; --store or FXLS_STORE names another folder."
         )
     return found
 
@@ -170,9 +170,7 @@ def _question(options: argparse.Namespace) -> Question | None:
 
 
 def _says(one: Pass, words: Iterable[str]) -> bool:
-    said = " ".join(
-        (one.name, one.stage, one.compilation or "", one.producer, one.subgraph or "")
-    ).lower()
+    said = " ".join((one.name, _where(one), one.producer, one.subgraph or "")).lower()
     return all(word.lower() in said for word in words)
 
 
@@ -241,17 +239,24 @@ def _in_order(ran: Iterable[Pass]) -> list[Pass]:
     return [one for whole in ended for one in whole]
 
 
+def _where(one: Pass) -> str:
+    """What is above the passes of one graph, as ``0/0 joint`` and ``Net torch.fx``."""
+    from fxls.ide.listing.recorded import where_of
+
+    words = where_of(one)
+    return " ".join(words if one.compilation is None else reversed(words))
+
+
 def _table(ran: list[Pass], root: Path) -> str:
     from fxls.cli.report import rows
     from fxls.ide.listing.recorded import change_of
 
     sources = sources_here()
     body: list[tuple[str, ...]] = []
-    of: tuple[str | None, str] | None = None
+    of: str | None = None
     for one in _in_order(ran):
-        if of != (of := (one.compilation, one.stage)):
-            title = " ".join(filter(None, (one.compilation, one.stage or one.producer)))
-            body.append((title, "", "", ""))
+        if of != (of := _where(one)):
+            body.append((of, "", "", ""))
         name = one.name if one.ordinal < 2 else f"{one.name} ({one.ordinal})"
         after = "" if one.after is None else sources.name(str(root / one.after.text))
         took = "" if one.seconds is None else f"{one.seconds * 1000:.1f} ms"
@@ -342,11 +347,12 @@ def _answer(
 
 def _found(one: Found, root: Path) -> str:
     from fxls.cli.report import CHANGED
+    from fxls.ide.listing.recorded import where_of
     from fxls.record import OUTSIDE
 
     sources = sources_here()
     ran = one.ran
-    where = ", ".join(filter(None, (ran.stage or ran.producer, ran.compilation)))
+    where = ", ".join(where_of(ran))
     name = f"{ran.name} ({ran.ordinal})"
     if ran.name == OUTSIDE:
         name = "outside of any pass"

@@ -34,7 +34,13 @@ from fxls.ide.listing.node_times import (
 )
 from fxls.ide.listing.other_graphs import OtherGraph, other_values
 from fxls.ide.listing.parent import is_made_since
-from fxls.ide.listing.recorded import ReadGraph, Recorded, makings, pass_name
+from fxls.ide.listing.recorded import (
+    ReadGraph,
+    Recorded,
+    makings,
+    pass_name,
+    where_of,
+)
 from fxls.ide.listing.submodule_calls import Part
 from fxls.ide.listing.value_text import long_form
 from fxls.ide.listing.wording import (
@@ -288,7 +294,7 @@ def _makings(name: str, passes: Passes) -> Iterator[Block]:
     known = passes()
     for made in makings(name, *known) if known else ():
         ran = made.ran
-        where = ", ".join(filter(None, (ran.stage or ran.producer, ran.compilation)))
+        where = ", ".join(where_of(ran))
         parts: list[Inline] = ["The pass ", Code(pass_name(ran)), " of ", where]
         if ran.name == OUTSIDE:
             parts = [f"What changed the graph outside of any pass, in {where},"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fxls.ide.listing.recorded import Recorded
+from fxls.ide.listing.recorded import Recorded, where_of
 from fxls.listing import Identity
 from fxls.record import Entry, Made, Pass, RevisionName
 from fxls.record.pass_facts import with_facts
@@ -183,10 +183,9 @@ def _last_of(identity: Identity, events: Sequence[Pass | Made]) -> Pass | None:
 
 def _step(ran: Pass, events: Sequence[Pass | Made]) -> tuple[Pass, ...]:
     """The passes that were given the same graph, in the same step as this one."""
-    key = (ran.compilation, ran.producer, ran.stage, ran.subgraph)
+    key = (where_of(ran), ran.producer, ran.subgraph)
     return tuple(
         one
         for one in events
-        if isinstance(one, Pass)
-        and (one.compilation, one.producer, one.stage, one.subgraph) == key
+        if isinstance(one, Pass) and (where_of(one), one.producer, one.subgraph) == key
     )

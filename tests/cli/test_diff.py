@@ -181,7 +181,7 @@ def test_a_pass_is_compared_with_what_it_was_given(fxls: Command) -> None:
         2,
         "",
         "fxls: error: 2 passes are called 'part'\n"
-        "help: Say which: 'pass:forward part', 'pass:backward part', or its revisions,"
+        "help: Say which: 'pass:Net forward part', 'pass:Net backward part', or its revisions,"
         " which `fxls passes` shows.\n",
     )
     told = fxls.run("diff", "pass:backward part")

@@ -100,6 +100,11 @@ def test_how_often_a_pattern_was_looked_for_and_how_many_matches_it_had(
     assert fxls.run("run", "prog.py").code == 0
     assert fxls.run("passes") == Ended(
         0,
+        "pass                   change  revision\n"
+        "model torch.fx\n"
+        "  replace_pattern      -2 ~1   .fxls/model_<hash>.py\n"
+        "  replace_pattern (2)  -2 ~1   .fxls/model_<hash>.py\n"
+        "\n"
         "pass with patterns  ran      matched  pattern\n"
         "shifted             2 times  2        prog.py:5\n"
         "halved              2 times  0        prog.py:9\n",
@@ -120,19 +125,96 @@ def test_how_often_a_pattern_was_looked_for_and_how_many_matches_it_had(
     )
 
 
+SIMPLIFY = """\
+import torch
+from torch import fx, nn
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 8)
+        self.act = nn.GELU()
+        self.out = nn.Linear(8, 4)
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, x):
+        out = self.out(self.act(self.inner(x)))
+        return x + self.drop(out)
+
+
+def gelu_to_relu(module):
+    for node in module.graph.nodes:
+        if node.target == "act":
+            with module.graph.inserting_after(node):
+                relu = module.graph.call_function(torch.relu, node.args)
+            node.replace_all_uses_with(relu)
+            module.graph.erase_node(node)
+    module.recompile()
+
+
+def drop_dropout(module):
+    for node in module.graph.nodes:
+        if node.target == "drop":
+            node.replace_all_uses_with(node.args[0])
+            module.graph.erase_node(node)
+    module.recompile()
+
+
+def exchange(module):
+    module.out = nn.Linear(8, 4, bias=False)
+    module.recompile()
+
+
+module = fx.symbolic_trace(Block())
+gelu_to_relu(module)
+drop_dropout(module)
+exchange(module)
+"""
+
+
+@pytest.mark.slow
+def test_functions_that_recompile_a_module_are_passes(fxls: Command) -> None:
+    fxls.file(SIMPLIFY, "simplify.py")
+    assert fxls.run("run", "simplify.py").code == 0
+    assert fxls.run("passes") == Ended(
+        0,
+        "pass            change    revision\n"
+        "Block torch.fx\n"
+        "  gelu_to_relu  +1 -1 ~1  .fxls/Block_<hash>.py\n"
+        "  drop_dropout  -1 ~1     .fxls/Block_<hash>.py\n"
+        "  exchange      ~1        .fxls/Block_<hash>.py\n",
+        "",
+    )
+    assert fxls.run("diff", "pass:gelu_to_relu").out == (
+        "--- .fxls/Block_<hash>.py  simplify.Block torch.fx\n"
+        "+++ .fxls/Block_<hash>.py  simplify.Block torch.fx\n"
+        "+1 -1 ~1 nodes\n"
+        "- act   act(inner)  simplify.py:14:24\n"
+        "+ relu  torch.relu(inner)  simplify.py:14:24\n"
+        "~ out   arguments act -> relu\n"
+    )
+    assert fxls.run("diff", "pass:exchange") == Ended(
+        2,
+        "",
+        "fxls: error: the pass 'exchange' left every node as it was\n"
+        "help: It put another member of the module in the place of out.\n",
+    )
+
+
 @pytest.mark.slow
 def test_the_passes_of_a_run_and_the_first_that_did_something(fxls: Command) -> None:
     fxls.file(PROGRAM, "prog.py")
     assert fxls.run("run", "prog.py").code == 0
     assert fxls.run("passes") == Ended(
         0,
-        "pass       change    revision\n"
-        "torch.fx\n"
-        "  removes  -1 ~1     .fxls/Net_<hash>.py\n"
-        "  swaps    ~1        .fxls/Net_<hash>.py\n"
-        "  moves    ~1        .fxls/Net_<hash>.py\n"
-        "  makes    +1 -1 ~1  .fxls/Net_<hash>.py\n"
-        "  breaks   ~1        .fxls/Net_<hash>.py\n",
+        "pass          change    revision\n"
+        "Net torch.fx\n"
+        "  removes     -1 ~1     .fxls/Net_<hash>.py\n"
+        "  swaps       ~1        .fxls/Net_<hash>.py\n"
+        "  moves       ~1        .fxls/Net_<hash>.py\n"
+        "  makes       +1 -1 ~1  .fxls/Net_<hash>.py\n"
+        "  breaks      ~1        .fxls/Net_<hash>.py\n",
         "",
     )
     # What changed a graph is in bold, on a terminal.
@@ -265,9 +347,9 @@ def test_without_a_run_it_says_how_to_make_one(fxls: Command) -> None:
         0,
         "",
         "fxls: no run in this store has passes\n"
-        "help: `fxls run FILE` records a program; inductor and pass managers have "
-        "passes, other backends have none; --store or FXLS_STORE names another "
-        "folder.\n",
+        "help: `fxls run FILE` records a program; inductor has passes, pass managers "
+        "have, and functions that recompile a graph module are some; other backends "
+        "have none; --store or FXLS_STORE names another folder.\n",
     )
 
 

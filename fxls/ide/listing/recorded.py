@@ -19,6 +19,7 @@ __all__ = [
     "pass_name",
     "placed",
     "said",
+    "where_of",
 ]
 
 _MOST = 8
@@ -157,6 +158,17 @@ def pass_name(ran: Pass) -> str:
     return ran.name if ran.ordinal < 2 else f"{ran.name} ({ran.ordinal})"
 
 
+def where_of(ran: Pass) -> tuple[str, ...]:
+    """Which graph a pass was given, in words: stage and compilation of a compiler's, as
+    of ``joint, 0/0``, and the class of any other.
+    """
+    stage = ran.stage or ran.producer
+    if ran.compilation is not None:
+        return (stage, ran.compilation)
+    known = ran.after or ran.before
+    return (stage,) if known is None else (known.identity.class_name, stage)
+
+
 def change_of(ran: Pass) -> str:
     """How many nodes a pass made, erased and changed: ``+1 -1 ~2``."""
     counts = (("+", ran.created), ("-", ran.erased), ("~", ran.altered))
@@ -166,6 +178,6 @@ def change_of(ran: Pass) -> str:
 def said(found: Found) -> str:
     """An answer as a sentence."""
     ran = found.ran
-    where = ", ".join(filter(None, (ran.stage or ran.producer, ran.compilation)))
+    where = ", ".join(where_of(ran))
     by = f"The pass {pass_name(ran)}" if ran.name != OUTSIDE else "Outside of any pass"
     return f"{by}, in {where}: {found.node} {found.reason}."

@@ -9,9 +9,12 @@ from itertools import pairwise, takewhile
 from operator import is_
 from typing import Any
 
+from msgspec.structs import replace
+
+from fxls.record import Pass, names, pairs
 from fxls.runtime.passes.graph_state import GraphState, Row, is_same, nodes_in
 
-__all__ = ["Change", "change"]
+__all__ = ["Change", "change", "with_change"]
 
 _MOST = 16
 """So many earlier nodes are named that one node stands for."""
@@ -39,17 +42,29 @@ class Change:
         return bool(self.created or self.erased or self.altered or self.moved)
 
 
+def with_change(event: Pass, found: Change) -> Pass:
+    """A pass with what it changed."""
+    return replace(
+        event,
+        changed=bool(found),
+        created=names([*found.created]),
+        erased=names([*found.erased]),
+        replaced=pairs([*found.replaced]),
+        altered=names([*dict.fromkeys((*found.altered, *found.moved))]),
+    )
+
+
 def change(before: GraphState, after: GraphState) -> Change:
     """What became of a graph; the later one may be another graph, as that of a copy."""
     olds, news = _different(before.rows, after.rows)
-    pairs = _pairs(olds, news)
-    left = {id(old) for old, _ in pairs}
-    stayed = {id(new) for _, new in pairs}
+    both = _pairs(olds, news)
+    left = {id(old) for old, _ in both}
+    stayed = {id(new) for _, new in both}
     erased = [row for row in olds if id(row) not in left]
     created = [row for row in news if id(row) not in stayed]
     in_copy = before.module is not after.module
-    altered = [pair for pair in pairs if not is_same(*pair, in_copy=in_copy)]
-    new_of = _new_of(pairs, altered)
+    altered = [pair for pair in both if not is_same(*pair, in_copy=in_copy)]
+    new_of = _new_of(both, altered)
     return Change(
         created=tuple(row.name for row in created),
         erased=tuple(row.name for row in erased),
@@ -57,7 +72,7 @@ def change(before: GraphState, after: GraphState) -> Change:
             (row.name, new) for row in erased for new in new_of.get(row.name, ())
         ),
         altered=tuple(new.name for _, new in altered),
-        moved=tuple(_moved(olds, pairs)),
+        moved=tuple(_moved(olds, both)),
         made_from=_made_from(created, erased, new_of),
     )
 
@@ -70,11 +85,11 @@ def _different(
     Most passes change a few nodes that stand together. What is left out stayed, and is
     in each longest row of nodes whose order stayed.
     """
-    pairs = zip(before, after, strict=False)
-    first = sum(1 for _ in takewhile(_is_untouched, pairs))
+    rows = zip(before, after, strict=False)
+    first = sum(1 for _ in takewhile(_is_untouched, rows))
     olds, news = before[first:], after[first:]
-    pairs = zip(reversed(olds), reversed(news), strict=False)
-    last = sum(1 for _ in takewhile(_is_untouched, pairs))
+    rows = zip(reversed(olds), reversed(news), strict=False)
+    last = sum(1 for _ in takewhile(_is_untouched, rows))
     return olds[: len(olds) - last], news[: len(news) - last]
 
 

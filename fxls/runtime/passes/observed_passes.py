@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
+from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -17,17 +18,19 @@ from fxls.engine.graph_module import GraphModule
 from fxls.record import OUTSIDE, Pass, names, pairs
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
-from fxls.runtime.passes.change import Change, change
+from fxls.runtime.passes.change import Change, change, with_change
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.passes.listening import PassListener
 from fxls.runtime.passes.partition import PARTITION, Partition
 from fxls.runtime.passes.pass_names import pass_here, pass_that_raised
+from fxls.runtime.passes.plain_functions import PlainFunctions
 from fxls.runtime.passes.revisions import (
     Lister,
     Point,
     head_after,
     head_before,
     head_of_half,
+    note_made,
 )
 from fxls.runtime.passes.scope import Running, Scope, current
 from fxls.runtime.producers import compiler_steps
@@ -55,6 +58,8 @@ class ObservedPasses:
         self._torch_fx = torch_fx
         self._engine = engine
         self._recorder = recorder
+        self._outside = Counter[str]()
+        """How often each pass outside of a compilation ran."""
 
     def hooks(self) -> tuple[Hook, ...]:
         """The observers that passes run in, and what runs several passes."""
@@ -78,7 +83,8 @@ class ObservedPasses:
             for package, _ in _PACKAGES
         )
         steps = compiler_steps.of_inductor(sorted_=self._sorted, matched=self._matched)
-        return (*observers, *managers, *steps)
+        plain = PlainFunctions(self._recorder, self._lister, self._outside)
+        return (*plain.hooks(), *observers, *managers, *steps)
 
     @contextlib.contextmanager
     def block(self, module: Any) -> Generator[list[Pass]]:
@@ -86,7 +92,7 @@ class ObservedPasses:
 
         Gives the list to which each that changed the graph is added.
         """
-        scope = Scope(None, [module], is_asked_for=True)
+        scope = Scope(None, [module], counts=self._outside, is_asked_for=True)
         self._look(scope, module)
         entered = current.set(scope)
         telling = on_recompile.set(self._recompiled)
@@ -278,7 +284,7 @@ class ObservedPasses:
     def _begin(self, module: Any, name: str, observer: object) -> None:
         scope = current.get()
         if scope is None:
-            scope = Scope(None, [module])
+            scope = Scope(None, [module], counts=self._outside)
             current.set(scope)
         point = self._look(scope, module)
         path = scope.path(module)
@@ -329,16 +335,12 @@ class ObservedPasses:
             under=tuple(one.name for one in scope.running),
             subgraph=running.path or None,
             seconds=took,
-            changed=bool(found),
             raised=raised,
             before=first,
             after=last,
-            created=names([*found.created]),
-            erased=names([*found.erased]),
-            replaced=pairs([*found.replaced]),
-            altered=names([*dict.fromkeys((*found.altered, *found.moved))]),
             patterns=running.matches.named() if found else (),
         )
+        event = with_change(event, found)
         if scope.is_asked_for and (found or raised):
             scope.seen.append(event)
         self._recorder.note(event)
@@ -367,12 +369,9 @@ class ObservedPasses:
         """The graph as it is, whose new nodes this pass made, and what is different."""
         state = GraphState(module)
         found = change(before.state, state)
-        olds = {row.name: row.node for row in before.state.rows}
-        news = {row.name: row.node for row in state.rows}
-        for made in found.created:
-            made_from = [olds[one] for one in found.made_from.get(made, ())]
-            self._lister(module).note_made(news[made], name, made_from)
-        return Point(module, self._lister(module), state), found
+        lister = self._lister(module)
+        note_made(lister, name, found, before.state, state)
+        return Point(module, lister, state), found
 
     def _look(self, scope: Scope, module: Any) -> Point:
         """The graph as it is; what changed it since it was last seen is said."""

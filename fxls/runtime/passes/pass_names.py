@@ -9,6 +9,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import torch
+import typing_extensions
 
 import fxls
 
@@ -17,11 +18,20 @@ __all__ = ["pass_here", "pass_that_raised"]
 _MANAGER = "infra/pass_manager.py"
 """Where a function of torch's, or of ours, calls passes: by a local name each."""
 _OURS = tuple(f"{Path(str(one.__file__)).parent}/" for one in (fxls, torch))
+_FX = (f"{_OURS[0]}engine/", _OURS[1])
+_DECORATES = str(typing_extensions.__file__).replace("\\", "/")
+"""Has functions around what is deprecated, as much of `torch.ao` is."""
+_MAKES_CODE = ("__init__", "graph", "recompile")
+"""What compiles a graph of a graph module, and says nothing of why."""
 _UNKNOWN = "(unknown)"
 
 
 def pass_here() -> str:
-    """The pass that called who asks: the innermost function of the program's."""
+    """The pass that called who asks: the innermost function of the program's, as `fuse`.
+
+    A line that is in no function, or in one without a name, is named by what it calls of
+    FX, as `replace_pattern`, or else by its place, as ``train.py:17``.
+    """
     return next(_names(_outwards(inspect.currentframe())), _UNKNOWN)
 
 
@@ -31,15 +41,25 @@ def pass_that_raised(error: BaseException) -> str:
 
 
 def _names(frames: Iterable[FrameType]) -> Iterator[str]:
+    called = ""
     for frame in frames:
         file = frame.f_code.co_filename.replace("\\", "/")
+        name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
         if file.endswith(_MANAGER):
             local = frame.f_locals
-            called: Any = local.get("fn", local.get("one"))
-            if called is not None:
-                yield getattr(called, "__name__", None) or type(called).__name__
-        elif not file.startswith(_OURS) and not file.startswith("<"):
-            yield frame.f_code.co_qualname.rpartition("<locals>.")[2]
+            given: Any = local.get("fn", local.get("one"))
+            if given is not None:
+                yield getattr(given, "__name__", None) or type(given).__name__
+        elif file.startswith(_FX):
+            # A function in another one decorates what is called.
+            called = called if "<locals>" in frame.f_code.co_qualname else name
+        elif not file.startswith(("<", *_OURS)) and file != _DECORATES:
+            if not name.startswith("<"):
+                yield name
+            elif called and called.rpartition(".")[2] not in _MAKES_CODE:
+                yield called
+            else:
+                yield f"{Path(file).name}:{frame.f_lineno}"
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:

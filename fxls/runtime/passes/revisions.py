@@ -24,6 +24,7 @@ __all__ = [
     "head_before",
     "head_of_half",
     "listed",
+    "note_made",
 ]
 
 
@@ -37,6 +38,25 @@ class Lister(Protocol):
     def note_made(self, node: Any, name: str, olds: Sequence[Any], /) -> None:
         """Let a pass have made a node in place of others."""
         ...
+
+    def running(self, module: Any, /) -> RevisionName | None:
+        """The revision that a module runs; None where its code is in no store."""
+        ...
+
+    def made_from(self, module: Any, /) -> str | None:
+        """The file of the listing that a new module's graph is of, or was made from."""
+        ...
+
+
+def note_made(
+    lister: Lister, name: str, found: Change, before: GraphState, after: GraphState
+) -> None:
+    """Let this pass have made the new nodes of a graph, each in place of earlier ones."""
+    olds = {row.name: row.node for row in before.rows}
+    news = {row.name: row.node for row in after.rows}
+    for made in found.created:
+        made_from = [olds[one] for one in found.made_from.get(made, ())]
+        lister.note_made(news[made], name, made_from)
 
 
 MOST = 5_000

@@ -10,17 +10,20 @@ from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
 from fxls import regular_file
 from fxls.code_cache import CodeCache
+from fxls.engine.graph import Graph
 from fxls.engine.graph_module import GraphModule
 from fxls.engine.ir.copying import copy_of
 from fxls.engine.module import compile as engine_compile
 from fxls.engine.module.compile import ForwardCode, compile_in_memory
 from fxls.engine.origins.resolve import merge
 from fxls.listing import Listing
+from fxls.record import RevisionName
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.listings.keeping import KeepValues
@@ -56,6 +59,7 @@ class FxlsEngine:
         self._breakpoints = breakpoints
         self._watching = watching
         self._said = SaidOnce()
+        self._running: WeakKeyDictionary[Graph, RevisionName] = WeakKeyDictionary()
 
     def __call__(self, module: GraphModule, code: ForwardCode, /) -> FunctionType:
         """The forward of a module, compiled under the path of its listing."""
@@ -70,6 +74,7 @@ class FxlsEngine:
         except StoreError as error:
             self._say(error)
             if not _holds(path, text.text):
+                self._running.pop(module.graph, None)
                 code.take(text.code.code)
                 return compile_in_memory(module, code)
         compiled = self._codes.get(path)
@@ -85,6 +90,7 @@ class FxlsEngine:
             compiled, names, engine_compile.function_name(code.graph)
         )
         self._watching.made(function, path)
+        self._running[module.graph] = RevisionName(text.identity, path.name)
         if (told := on_recompile.get()) is not None:
             told(module)
         return function
@@ -115,6 +121,15 @@ class FxlsEngine:
         """Let a pass have made a node in place of others, whose origins it then has."""
         if node._frames is None:
             node._frames = merge(old._frames for old in olds)
+
+    def running(self, module: GraphModule) -> RevisionName | None:
+        """The revision that a module runs; None where its code is in no store."""
+        return self._running.get(module.graph)
+
+    def made_from(self, module: GraphModule) -> str | None:
+        """The file of the listing that the graph of a new module has already."""
+        known = self._running.get(module.graph)
+        return None if known is None else known.text
 
     def _materialize(
         self, path: Path, text: ListingText, freeing: Callable[[], ListingText]

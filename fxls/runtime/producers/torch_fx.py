@@ -22,6 +22,7 @@ from fxls.engine.graph import Graph
 from fxls.engine.ir import gc_pause
 from fxls.engine.written_class import written_class
 from fxls.listing import Identity, Listing, Parent, ToClass
+from fxls.record import RevisionName
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
@@ -159,6 +160,15 @@ class TorchFx:
     def note_made(self, node: Any, name: str, olds: Sequence[Any]) -> None:
         """Let a pass have made a node in place of others."""
         self._tracing.note_made(node, name, olds)
+
+    def running(self, module: Any) -> RevisionName | None:
+        """The revision that a module runs; None where its code is in no store."""
+        known = parents_by(module._graph)
+        return RevisionName(known[0].identity, known[0].file) if known else None
+
+    def made_from(self, module: Any) -> str | None:
+        """The file of the listing that a new module's graph is of, or was made from."""
+        return self._tracing.made_from(module._graph)
 
     def _compile(
         self,

@@ -62,6 +62,10 @@ class TorchTracer:
         )
         """The origin of the output of a graph that has none yet."""
         self._made: weakref.WeakKeyDictionary[Any, MadeBy] = weakref.WeakKeyDictionary()
+        self._copied: weakref.WeakKeyDictionary[Any, str | None] = (
+            weakref.WeakKeyDictionary()
+        )
+        """By graphs that were put together of copied nodes, the file of the first's."""
         self._trails = _Trails()
 
     def origin(self, node: Any) -> RawOrigin | None:
@@ -89,6 +93,15 @@ class TorchTracer:
     def parents(self, graph: Any) -> tuple[Parent, ...]:
         """The listings that a graph was made from, the nearest first."""
         return self._parents.get(graph, ())
+
+    def made_from(self, graph: Any) -> str | None:
+        """The file of the listing that a graph is of, was made from, or has the first
+        of its nodes from; None for a part of one.
+        """
+        known = parents_by(graph) or self.parents(graph)
+        if self.stage(graph):
+            return None
+        return known[0].file if known else self._copied.get(graph)
 
     def made_of(self, old: Any, new: Any, part: str = "") -> None:
         """Let a graph be one that was made of another one, or of a part of it."""
@@ -211,9 +224,11 @@ class TorchTracer:
         return node
 
     def _node_copy(
-        self, _graph: Any, /, node: Any, *_: Any, **__: Any
+        self, graph: Any, /, node: Any, *_: Any, **__: Any
     ) -> Generator[None, Any, Any]:
         made = yield
+        if graph not in self._copied:
+            self._copied[graph] = self.made_from(node.graph)
         origin = self._origins.get(node) or input_origin(node)
         if origin is not None:
             self._origins[made] = origin

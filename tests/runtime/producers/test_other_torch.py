@@ -298,10 +298,6 @@ def said(what: str, hook: Hook) -> str:
     return f"fxls: torch {torch.__version__} {what}: {hook.without}"
 
 
-def hook_of(name: str, tmp_path: Path) -> Hook:
-    return hooks_of(name, tmp_path)[0]
-
-
 def hooks_of(name: str, tmp_path: Path) -> list[Hook]:
     """All that replace it: two parts of an installation may watch one function."""
     rows = built(Store(tmp_path), ThisRun()).hooks.rows
@@ -420,12 +416,12 @@ def test_without_a_name_one_hook_is_off_and_says_so(
 def test_a_function_that_takes_other_arguments_is_left_as_it_is(
     name: str, torch_: Torch, tmp_path: Path
 ) -> None:
-    program, hook = program_of(name), hook_of(name, tmp_path)
+    program, hooks = program_of(name), hooks_of(name, tmp_path)
     whole = torch_.as_it_is(program)
     seen = torch_.calling(name, program, to="*, everything")
     assert seen.results == whole.results
     assert [line for line in seen.said if line not in whole.said] == [
-        said(f"has another {hook.module}.{name}(*, everything)", hook)
+        said(f"has another {hook.module}.{name}(*, everything)", hook) for hook in hooks
     ]
     assert whole.listings - seen.listings <= FEWER.get(name, set())
 
