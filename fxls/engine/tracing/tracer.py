@@ -386,7 +386,8 @@ def _named(root: object, function: FunctionType) -> tuple[str, str]:
         return graph.traced  # a graph module, whose class is named after the model's
     is_module = isinstance(root, torch.nn.Module)
     named = written_class(type(root)) if is_module else function
-    return named.__module__, named.__qualname__
+    # A function of a text that was given no name is in no module.
+    return named.__module__ or "", named.__qualname__
 
 
 def _overrides(tracer: type[Tracer]) -> frozenset[int]:
