@@ -33,16 +33,15 @@ Hook = TypeVar("Hook", bound=Callable[..., Any])
 class AskedByDynamo:
     """Makes the forward of a module that torch.compile has met, and is no attribute.
 
-    Dynamo asks a module for it before it reads anything else of it; without it, it would
-    trace how the forward is made where a program writes ``self.inner.forward(x)``.
+    Dynamo asks the class of each module for it when it meets the module; without it, it
+    would trace how the forward is made where a program writes ``self.inner.forward(x)``.
     """
 
-    def __get__(self, instance: GraphModule | None, _owner: type) -> Any:
-        if instance is not None:
-            # What is wrong with the graph is said where the forward is needed.
-            with contextlib.suppress(Exception):
-                _: object = instance.forward
-        raise AttributeError("torchdynamo_force_dynamic")
+    def __get__(self, instance: object, owner: type) -> Any:
+        # What is wrong with the graph is said where the forward is needed.
+        with contextlib.suppress(Exception):
+            _: object = cast("Any", owner).forward
+        raise AttributeError("_dynamo_marked_static")
 
 
 class GraphModule(Module):
@@ -58,7 +57,8 @@ class GraphModule(Module):
         *("_lineno_map", "_prologue_start"),
     )
 
-    torchdynamo_force_dynamic = AskedByDynamo()
+    # Dynamo asks this in every torch since 2.11, and nobody else does.
+    _dynamo_marked_static = AskedByDynamo()
 
     if TYPE_CHECKING:  # TorchScript takes annotations of the class for its attributes
         meta: dict[str, Any]

@@ -45,6 +45,10 @@ def exported(module: nn.Module, x: torch.Tensor) -> Any:
     return torch.export.export(module, (x,), strict=True).module()
 
 
+def exported_by_dynamo(module: nn.Module, x: torch.Tensor) -> Any:
+    return cast("Any", torch)._dynamo.export(module)(x).graph_module
+
+
 def scripted(module: nn.Module, _x: torch.Tensor) -> Any:
     return torch.jit.script(module)
 
@@ -270,7 +274,9 @@ class TestAsModule:
         assert torch.equal(compiled(x), module(x))
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("capture", [compiled, exported, scripted])
+    @pytest.mark.parametrize(
+        "capture", [compiled, exported, exported_by_dynamo, scripted]
+    )
     @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
     def test_a_module_that_holds_one_is_captured_before_its_first_call(
         self, capture: Callable[[nn.Module, Any], Any]
