@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, cast
 
 from fxls.installed_torch import private
@@ -103,8 +103,12 @@ class Dynamo:
         self._roots = CompiledRoots(root_of)
         self._captured: dict[str, _Captured] = {}
         """By torch's name of the compilation, as ``1/0``."""
-        self._frames: dict[tuple[str, str], list[str]] = {}
-        """For each function, the parts of it that were compiled, in order."""
+        self._parts: dict[tuple[str, str], list[CodeType]] = {}
+        """For each function, the parts of it that were compiled, in order.
+
+        Not by the number in torch's name of a compilation: that begins again at nought,
+        in another order, when torch is told to forget what it compiled.
+        """
 
     def hooks(self) -> tuple[Hook, ...]:
         """Where torch.compile hands graphs on, and what changes them on the way."""
@@ -227,12 +231,12 @@ class Dynamo:
         root = self._roots.of(output.root_tx)
         compilation = gm.meta["dynamo_compile_id"]
         name = str(compilation)
-        frame = name.rpartition("/")[0]
-        parts = self._frames.setdefault(root, [])
-        if frame not in parts:
-            parts.append(frame)
+        code = output.root_tx.f_code
+        parts = self._parts.setdefault(root, [])
+        if code not in parts:
+            parts.append(code)
         count = compilation.frame_compile_id or 0
-        stage = f"graph {parts.index(frame)}"
+        stage = f"graph {parts.index(code)}"
         if count:
             stage += f", compilation {count}"
         header: list[Words] = [(f"It is {stage} of {root[1]}.",)]

@@ -107,6 +107,25 @@ def test_graphs_breaks_and_recompilations_are_told_apart(store: Store) -> None:
     assert [facts.value is not None for facts in first.nodes] == [True] * 5 + [False]
 
 
+def test_parts_of_a_function_keep_their_numbers_when_torch_forgets_them(
+    store: Store,
+) -> None:
+    x = torch.ones(2, 4)
+    broken, net = (
+        torch_compile(module, backend="eager") for module in (Broken(), Net())
+    )
+    broken(x)
+    net(x)
+    dynamo.reset()
+    net(x)  # which torch now numbers as it did the first part of the other
+    broken(x)
+    assert [(name, stage) for name, _, stage in listings_in(store)] == [
+        ("Broken", "graph 0"),
+        ("Broken", "graph 1"),
+        ("Net", "graph 0"),
+    ]
+
+
 def test_code_that_eager_runs_is_in_the_file(store: Store) -> None:
     seen: list[Any] = []
 
