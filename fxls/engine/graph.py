@@ -19,7 +19,6 @@ from fxls.engine.ir.arguments import (
     Arguments,
     Keywords,
     freeze,
-    map_references,
 )
 from fxls.engine.ir.copying import append_copies, copy_notes, is_blank
 from fxls.engine.ir.names import Namespace, target_name
@@ -34,7 +33,7 @@ from fxls.engine.ir.node_list import NodeList, Order, ordered
 from fxls.engine.ir.opcodes import check_op_and_target
 from fxls.engine.ir.order import GAP, link_before
 from fxls.engine.ir.snapshot import note_node, note_order
-from fxls.engine.ir.users import add_uses, has_users, remove_uses
+from fxls.engine.ir.users import add_uses, release_uses
 from fxls.engine.late_names import late_names
 
 if TYPE_CHECKING:
@@ -340,7 +339,7 @@ class Graph:
 
     def erase_node(self, to_erase: Node) -> None:
         """Remove a node that nobody uses; raises RuntimeError while somebody does."""
-        if has_users(to_erase):
+        if to_erase._users:
             users = to_erase.users
             raise RuntimeError(
                 f"Tried to erase Node {to_erase} but it still had {len(users)} users in"
@@ -357,8 +356,10 @@ class Graph:
         if self._owning_module is not None:
             for hook in getattr(self._owning_module, "_erase_node_hooks", ()):
                 hook(to_erase)
-        note_order(self)
-        note_node(to_erase)
+        if self._keeps_order:
+            note_order(self)
+        if self._were is not None:
+            note_node(to_erase)
         if self._index is not None:
             self._index_remove(to_erase)
         next_, prev = to_erase._next, to_erase._prev
@@ -373,9 +374,7 @@ class Graph:
         self._len -= 1
         if self._order is not None:
             self._reordered()
-        remove_uses(to_erase)
-        to_erase._args = map_references(to_erase._args, _nothing)
-        to_erase._kwargs = map_references(to_erase._kwargs, _nothing)
+        release_uses(to_erase)
         to_erase._line = None
         self._touched.pop(to_erase, None)
         self._edits += 1
@@ -596,10 +595,6 @@ class InsertPoint:
 
 # The very words of torch.fx, because programs filter the warning by them.
 _NOTHING_THERE = "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the necessary buffer"
-
-
-def _nothing(_node: Node) -> None:
-    return None
 
 
 def _reaches(module: Any, path: str) -> bool:

@@ -27,10 +27,9 @@ from fxls.engine.ir.snapshot import note_node
 from fxls.engine.ir.users import (
     add_user,
     add_uses,
-    hand_over,
-    put_in_place,
     remove_uses,
     replace_use,
+    replace_uses,
 )
 from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
@@ -287,9 +286,8 @@ class Node(Reference):
             raise AssertionError(
                 f"cannot move {x} in front of {self}: they are of different graphs"
             )
-        if x is self:
-            return
-        move_before(x, self)
+        if x is not self:
+            move_before(x, self)
 
     def append(self, x: Node) -> None:
         """Move `x` directly behind this node."""
@@ -347,16 +345,15 @@ class Node(Reference):
         if delete_user_cb is not None:
             users = [user for user in users if delete_user_cb(user)]
         graph = self.graph
-        hooks = () if graph._owning_module is None else _replace_hooks(graph)
-        if hooks or len(users) < 2:
+        if graph._owning_module is not None and (hooks := _replace_hooks(graph)):
             for user in users:
                 for hook in hooks:
                     hook(old=self, new=replace_with.name, user=user)
                 replace_use(user, self, replace_with)
+        elif len(users) == 1:
+            replace_use(users[0], self, replace_with)
         else:
-            for user in users:
-                put_in_place(user, self, replace_with)
-            hand_over(users, self, replace_with)
+            replace_uses(users, self, replace_with)
         return users
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
@@ -451,8 +448,10 @@ def set_arguments(
     if graph._were is not None:
         note_node(node)
     remove_uses(node)
-    node._args = freeze(args)
-    node._kwargs = freeze_kwargs(kwargs)
+    if args is not node._args:
+        node._args = freeze(args)
+    if kwargs is not node._kwargs:
+        node._kwargs = freeze_kwargs(kwargs)
     node._line = None
     graph._edits += 1
     add_uses(node)

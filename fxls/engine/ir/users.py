@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine.immutable_collections import immutable_dict, immutable_list
-from fxls.engine.ir.arguments import ATOMS, Argument, Reference, parts
+from fxls.engine.ir.arguments import ATOMS, Argument, Reference, map_references, parts
 from fxls.engine.ir.snapshot import note_node
 
 if TYPE_CHECKING:
@@ -16,141 +16,95 @@ __all__ = [
     "add_user",
     "add_uses",
     "forget_last_user",
-    "hand_over",
     "has_users",
-    "put_in_place",
+    "release_uses",
     "remove_uses",
     "replace_use",
+    "replace_uses",
     "users_of",
 ]
 
 
 def add_uses(user: Node) -> None:
     """Note with every node in the arguments of `user` that it uses them."""
-    _add(user._args, user)
+    if user._args:
+        _add(user._args, user)
     if user._kwargs:
         _add(user._kwargs.values(), user)
 
 
 def remove_uses(user: Node) -> None:
     """Note with every node in the arguments of `user` that it uses them no more."""
-    _remove(user._args, user)
+    if user._args:
+        _remove(user._args, user)
     if user._kwargs:
         _remove(user._kwargs.values(), user)
 
 
-def put_in_place(user: Node, old: Node, new: Node) -> None:
-    """Put a node in the place of another one in the arguments of `user`.
+def release_uses(user: Node) -> None:
+    """Put None in the place of every node that an erased user had in its arguments."""
+    if user._args:
+        user._args = tuple(_released(user._args, user))
+    if user._kwargs:
+        values = _released(user._kwargs.values(), user)
+        user._kwargs = immutable_dict(zip(user._kwargs, values, strict=True))
 
-    The two are not told who uses them.
+
+def replace_use(user: Node, old: Node, new: Node) -> None:  # noqa: C901, PLR0915 - one function, for the reason below
+    """Put a node in the place of another one in the arguments of one user.
+
+    It is one function: passes call it for every node of a graph, and each call inside of
+    it would be a tenth of its time.
     """
     graph = user.graph
     if graph._were is not None:
         note_node(user)
-    # For `_args`, what `replaced` does with a tuple: its call would be a tenth.
-    found: list[Argument] = []
+    users: dict[Node, None] | Node | None
     kind: Any = type(old)
-    for x in user._args:
-        if x is old:
-            found.append(new)
-        elif type(x) is kind:  # half of the time of `isinstance`
-            users: dict[Node, None] | Node | None = x._users
+    args = user._args
+    count = len(args)
+    if count == 1 and args[0] is old:
+        user._args = (new,)
+    elif count == 2 and type(args[0]) is type(args[1]) is kind:
+        # What `replaced` does, in half of its time: most calls are like this.
+        a, b = args
+        if a is old:
+            a = new
+        else:
+            users = a._users
             if type(users) is dict:
                 users.pop(user, None)
                 users[user] = None
-            found.append(x)
-        elif type(x) in ATOMS:
-            found.append(x)
+        if b is old:
+            b = new
         else:
-            found.append(replaced(x, old, new, user))
-    user._args = tuple(found)
+            users = b._users
+            if type(users) is dict:
+                users.pop(user, None)
+                users[user] = None
+        user._args = (a, b)
+    elif count:
+        user._args = replaced(args, old, new, user)
     if user._kwargs:
-        user._kwargs = replaced_values(user._kwargs, old, new, user)
-    user._line = None
-    graph._edits += 1
-
-
-def replaced(a: Argument, old: Node, new: Node, user: Node) -> Argument:
-    """An argument of `user` with a node in the place of another one.
-
-    Whoever changes becomes the last user of all nodes that it uses, so it is also moved
-    in the users of the nodes here that stay.
-    """
-    kind: Any = type(a)  # pyright: ignore[reportUnknownVariableType]  # any class
-    if kind is tuple or kind is immutable_list:
-        found: list[Argument] = []
-        items: Any = a  # a cast is a call
-        for x in items:
+        kwargs: dict[str, Argument] = {**user._kwargs}
+        for key, x in user._kwargs.items():
             if x is old:
-                found.append(new)
-            elif isinstance(x, Reference):
-                used: Any = x
-                users: dict[Node, None] | Node | None = used._users
+                kwargs[key] = new
+            elif type(x) is kind:  # half of the time of `isinstance`
+                users = x._users
                 if type(users) is dict:
                     users.pop(user, None)
                     users[user] = None
-                found.append(x)
-            elif type(x) in ATOMS:
-                found.append(x)
-            else:
-                found.append(replaced(x, old, new, user))
-        return tuple(found) if kind is tuple else immutable_list(found)
-    if isinstance(a, dict):
-        return replaced_values(cast("dict[Any, Any]", a), old, new, user)
-    if kind is slice:
-        return slice(*replaced((a.start, a.stop, a.step), old, new, user))
-    if isinstance(a, tuple | list):
-        inside = replaced((*cast("Iterable[Any]", a),), old, new, user)
-        if isinstance(a, list):
-            return immutable_list(inside)
-        return kind(*inside) if hasattr(kind, "_fields") else inside
-    if isinstance(a, Reference):  # of another class of nodes than `old`
-        replaced((a,), old, new, user)
-    return a
-
-
-def replaced_values(
-    a: Mapping[Any, Argument], old: Node, new: Node, user: Node
-) -> immutable_dict[Any, Argument]:
-    """What `replaced` makes of a dict."""
-    found = {**a}
-    kind: Any = type(old)
-    for key, x in a.items():
-        if x is old:
-            found[key] = new
-        elif type(x) is kind:
-            users: dict[Node, None] | Node | None = x._users
-            if type(users) is dict:
-                users.pop(user, None)
-                users[user] = None
-        elif type(x) not in ATOMS:
-            found[key] = replaced(x, old, new, user)
-    return immutable_dict(found)
-
-
-def add_user(used: Node, user: Node) -> None:
-    """Note that `user` has `used` in its arguments."""
-    if used._last_user is not None:
-        forget_last_user(used)
-    users = used._users
-    if users is None:
-        used._users = user
-    elif type(users) is dict:
-        users[user] = None
-    elif users is not user:
-        used._users = {cast("Node", users): None, user: None}
-
-
-def replace_use(user: Node, old: Node, new: Node) -> None:
-    """Put a node in the place of another one in the arguments of one user."""
-    put_in_place(user, old, new)
+            elif type(x) not in ATOMS:
+                kwargs[key] = replaced(x, old, new, user)
+        user._kwargs = immutable_dict(kwargs)
+    user._line = None
+    graph._edits += 1
     users = old._users
     if users is user:
         old._users = None
-    elif type(users) is dict and user in users:
-        del users[user]
-    else:
-        return
+    elif type(users) is not dict or users.pop(user, users) is not None:
+        return  # it did not use the old one
     if old._last_user is not None:
         forget_last_user(old)
     if new._last_user is not None:
@@ -165,23 +119,85 @@ def replace_use(user: Node, old: Node, new: Node) -> None:
         new._users = {cast("Node", users): None, user: None}
 
 
-def hand_over(users: Sequence[Node], old: Node, new: Node) -> None:
-    """Note that several users of one node use another in its place."""
+def replace_uses(users: Sequence[Node], old: Node, new: Node) -> None:
+    """Put a node in the place of another one in the arguments of several of its users."""
     if old._last_user is not None:
         forget_last_user(old)
     if new._last_user is not None:
         forget_last_user(new)
-    held = old.users
-    if len(held) == len(users):
-        held.clear()
-    else:
-        for user in users:
-            del held[user]
-    held = new.users
-    if held:
-        for user in users:
-            held.pop(user, None)
-    held.update(dict.fromkeys(users))
+    before, after = old.users, new.users
+    alone = (new,)
+    for user in users:
+        args = user._args
+        if len(args) != 1 or args[0] is not old or user._kwargs:
+            replace_use(user, old, new)
+            continue
+        # What `replace_use` does, in half of its time: users of the input of a model or
+        # of a layer often have no other argument.
+        graph = user.graph
+        if graph._were is not None:
+            note_node(user)
+        user._args = alone
+        user._line = None
+        graph._edits += 1
+        before.pop(user, None)
+        after.pop(user, None)
+        after[user] = None
+
+
+def replaced(a: Argument, old: Node, new: Node, user: Node) -> Argument:
+    """An argument of `user` with a node in the place of another one.
+
+    Whoever changes becomes the last user of all nodes that it uses, so it is also moved
+    in the users of the nodes here that stay.
+    """
+    kind: Any = type(a)  # pyright: ignore[reportUnknownVariableType]  # any class
+    if kind is tuple or kind is immutable_list:
+        found: list[Argument] = []
+        items: Any = a  # a cast is a call
+        node: Any = type(old)
+        for x in items:
+            if x is old:
+                found.append(new)
+            elif type(x) is node or isinstance(x, Reference):
+                used: Any = x
+                users: dict[Node, None] | Node | None = used._users
+                if type(users) is dict:
+                    users.pop(user, None)
+                    users[user] = None
+                found.append(x)
+            elif type(x) in ATOMS:
+                found.append(x)
+            else:
+                found.append(replaced(x, old, new, user))
+        return tuple(found) if kind is tuple else immutable_list(found)
+    if isinstance(a, dict):
+        pairs = cast("dict[Any, Argument]", a)
+        values = replaced((*pairs.values(),), old, new, user)
+        return immutable_dict(zip(pairs, values, strict=True))
+    if kind is slice:
+        return slice(*replaced((a.start, a.stop, a.step), old, new, user))
+    if isinstance(a, tuple | list):
+        inside = replaced((*cast("Iterable[Any]", a),), old, new, user)
+        if isinstance(a, list):
+            return immutable_list(inside)
+        return kind(*inside) if hasattr(kind, "_fields") else inside
+    if isinstance(a, Reference):  # of another class of nodes than `old`
+        replaced((a,), old, new, user)
+    return a
+
+
+def add_user(used: Node, user: Node) -> None:
+    """Note that `user` has `used` in its arguments."""
+    if used._last_user is not None:
+        forget_last_user(used)
+    users = used._users
+    if users is None:
+        used._users = user
+    elif type(users) is dict:
+        users[user] = None
+    elif users is not user:
+        used._users = {cast("Node", users): None, user: None}
 
 
 def forget_last_user(used: Node) -> None:
@@ -206,8 +222,9 @@ def users_of(node: Node) -> Iterable[Node]:
 
 
 def _add(arguments: Iterable[Argument], user: Node) -> None:
+    node: Any = type(user)
     for a in arguments:
-        if isinstance(a, Reference):
+        if type(a) is node or isinstance(a, Reference):
             # What `add_user` does: half of the time is its call.
             used: Any = a
             if used._last_user is not None:
@@ -224,8 +241,9 @@ def _add(arguments: Iterable[Argument], user: Node) -> None:
 
 
 def _remove(arguments: Iterable[Argument], user: Node) -> None:
+    node: Any = type(user)
     for a in arguments:
-        if isinstance(a, Reference):
+        if type(a) is node or isinstance(a, Reference):
             used: Any = a
             if used._last_user is not None:
                 forget_last_user(used)
@@ -236,3 +254,33 @@ def _remove(arguments: Iterable[Argument], user: Node) -> None:
                 users.pop(user, None)
         elif type(a) not in ATOMS:
             _remove(parts(a), user)
+
+
+def _released(arguments: Iterable[Argument], user: Node) -> list[Argument]:
+    """The arguments without nodes, which are told that `user` uses them no more."""
+    found: list[Argument] = []
+    node: Any = type(user)
+    for a in arguments:
+        if type(a) is node:
+            # What `_remove` does: a second loop over the arguments would take as long.
+            if a._last_user is not None:
+                forget_last_user(a)
+            users: dict[Node, None] | Node | None = a._users
+            if users is user:
+                a._users = None
+            elif type(users) is dict:
+                users.pop(user, None)
+            found.append(None)
+        elif type(a) in ATOMS:
+            found.append(a)
+        elif type(a) is immutable_list:
+            inside = _released(cast("list[Argument]", a), user)
+            found.append(immutable_list(inside))
+        else:
+            _remove((a,), user)
+            found.append(map_references(a, _nothing))
+    return found
+
+
+def _nothing(_node: Node) -> None:
+    return None
