@@ -19,6 +19,7 @@ from fxls.encodable import encoded
 from fxls.formats import other_format
 from fxls.record.parts import (
     MOST_NAMES,
+    Guard,
     JudgedValue,
     MatchedPattern,
     Names,
@@ -298,17 +299,6 @@ class Remark(
     """For an export that depends on a value, what would tell torch of it."""
     callers: tuple[QuotedPlace, ...] = ()
     """From where the program called the function that it is about, innermost first."""
-
-
-class Guard(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What has to hold so that a compilation can be used again."""
-
-    kind: str
-    """torch's word, as ``TENSOR_MATCH``; ``SIZE`` for what was found out of a size."""
-    text: str
-    """The condition, as torch writes it."""
-    place: QuotedPlace | None = None
-    """The line of the program because of which there is the guard."""
 
 
 class Guards(

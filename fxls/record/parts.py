@@ -1,4 +1,4 @@
-"""What the events of a record are made of: places, names of revisions, nodes, patterns."""
+"""What the events of a record are made of: places, guards, names of revisions, nodes, patterns."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fxls.listing import Identity, Place
 __all__ = [
     "MOST_JUDGED",
     "MOST_NAMES",
+    "Guard",
     "JudgedValue",
     "MatchedPattern",
     "Names",
@@ -47,6 +48,17 @@ class QuotedPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     """The text of its first line, without its end; empty where nobody has it."""
     digest: str = ""
     """That of the file, as `fxls.listing.source_digest` makes it; empty likewise."""
+
+
+class Guard(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What has to hold so that a compilation can be used again."""
+
+    kind: str
+    """torch's word, as ``TENSOR_MATCH``; ``SIZE`` for what was found out of a size."""
+    text: str
+    """The condition, as torch writes it."""
+    place: QuotedPlace | None = None
+    """The line of the program because of which there is the guard."""
 
 
 class RevisionName(msgspec.Struct, frozen=True):

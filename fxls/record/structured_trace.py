@@ -31,6 +31,7 @@ from fxls.record.failed_guards import KnownFailures
 from fxls.record.quoted_place import Columns, Sources, of_program
 from fxls.record.trace_texts import (
     LONGEST,
+    break_in,
     frames_in,
     guard_in,
     of_limit,
@@ -363,25 +364,13 @@ class Trace:
         )
 
     def _break(self, name: str, text: str, columns: Mapping[Line, Columns]) -> None:
-        body, _, rest = text.partition("\nUser code traceback:")
-        said = said_in(body.partition("Graph Break Reason: ")[2] or body)
-        stack = rest.partition("\nTraceback (most recent call last)")[0]
-        places = [
-            self._sources.quoted(path, line, function, columns.get((path, line)))
-            for path, line, function in of_program(reversed([*frames_in(stack)]))
-        ]
         one = self._of(name)
-        at = _BROKEN_AT.match(text)
-        if at is not None:
-            path, line = at[1], int(at[2])
-            function = one.function
-            if places and (places[0].place.path, _line(places[0])) == (path, line):
-                function = places.pop(0).place.function
-            places.insert(
-                0, self._sources.quoted(path, line, function, columns.get((path, line)))
-            )
+        said, frames = break_in(text, one.function)
+        kept = tuple(
+            self._sources.quoted(path, line, function, columns.get((path, line)))
+            for path, line, function in frames[:_MOST_PLACES]
+        )
         one.breaks.append(said.reason)
-        kept = tuple(places[:_MOST_PLACES])
         self._note(
             Remark(Subject.BREAK, said.reason, one.id, said.id, kept, said.hints)
         )
@@ -426,7 +415,6 @@ class Trace:
 
 _TENSOR = re.compile(r"TENSOR_MATCH: (check_tensor\((.+?), .*?\))\s*(?:  #.*)?$", re.M)
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
-_BROKEN_AT = re.compile(r"Graph break in user code at (.+):(\d+)\n")
 _ID = re.compile(r"(!\d+/?)?(\d+/\d+)?")
 _OF_TORCH = re.compile(r"(.*[/\\]torch[/\\])_dynamo[/\\]eval_frame\.py$")
 _LIMIT = re.compile(r"recompile limit exceeded|RecompileLimit", re.IGNORECASE)
@@ -490,7 +478,3 @@ def _read_at(
 
 def _some(place: QuotedPlace | None) -> tuple[QuotedPlace, ...]:
     return () if place is None else (place,)
-
-
-def _line(place: QuotedPlace) -> int:
-    return place.place.span.start.line + 1

@@ -8,9 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
+from fxls.record.quoted_place import of_program
+
 __all__ = [
     "LONGEST",
     "Said",
+    "break_in",
     "frames_in",
     "guard_in",
     "of_limit",
@@ -42,6 +45,24 @@ def said_in(text: str) -> Said:
     number = _GB.search(text)
     hints = tuple(hint.strip()[:LONGEST] for hint in _HINT.findall(text))
     return Said(reason[:LONGEST], f"GB{number[1].zfill(4)}" if number else "", hints)
+
+
+def break_in(text: str, function: str) -> tuple[Said, list[tuple[str, int, str]]]:
+    """What torch says of a graph break, and the frames that led there, innermost first.
+
+    `function` is the one that is compiled.
+    """
+    body, _, rest = text.partition("\nUser code traceback:")
+    said = said_in(body.partition("Graph Break Reason: ")[2] or body)
+    stack = rest.partition("\nTraceback (most recent call last)")[0]
+    frames = [*of_program(reversed([*frames_in(stack)]))]
+    at = _BROKEN_AT.match(text)
+    if at is not None:
+        path, line = at[1], int(at[2])
+        if frames and frames[0][:2] == (path, line):
+            function = frames.pop(0)[2]
+        frames.insert(0, (path, line, function))
+    return said, frames
 
 
 def reasons_in(text: str) -> list[str]:
@@ -81,6 +102,7 @@ _EXPLAINED = re.compile(
     r"^(\S.*)\n  Explanation: (.*(?:\n(?!  Hint:|  Developer|\s*$).*)*)", re.MULTILINE
 )
 _HINT = re.compile(r"^  Hint: (.+)$", re.MULTILINE)
+_BROKEN_AT = re.compile(r"Graph break in user code at (.+):(\d+)\n")
 _SKIPPED = "skipping cudagraphs due to "
 _GB = re.compile(r"/gb(\d{1,6})\.html")
 
