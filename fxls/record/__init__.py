@@ -299,6 +299,12 @@ class Remark(
     """For an export that depends on a value, what would tell torch of it."""
     callers: tuple[QuotedPlace, ...] = ()
     """From where the program called the function that it is about, innermost first."""
+    why_no_graph: str = ""
+    """Of a break, what kept torch from ending a graph there, where it says that."""
+    followed: Natural = 0
+    """Of a break, how many of the places are of functions that torch followed: the last
+    of these is of the compiled one. None where nobody knows.
+    """
 
 
 class Guards(

@@ -100,6 +100,8 @@ class SourceRemark:
     """The frames that called the function; only where that is in no file of a person's."""
     check: Check | None = None
     """For an export that depends on a value, what would tell torch of it."""
+    why_no_graph: str = ""
+    """Of those `without_graph`, what kept torch from ending one, where it says that."""
 
     @property
     def page(self) -> str | None:
@@ -116,11 +118,14 @@ def remarks_of(
     """
     compilations: dict[str, Compilation] = {}
     said: list[Remark] = []
+    behind = _Continuations()
     for entry in entries:
         if isinstance(entry.event, Compilation):
             compilations[entry.event.id] = entry.event
+            behind.compiled(entry.event)
         elif isinstance(entry.event, Remark):
             said.append(entry.event)
+            behind.broke(entry.event)
     found: dict[object, _Gathered] = {}
     # Of some there are many; they take the room of nothing else.
     for one in sorted(said, key=lambda one: one.subject in ON_REQUEST):
@@ -136,9 +141,8 @@ def remarks_of(
                 continue
             frames = (*_frames(one, place, is_own), *callers)
             gathered = found[key] = _Gathered(one, place, frames, callers)
-        gathered.add(one)
-    behind = _continuations(compilations.values())
-    return tuple(one.remark(compilations, behind) for one in found.values())
+        gathered.add(one, behind.of(one))
+    return tuple(one.remark(compilations) for one in found.values())
 
 
 def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
@@ -154,6 +158,7 @@ def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
             before,
             compilations=_both(before.compilations, one.compilations),
             without_graph=_both(before.without_graph, one.without_graph),
+            why_no_graph=before.why_no_graph or one.why_no_graph,
             rest=_both(before.rest, one.rest),
             values=_both(before.values, one.values),
             nodes=_both(before.nodes, one.nodes)[:_MOST_NAMED],
@@ -211,7 +216,8 @@ def costs_of(remark: SourceRemark) -> Iterator[str]:
         count, most = remark.of_limit
         yield f"the function has {count} of at most {most} compilations"
     if remark.without_graph:
-        yield f"no graph: {_listed(remark.without_graph)} runs as it was written"
+        why = f": {remark.why_no_graph}" if remark.why_no_graph else ""
+        yield f"no graph: {_listed(remark.without_graph)} runs as it was written{why}"
     if remark.rest:
         count = _counted(len(remark.rest), "compilation")
         yield f"the rest of the function is {count} more: {_listed(remark.rest)}"
@@ -249,20 +255,20 @@ class _Gathered:
     nodes: dict[tuple[str, str], None] = field(
         default_factory=dict[tuple[str, str], None]
     )
+    rest: list[str] = field(default_factory=list[str])
+    why_no_graph: str = ""
 
-    def add(self, one: Remark) -> None:
+    def add(self, one: Remark, rest: Iterable[str]) -> None:
+        self.rest += rest
         if one.compilation is not None:
             self.compilations[one.compilation] = None
         for value in filter(None, (one.was, one.became)):
             self.values[value] = None
         for pair in one.nodes.first:
             self.nodes[pair] = None
+        self.why_no_graph = self.why_no_graph or one.why_no_graph
 
-    def remark(
-        self,
-        compilations: dict[str, Compilation],
-        behind: dict[tuple[str, int], list[str]],
-    ) -> SourceRemark:
+    def remark(self, compilations: dict[str, Compilation]) -> SourceRemark:
         first, names = self.first, tuple(self.compilations)
         made = SourceRemark(
             _kind(first),
@@ -295,25 +301,40 @@ class _Gathered:
             for name in names
             if name in compilations and compilations[name].outcome is Outcome.SKIPPED
         )
-        rest: list[str] = []
-        if first.places and len(without) < len(names):
-            at = first.places[0].place
-            # Two breaks on a line: the rest behind the first one has the second one.
-            known = behind.get((at.path, at.span.start.line), [])
-            rest = [name for name in known if name not in names]
-        return replace(made, without_graph=without, rest=tuple(rest))
+        why = self.why_no_graph if without else ""
+        rest = tuple(name for name in self.rest if name not in names)
+        return replace(made, without_graph=without, why_no_graph=why, rest=rest)
 
 
-def _continuations(
-    compilations: Iterable[Compilation],
-) -> dict[tuple[str, int], list[str]]:
-    """By file and line, the compilations of what is behind a break there."""
-    found: dict[tuple[str, int], list[str]] = {}
-    for one in compilations:
-        if one.cause is Cause.CONTINUATION and one.place is not None:
-            at = one.place.place
-            found.setdefault((at.path, at.span.start.line), []).append(one.id)
-    return found
+class _Continuations:
+    """Which compilations are of what is behind which break."""
+
+    def __init__(self) -> None:
+        self._broke: dict[tuple[str, int], Remark] = {}
+        """By file and line, the last break there."""
+        self._rest: dict[int, list[str]] = {}
+        self._seen: set[str] = set()
+
+    def broke(self, one: Remark) -> None:
+        """A graph ended, if that is what is said."""
+        if one.subject is Subject.BREAK and one.places:
+            # The rest begins in the compiled function, from which others were called.
+            at = one.places[min(one.followed or 1, len(one.places)) - 1].place
+            self._broke[at.path, at.span.start.line] = one
+
+    def compiled(self, one: Compilation) -> None:
+        """A compilation began, or is over: the rest of a function follows its break."""
+        if one.cause is not Cause.CONTINUATION or one.place is None:
+            return
+        at = one.place.place
+        broken = self._broke.get((at.path, at.span.start.line))
+        if broken is not None and one.id not in self._seen:
+            self._seen.add(one.id)
+            self._rest.setdefault(id(broken), []).append(one.id)
+
+    def of(self, one: Remark) -> Iterable[str]:
+        """The compilations behind a break."""
+        return self._rest.get(id(one), ())
 
 
 def _key(

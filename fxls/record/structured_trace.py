@@ -31,6 +31,8 @@ from fxls.record.failed_guards import KnownFailures
 from fxls.record.quoted_place import Columns, Sources, of_program
 from fxls.record.trace_texts import (
     LONGEST,
+    RESUMED,
+    Frame,
     break_in,
     frames_in,
     guard_in,
@@ -41,7 +43,7 @@ from fxls.record.trace_texts import (
 )
 from fxls.record.traced_sizes import OF_SIZES, TracedSizes
 
-__all__ = ["GuardAt", "Line", "Trace", "id_of"]
+__all__ = ["BreakAt", "GuardAt", "Line", "Trace", "id_of"]
 
 _MOST_OPEN = 1_000
 """So many compilations are remembered, of which more may be said."""
@@ -87,6 +89,24 @@ class GuardAt(NamedTuple):
     at: tuple[str, int, str] | None
 
 
+class BreakAt(NamedTuple):
+    """Where a graph ends, as only the running program knows it."""
+
+    columns: Mapping[Line, Columns]
+    """Of the lines that led there."""
+    frames: tuple[Frame, ...] = ()
+    """Outermost first; empty where nobody knows them.
+
+    The trace has them as well, but of a function that another one of the same name calls
+    it leaves out where.
+    """
+    followed: int = 0
+    """How many of these, from the innermost on, are of functions that torch followed."""
+
+
+_NOWHERE = BreakAt({})
+
+
 class Trace:
     """Makes events of the entries of one trace, in their order."""
 
@@ -113,11 +133,9 @@ class Trace:
         self,
         table: Mapping[str, Any],
         text: str | None,
-        columns: Mapping[Line, Columns] | None = None,
+        broken: BreakAt = _NOWHERE,
     ) -> None:
-        """Take one entry; `columns` are those of the graph break that it tells of, for
-        each of the lines that led there.
-        """
+        """Take one entry; `broken` is where the graph ends, if it tells of such a place."""
         if "chromium_event" in table:
             self._phase(text or "")
             return
@@ -138,17 +156,15 @@ class Trace:
             checked = _TENSOR.findall(text or "")
             self._of(name).tensors = {what: whole for whole, what in checked}
         elif "artifact" in table:
-            self._artifact(name, table["artifact"].get("name"), text or "", columns)
+            self._artifact(name, table["artifact"].get("name"), text or "", broken)
         else:
             for key in OF_SIZES:
                 if key in table:
                     self._take_size(name, key, table[key])
 
-    def _artifact(
-        self, name: str, kind: object, text: str, columns: Mapping[Line, Columns] | None
-    ) -> None:
+    def _artifact(self, name: str, kind: object, text: str, broken: BreakAt) -> None:
         if kind == "dynamo_graph_break_reason":
-            self._break(name, text, columns or {})
+            self._break(name, text, broken)
         elif kind == "recompile_reasons":
             self._recompile(name, text)
 
@@ -253,7 +269,7 @@ class Trace:
         return tuple(self._sources.quoted(*row) for row in own)[:_MOST_PLACES]
 
     def _is_of(self, one: _Compilation, function: str, path: str, line: int) -> None:
-        resumed = _RESUMED.fullmatch(function)
+        resumed = RESUMED.fullmatch(function)
         if resumed is not None:
             function = resumed[1]
             if one.cause is Cause.FIRST:
@@ -363,16 +379,20 @@ class Trace:
             phases=phases,
         )
 
-    def _break(self, name: str, text: str, columns: Mapping[Line, Columns]) -> None:
+    def _break(self, name: str, text: str, broken: BreakAt) -> None:
         one = self._of(name)
-        said, frames = break_in(text, one.function)
+        said, frames = break_in(text, one.function, broken.frames)
         kept = tuple(
-            self._sources.quoted(path, line, function, columns.get((path, line)))
-            for path, line, function in frames[:_MOST_PLACES]
+            self._sources.quoted(*frame, broken.columns.get(frame[:2]))
+            for frame in frames[:_MOST_PLACES]
         )
         one.breaks.append(said.reason)
         self._note(
-            Remark(Subject.BREAK, said.reason, one.id, said.id, kept, said.hints)
+            Remark(
+                *(Subject.BREAK, said.reason, one.id, said.id, kept, said.hints),
+                why_no_graph=said.why_no_graph,
+                followed=broken.followed,
+            )
         )
 
     def _recompile(self, name: str, text: str) -> None:
@@ -414,7 +434,6 @@ class Trace:
 
 
 _TENSOR = re.compile(r"TENSOR_MATCH: (check_tensor\((.+?), .*?\))\s*(?:  #.*)?$", re.M)
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
 _ID = re.compile(r"(!\d+/?)?(\d+/\d+)?")
 _OF_TORCH = re.compile(r"(.*[/\\]torch[/\\])_dynamo[/\\]eval_frame\.py$")
 _LIMIT = re.compile(r"recompile limit exceeded|RecompileLimit", re.IGNORECASE)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from fxls.record.quoted_place import of_program
 
 __all__ = [
     "LONGEST",
+    "RESUMED",
+    "Frame",
     "Said",
     "break_in",
     "frames_in",
@@ -26,36 +28,53 @@ LONGEST = 2_000
 """So many characters of a reason are kept."""
 
 
+Frame = tuple[str, int, str]
+"""A file, a line of it from one, and a function."""
+
+RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
+"""How torch calls the rest of a function behind a break."""
+
+
 class Said(NamedTuple):
     reason: str
     id: str
     hints: tuple[str, ...]
+    why_no_graph: str = ""
+    """Of a break, what kept torch from ending a graph there, in a few words."""
 
 
 def said_in(text: str) -> Said:
     """What torch says in a text of several lines: why, by which number, and hints."""
     found = _EXPLAINED.search(text)
+    why_no_graph = ""
     if found is not None:
         why = " ".join(found[2].split())
         reason = f"{found[1].strip()}: {why}" if why else found[1].strip()
-        text = text[found.start() :].partition("\n*** While handling")[0]
+        text, _, more = text[found.start() :].partition("\n*** While handling")
+        kept = _EXPLAINED.search(more)
+        why_no_graph = "" if kept is None else kept[1].strip()[:LONGEST]
     else:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         reason = lines[0] if lines else ""
     number = _GB.search(text)
     hints = tuple(hint.strip()[:LONGEST] for hint in _HINT.findall(text))
-    return Said(reason[:LONGEST], f"GB{number[1].zfill(4)}" if number else "", hints)
+    name = f"GB{number[1].zfill(4)}" if number else ""
+    return Said(reason[:LONGEST], name, hints, why_no_graph)
 
 
-def break_in(text: str, function: str) -> tuple[Said, list[tuple[str, int, str]]]:
+def break_in(
+    text: str, function: str, known: Sequence[Frame] = ()
+) -> tuple[Said, list[Frame]]:
     """What torch says of a graph break, and the frames that led there, innermost first.
 
-    `function` is the one that is compiled.
+    `function` is the one that is compiled; `known` are the frames, outermost first, where
+    somebody knows them who knows them better.
     """
     body, _, rest = text.partition("\nUser code traceback:")
     said = said_in(body.partition("Graph Break Reason: ")[2] or body)
     stack = rest.partition("\nTraceback (most recent call last)")[0]
-    frames = [*of_program(reversed([*frames_in(stack)]))]
+    outer_first = _without_resumed(known) or [*frames_in(stack)]
+    frames = [*of_program(reversed(outer_first))]
     at = _BROKEN_AT.match(text)
     if at is not None:
         path, line = at[1], int(at[2])
@@ -63,6 +82,20 @@ def break_in(text: str, function: str) -> tuple[Said, list[tuple[str, int, str]]
             function = frames.pop(0)[2]
         frames.insert(0, (path, line, function))
     return said, frames
+
+
+def _without_resumed(frames: Iterable[Frame]) -> list[Frame]:
+    """Frames of a stack, in which the rest of a function, which the function calls behind
+    a break, is the function.
+    """
+    found: list[Frame] = []
+    for path, line, function in frames:
+        resumed = RESUMED.fullmatch(function)
+        name = function if resumed is None else resumed[1]
+        if resumed is not None and found and found[-1][2] == name:
+            found.pop()
+        found.append((path, line, name))
+    return found
 
 
 def reasons_in(text: str) -> list[str]:
@@ -91,7 +124,7 @@ def skipped_in(text: str) -> tuple[str, str]:
     return reason.rstrip(". ")[:LONGEST], stack
 
 
-def frames_in(text: str) -> Iterator[tuple[str, int, str]]:
+def frames_in(text: str) -> Iterator[Frame]:
     """The places in a traceback, outermost first."""
     for path, line, function in _FRAME.findall(text):
         yield path, int(line), function

@@ -175,6 +175,7 @@ def test_programs_get_json_with_the_version_of_its_schema(recorded: Command) -> 
         "compilations": ["0/0"],
         "of_limit": None,
         "without_graph": [],
+        "why_no_graph": "",
         "rest": ["1/0"],
         "place": place,
         "line_today": 3,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -83,17 +84,64 @@ def test_a_break_is_one_remark_however_often_with_what_came_of_it() -> None:
     )
 
 
-def test_what_breaks_itself_is_not_the_rest_behind_its_break() -> None:
+def rest(name: str, place: QuotedPlace) -> Compilation:
+    return Compilation(name, "forward", Outcome.RUNNING, Cause.CONTINUATION, place)
+
+
+def test_of_two_breaks_on_a_line_each_has_the_rest_behind_itself() -> None:
     first, second = made(
         [
             broken("0/0", at(3), reason="bincount"),
             Compilation("0/0", "forward", Outcome.BREAK),
+            rest("1/0", at(3)),
             broken("1/0", at(3), reason="tolist"),
-            Compilation("1/0", "forward", Outcome.BREAK, Cause.CONTINUATION, at(3)),
-            Compilation("2/0", "forward", Outcome.OK, Cause.CONTINUATION, at(3)),
+            replace(rest("1/0", at(3)), outcome=Outcome.BREAK),
+            rest("2/0", at(3)),
+            replace(rest("2/0", at(3)), outcome=Outcome.OK),
         ]
     )
-    assert (first.rest, second.rest) == (("1/0", "2/0"), ("2/0",))
+    assert (first.rest, second.rest) == (("1/0",), ("2/0",))
+
+
+def test_a_break_that_is_met_again_in_the_rest_behind_it_is_not_its_own_rest() -> None:
+    (one,) = made(
+        [
+            broken("0/0", at(3)),
+            rest("1/0", at(3)),
+            broken("1/0", at(3)),
+            rest("2/0", at(3)),
+        ]
+    )
+    assert (one.compilations, one.rest) == (("0/0", "1/0"), ("2/0",))
+
+
+def test_the_rest_behind_a_break_is_of_the_function_that_was_compiled() -> None:
+    """And not of the one that it called, in which the break is."""
+    inner, outer = at(3, function="inner"), at(9, function="outer")
+    followed = replace(broken("0/0", inner, outer, at(20)), followed=2)
+    other = replace(broken("1/0", inner, outer, reason="tolist"), followed=1)
+
+    first, second = made([followed, other, rest("2/0", inner), rest("3/0", outer)])
+
+    assert (first.rest, second.rest) == (("3/0",), ("2/0",))
+
+
+def test_a_break_without_a_graph_says_what_kept_torch_from_one() -> None:
+    in_loop = replace(broken("0/0", at(3)), why_no_graph="graph break in loop")
+    skipped = Compilation("0/0", "forward", Outcome.SKIPPED)
+    (one,) = made([in_loop, skipped])
+    assert [*costs_of(one)] == [
+        "in 1 compilation: 0/0",
+        "no graph: 0/0 runs as it was written: graph break in loop",
+    ]
+    assert (
+        next(iter(merged([with_graph(one), one]))).why_no_graph == "graph break in loop"
+    )
+
+
+def with_graph(one: SourceRemark) -> SourceRemark:
+    """The same remark of a rank that had a graph."""
+    return dataclasses.replace(one, without_graph=(), why_no_graph="")
 
 
 def test_a_break_in_installed_code_is_shown_where_a_person_led_there() -> None:

@@ -175,6 +175,7 @@ def remark_as_json(one: RemarkNow) -> dict[str, Any]:
         "compilations": list(remark.compilations),
         "of_limit": remark.of_limit and list(remark.of_limit),
         "without_graph": list(remark.without_graph),
+        "why_no_graph": remark.why_no_graph,
         "rest": list(remark.rest),
         "place": remark.place and _quoted_as_json(remark.place),
         "line_today": one.span and one.span.start.line + 1,

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from fxls.installed_torch import private
 from fxls.record import Event
 from fxls.record.export_trace import ExportTrace
 from fxls.record.quoted_place import Columns
-from fxls.record.structured_trace import GuardAt, Line, Trace
+from fxls.record.structured_trace import BreakAt, GuardAt, Line, Trace
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.export_calls import (
@@ -118,11 +118,11 @@ class Compilations:
         self, translator: Any, /, code_options: Any, reason: Any, exc: Any
     ) -> Generator[None, Any, Any]:
         with logging_faults(_PLACES):
-            self._here.columns = _columns(translator, exc)
+            self._here.broken = _broken(translator, exc)
         try:
             return (yield)
         finally:
-            self._here.columns = None
+            self._here.broken = None
 
     def _guarding(
         self, _manager: Any, _code: Any, output_graph: Any, /, *more: Any, **rest: Any
@@ -184,10 +184,10 @@ class _Listener(logging.Handler):
         """Take one entry; nothing that goes wrong with it is torch's business."""
         with logging_faults("the record leaves out something of a compilation"):
             entry: Any = record
-            columns = getattr(self._here, "columns", None)
+            broken = getattr(self._here, "broken", None)
             export: ExportTrace | None = getattr(self._here, "export", None)
             if export is None or not export.take(entry.metadata):
-                self.trace.take(entry.metadata, entry.payload, columns)
+                self.trace.take(entry.metadata, entry.payload, broken)
 
 
 def _compilation_here() -> Any:
@@ -209,15 +209,33 @@ def _conditions(guard: Any) -> Iterator[GuardAt]:
         yield GuardAt(kind, str(text), at)
 
 
-def _columns(translator: Any, exc: Any) -> dict[Line, Columns]:
-    """The spans of the instructions that led to a break, as far as somebody knows them."""
-    stack = getattr(exc, "real_stack", None) or ()
-    found: dict[Line, Columns] = {}
-    for frame in stack:
-        if frame.colno is not None and frame.end_colno is not None:
-            found[frame.filename, frame.lineno] = Columns(
-                frame.lineno, frame.colno, frame.end_lineno, frame.end_colno
-            )
+def _broken(translator: Any, exc: Any) -> BreakAt:
+    """Where a graph ends."""
+    outer: Any = private("torch._dynamo.exc:get_stack_above_dynamo", "", _nothing)
+    above, stack = outer(), getattr(exc, "real_stack", None) or ()
+    columns = {**_known(above), **_columns(translator, exc, stack)}
+    if not above or not stack:
+        return BreakAt(columns)
+    frames = ((one.filename, one.lineno, one.name) for one in (*above, *stack))
+    return BreakAt(columns, tuple(frames), len(stack))
+
+
+def _known(frames: Iterable[Any]) -> dict[Line, Columns]:
+    """The spans of frames of which torch noted them."""
+    return {
+        (frame.filename, frame.lineno): Columns(
+            frame.lineno, frame.colno, frame.end_lineno, frame.end_colno
+        )
+        for frame in frames
+        if frame.colno is not None and frame.end_colno is not None
+    }
+
+
+def _columns(translator: Any, exc: Any, stack: Sequence[Any]) -> dict[Line, Columns]:
+    """The spans of the instructions of all that torch followed to a break, as far as
+    somebody knows them.
+    """
+    found = _known(stack)
     followed = [*_followed(translator, exc)]
     for one in followed:
         current = one.current_instruction
@@ -240,15 +258,26 @@ def _followed(translator: Any, exc: Any) -> Iterator[Any]:
     that is called is followed by another one, which nothing but the error leads to.
     """
     who: Any = private(_TRANSLATOR, _PLACES)
-    at, seen = exc.__traceback__, {id(translator)}
+    seen = {id(translator)}
     yield translator
-    while at is not None:
-        one = at.tb_frame.f_locals.get("self")
-        if isinstance(one, who) and id(one) not in seen:
-            seen.add(id(one))
-            yield one
-        at = at.tb_next
+    while exc is not None:
+        at = exc.__traceback__
+        while at is not None:
+            one = at.tb_frame.f_locals.get("self")
+            if isinstance(one, who) and id(one) not in seen:
+                seen.add(id(one))
+                yield one
+            at = at.tb_next
+        # Where torch may not end a graph, as in a loop, it raises another break, of which
+        # the first one knows the place.
+        stack, first = getattr(exc, "real_stack", None), exc.__context__
+        is_one = stack is not None and getattr(first, "real_stack", None) == stack
+        exc = first if is_one else None
 
 
 def _nobody() -> None:
     return None
+
+
+def _nothing() -> Callable[[], Sequence[Any]]:
+    return tuple

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import dis
 import importlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 import torch
 
 from fxls.record import Subject
-from fxls.record.remarks import RemarkKind, role_of, title_of
+from fxls.record.remarks import RemarkKind, SourceRemark, role_of, title_of
 from fxls.text import LineTable, Span
 from tests.runtime.passes.watching import Gpt, passes_alone
 from tests.runtime.producers import (
@@ -173,13 +174,89 @@ def test_breaks_in_odd_places_are_on_the_expression_that_a_person_can_change(
         ("calls_what_has_several_parts", ["torch.isnan(x).any()"]),
         ("over_lines", ["x.isnan().any()"]),
         ("over_parts", ["x.any()", "x.all()"]),
-        # The generated function is compiled with its caller, and then by itself: of a
-        # caller that runs as it was written, torch knows the line.
-        (
-            "calls_what_was_generated",
-            ['namespace["made"](x)', 'return namespace["made"](x) * 2'],
-        ),
+        # The generated function is compiled with its caller, and then by itself.
+        ("calls_what_was_generated", ['namespace["made"](x)']),
     ]
+
+
+IN_FRAMES = """\
+import torch
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        if «x.isnan().any()»:
+            return x.sin()
+        return x.cos()
+
+class Net(torch.nn.Module):
+    def __init__(self, is_loop):
+        super().__init__()
+        self.block, self.is_loop = Block(), is_loop
+
+    def forward(self, x):
+        if not self.is_loop:
+            return self.block(x) + 1
+        for _ in range(2):
+            x = self.block(x)
+        return x
+
+def called(net, x):
+    return torch.compile(net, backend="eager")(x)
+"""
+
+
+@pytest.mark.parametrize("is_loop", [False, True])
+def test_a_break_has_each_frame_also_of_functions_of_one_name_and_in_loops(
+    tmp_path: Path, *, is_loop: bool
+) -> None:
+    """What a `forward` is that another one calls, torch takes for the rest of that one;
+    of a function that breaks in a loop it has no graph.
+    """
+    path = tmp_path / "frames.py"
+    path.write_text(re.sub("[«»]", "", IN_FRAMES), "utf-8")
+    module = loaded(path)
+    with recorded(tmp_path / ".fxls") as remarks:
+        module.called(module.Net(is_loop), torch.ones(2))
+
+    (one,) = remarks_of_subject(remarks, Subject.BREAK)
+    frames = [each for each in one.frames if each.place.path == str(path)]
+    assert [(quoted(each), each.place.function) for each in frames] == [
+        ("x.isnan().any()", "forward"),
+        ("self.block(x)", "forward"),
+        ('torch.compile(net, backend="eager")(x)', "called"),
+    ]
+    assert one.why_no_graph == ("graph break in loop" if is_loop else "")
+    assert bool(one.without_graph) is is_loop
+    # What is behind the call of the block, and behind the branch in it.
+    assert len(one.rest) == (1 if is_loop else 2)
+
+
+CHOICE = """\
+def chosen(x, flag):
+    return (x.sum().item() if flag else x.mean().item()) * x
+"""
+
+
+def test_of_two_breaks_on_a_line_each_has_its_own_rest(tmp_path: Path) -> None:
+    path = tmp_path / "choice.py"
+    path.write_text(CHOICE, "utf-8")
+    compiled = any_torch.compile(loaded(path).chosen, backend="eager")
+    with recorded(tmp_path / ".fxls") as remarks:
+        compiled(torch.ones(2), True)
+        compiled(torch.ones(2), False)
+
+    breaks = remarks_of_subject(remarks, Subject.BREAK)
+    assert [(quoted(one.place), one.rest) for one in breaks] == [
+        ("x.sum().item()", ("1/0",)),
+        # Python goes on as behind the other one: what is behind both is compiled again.
+        ("x.mean().item()", ()),
+    ]
+
+
+def remarks_of_subject(
+    remarks: Iterable[SourceRemark], subject: Subject
+) -> list[SourceRemark]:
+    return [one for one in remarks if one.subject is subject]
 
 
 def points(line: str, column: int) -> int:
