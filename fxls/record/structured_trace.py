@@ -104,9 +104,6 @@ class BreakAt(NamedTuple):
     """How many of these, from the innermost on, are of functions that torch followed."""
 
 
-_NOWHERE = BreakAt({})
-
-
 class Trace:
     """Makes events of the entries of one trace, in their order."""
 
@@ -133,7 +130,7 @@ class Trace:
         self,
         table: Mapping[str, Any],
         text: str | None,
-        broken: BreakAt = _NOWHERE,
+        broken: BreakAt | None = None,
     ) -> None:
         """Take one entry; `broken` is where the graph ends, if it tells of such a place."""
         if "chromium_event" in table:
@@ -162,9 +159,11 @@ class Trace:
                 if key in table:
                     self._take_size(name, key, table[key])
 
-    def _artifact(self, name: str, kind: object, text: str, broken: BreakAt) -> None:
+    def _artifact(
+        self, name: str, kind: object, text: str, broken: BreakAt | None
+    ) -> None:
         if kind == "dynamo_graph_break_reason":
-            self._break(name, text, broken)
+            self._break(name, text, broken or BreakAt({}))
         elif kind == "recompile_reasons":
             self._recompile(name, text)
 
