@@ -48,6 +48,7 @@ __all__ = [
     "ToLine",
     "ToParent",
     "Value",
+    "is_compilation",
     "source_digest",
 ]
 
@@ -234,6 +235,26 @@ class Identity(msgspec.Struct, frozen=True):
     @property
     def class_name(self) -> str:
         return self.qualname.rpartition(".")[2]
+
+    @property
+    def graph(self) -> str:
+        """The stage of the captured graph that this is a stage of; a graph that was
+        captured once more, by a recompilation, is another one.
+        """
+        first, *others = self.stage.split(", ")
+        again = others[:1] if others and is_compilation(others[0]) else []
+        return ", ".join((first, *again))
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What the stage says of the way from the captured graph; nothing for that."""
+        rest = self.stage[len(self.graph) :]
+        return tuple(rest.removeprefix(", ").split(", ")) if rest else ()
+
+
+def is_compilation(part: str) -> bool:
+    """Whether a part of a stage says that the graph was captured once more."""
+    return part.startswith("compilation ")
 
 
 KERNELS = "kernels"

@@ -56,7 +56,7 @@ class KnownErrors:
 
 def captured(identity: Identity) -> Identity:
     """That of the captured graph, of which all others are stages."""
-    return structs.replace(identity, stage=identity.stage.partition(", ")[0])
+    return structs.replace(identity, stage=identity.graph)
 
 
 def _latest(runs: Runs) -> Iterable[str]:

@@ -138,3 +138,20 @@ def test_a_failure_without_repairs_is_read() -> None:
     assert read(sent) == failure
     del sent["repairs"]
     assert read(sent) == replace(failure, repairs=())
+
+
+@pytest.mark.parametrize(
+    ("stage", "graph", "steps"),
+    [
+        ("", "", ()),
+        ("graph 0", "graph 0", ()),
+        ("graph 0, compilation 1", "graph 0, compilation 1", ()),
+        ("graph 0, forward, post-grad", "graph 0", ("forward", "post-grad")),
+        ("graph 2, compilation 1, joint", "graph 2, compilation 1", ("joint",)),
+    ],
+)
+def test_a_stage_is_of_a_graph_and_recompilations_make_others(
+    stage: str, graph: str, steps: tuple[str, ...]
+) -> None:
+    identity = Identity("net", "Net", stage=stage)
+    assert (identity.graph, identity.steps) == (graph, steps)

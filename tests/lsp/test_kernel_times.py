@@ -310,3 +310,74 @@ def test_hovers_say_how_long_kernels_take(measured: Measured) -> None:
     assert took(graph, "relu =") == [f"{measured.ms(FUSED)}, shared by 3 nodes{mean}"]
     card = measured.client.ask("hover", measured.program, 11, 20)["contents"]["value"]
     assert f"({measured.share(PRODUCT, stage)})" in card.replace("\\", "")
+
+
+SIZES = """\
+import torch
+
+
+def scaled(signal):
+    return torch.relu(signal * 3)
+
+
+compiled = torch.compile(scaled, dynamic=False)
+for size in (4, 8, 8, 8, 8, 8, 8, 4, 4):
+    compiled(torch.ones(size, 4))
+"""
+
+
+def test_of_two_compilations_a_line_has_the_time_of_the_most_used_and_each_graph_its_own(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    program = tmp_path / "sizes.py"
+    program.write_text(SIZES, "utf-8")
+    subprocess.run(
+        [sys.executable, "-m", "fxls", "run", "--times", str(program)],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        timeout=300,
+        env=os.environ | {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"},
+    )
+    store = Store(tmp_path / ".fxls")
+    listings = {
+        one.stage: newest.path
+        for one in store.identities()
+        if (newest := store.newest(one))
+    }
+    seconds = kernel_seconds(tmp_path)
+    assert set(seconds) == {
+        "graph 0, forward, kernels",
+        "graph 0, compilation 1, forward, kernels",
+    }
+    with started() as client:
+        client.initialize(tmp_path, EDITOR)
+        client.open(program)
+        seen = Measured(client, program, listings, {}, {})
+        often = seconds["graph 0, compilation 1, forward, kernels"]
+        assert seen.hints(program) == [
+            (
+                5,
+                f"{often * 1e3:,.3f} ms in 1 kernel, in compilation 1, the most used of 2",
+            )
+        ]
+        for graph, spent in (
+            ("graph 0", seconds["graph 0, forward, kernels"]),
+            ("graph 0, compilation 1", often),
+        ):
+            assert {said.split(" ")[0] for _, said in seen.hints(listings[graph])} == {
+                f"{spent * 1e3:,.3f}"
+            }
+
+
+def kernel_seconds(folder: Path) -> dict[str, float]:
+    """How long the one kernel of each code takes, by the stage of the code."""
+    asked = [sys.executable, "-m", "fxls", "runs", "-1", "--json"]
+    said = subprocess.run(
+        asked, cwd=folder, check=True, capture_output=True, timeout=300
+    ).stdout
+    return {
+        one["stage"]: one["seconds"] / one["calls"]
+        for one in json.loads(said)["kernels"]
+    }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from fxls.cli.report import Sources, age, rows
-from fxls.listing import PIPELINE, Remark
+from fxls.listing import PIPELINE, Remark, is_compilation
 from fxls.store import Revision
 
 __all__ = ["Newest", "in_order", "matching", "table"]
@@ -153,17 +153,12 @@ def _step(part: str) -> tuple[int, object]:
     if part in PIPELINE:
         return 1 + PIPELINE.index(part), ()
     # What else there is stands inside of the graph, as the branches of torch.cond.
-    after = 1 + len(PIPELINE) if _is_compilation(part) else 0
+    after = 1 + len(PIPELINE) if is_compilation(part) else 0
     return after, _natural(part)
 
 
 def _is_base(stage: str) -> bool:
-    return _is_compilation(stage.rpartition(", ")[2])
-
-
-def _is_compilation(part: str) -> bool:
-    """Whether a part of a stage says that the graph was captured once more."""
-    return part.startswith("compilation ")
+    return is_compilation(stage.rpartition(", ")[2])
 
 
 def _natural(text: str) -> tuple[tuple[str, int], ...]:

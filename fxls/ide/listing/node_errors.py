@@ -172,5 +172,4 @@ def _chains(document: Document, node: int) -> Iterator[object]:
 
 def _stages(document: Document) -> tuple[str, ...]:
     """What the stage adds to that of the captured graph; for that itself an empty word."""
-    _, *stages = document.listing.identity.stage.split(", ")
-    return tuple(stages) or ("",)
+    return document.listing.identity.steps or ("",)

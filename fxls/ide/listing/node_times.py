@@ -146,13 +146,14 @@ def _nodes_of(
         return lambda call: ((call,), 1)
     if PurePath(document.path).name not in {one.file for one in listing.parents}:
         return None
-    stages = document.listing.identity.stage.split(", ")
-    if stages[-1] in (KERNELS, ""):
+    identity = document.listing.identity
+    last = identity.steps[-1] if identity.steps else ""
+    if last == KERNELS or not identity.stage:
         return None
-    if len(stages) == 1 or stages[-1] == "pre-grad":
+    if last in ("", "pre-grad"):
         return _by_expression(document, code)
     names = {facts.name: at for at, facts in enumerate(document.listing.nodes)}
-    is_last = stages[-1] == _LAST
+    is_last = last == _LAST
 
     def by_name(call: int) -> tuple[Sequence[int], int]:
         made_from = listing.nodes[call].made_from
