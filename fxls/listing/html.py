@@ -6,7 +6,7 @@ and its colours are those of the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from pathlib import PurePath
 
@@ -21,6 +21,9 @@ _LINES = 500
 _ROWS = 500
 """A cell of a notebook holds so much; the file has all."""
 
+_HEAD = ("name", "op", "target", "value", "source")
+_CODE = "white-space:pre;overflow-x:auto"
+"""A line of code is one line: a page of JupyterLab would break it in the middle."""
 _HINT = "opacity:.6"
 _TABLE = "text-align:left;font-family:monospace"
 
@@ -43,11 +46,10 @@ def html_of(listing: Listing, name_of: Callable[[str], str] = file_name) -> str:
         [
             "<div>",
             f"<div><b>{escape(', '.join(filter(None, made)))}</b>: {nodes}</div>",
-            f"<pre>{_code(listing)}</pre>",
+            f'<pre style="{_CODE}">{_code(listing)}</pre>',
             f"<details><summary>{nodes} as a table</summary>",
             f'<table style="{_TABLE}">',
-            _row("th", ("name", "op", "target", "value", "source")),
-            *(_row("td", cells) for cells in _cells(listing, name_of)),
+            *_rows(list(_cells(listing, name_of))),
             "</table>",
             *_left(count - _ROWS, "node"),
             "</details>",
@@ -90,7 +92,16 @@ def _cells(
         yield facts.name, facts.opcode, facts.target, _value(facts.value), where
 
 
-def _row(kind: str, cells: tuple[str, ...]) -> str:
+def _rows(cells: list[tuple[str, ...]]) -> Iterator[str]:
+    """The rows below a head; what is known of no node has no column."""
+    known = [title for title, *column in zip(_HEAD, *cells, strict=True) if any(column)]
+    yield _row("th", known)
+    for row in cells:
+        said = dict(zip(_HEAD, row, strict=True))
+        yield _row("td", [said[title] for title in known])
+
+
+def _row(kind: str, cells: Iterable[str]) -> str:
     written = "".join(
         f'<{kind} style="text-align:left">{escape(cell)}</{kind}>' for cell in cells
     )

@@ -49,6 +49,16 @@ def test_it_has_the_code_with_shapes_and_a_row_for_each_node() -> None:
     assert "convcall_moduleconvf32[1, 4, 8, 8]net.py:8" in page.text
 
 
+def test_what_is_known_of_no_node_has_no_column() -> None:
+    listing = listing_of("def forward(self, x):\n    y = torch.f(x)\n    return y\n")
+    nodes = tuple(replace(facts, value=None, origin=None) for facts in listing.nodes)
+
+    page = Page(html_of(replace(listing, nodes=nodes)))
+
+    assert "nameoptargetxplaceholder" in page.text.replace("\n", "")
+    assert "nameoptargetvaluesource" in Page(html_of(NET_LISTING)).text
+
+
 def test_it_holds_no_markup_of_the_listing_and_loads_nothing() -> None:
     evil = "<script>alert(1)</script><img src=x onerror=alert(1)>"
     listing = listing_of(
