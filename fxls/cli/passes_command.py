@@ -243,8 +243,7 @@ def _where(one: Pass) -> str:
     """What is above the passes of one graph, as ``0/0 joint`` and ``Net torch.fx``."""
     from fxls.ide.listing.recorded import where_of
 
-    words = where_of(one)
-    return " ".join(words if one.compilation is None else reversed(words))
+    return " ".join(reversed(where_of(one)))
 
 
 def _table(ran: list[Pass], root: Path) -> str:

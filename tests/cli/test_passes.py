@@ -226,23 +226,25 @@ def test_the_passes_of_a_run_and_the_first_that_did_something(fxls: Command) -> 
     assert len(colored) > 2 + len(bold)
     assert fxls.run("passes", "--first-gone", "add") == Ended(
         0,
-        "removes (1), in torch.fx: add is replaced by sin\n"
+        "removes (1), in Net torch.fx: add is replaced by sin\n"
         "  from    prog.py:7:17: return (x.sin() + 1.5 - y.cos()).relu()\n"
         "  before  .fxls/Net_<hash>.py\n"
         "  after   .fxls/Net_<hash>.py\n",
         "",
     )
     first = {
-        ("--first-altered", "sub"): "removes (1), in torch.fx: sub has (sin, cos) and"
-        " not (add, cos)",
-        ("--first-moved", "cos"): "moves (1), in torch.fx: cos stands before sin",
-        ("--first-made", "gelu"): "makes (1), in torch.fx: gelu is made from relu",
-        ("--first-with", "gelu"): "makes (1), in torch.fx: gelu calls it",
-        ("--first-without", "relu"): "makes (1), in torch.fx: relu was the first of"
+        (
+            "--first-altered",
+            "sub",
+        ): "removes (1), in Net torch.fx: sub has (sin, cos) and not (add, cos)",
+        ("--first-moved", "cos"): "moves (1), in Net torch.fx: cos stands before sin",
+        ("--first-made", "gelu"): "makes (1), in Net torch.fx: gelu is made from relu",
+        ("--first-with", "gelu"): "makes (1), in Net torch.fx: gelu calls it",
+        ("--first-without", "relu"): "makes (1), in Net torch.fx: relu was the first of"
         " them",
-        ("--first-broken",): "breaks (1), in torch.fx: gelu uses sub before that is"
+        ("--first-broken",): "breaks (1), in Net torch.fx: gelu uses sub before that is"
         " made",
-        ("swaps", "--first-altered", "sub"): "swaps (1), in torch.fx: sub has (cos,"
+        ("swaps", "--first-altered", "sub"): "swaps (1), in Net torch.fx: sub has (cos,"
         " sin) and not (sin, cos)",
     }
     found = {asked: fxls.run("passes", *asked).out.split("\n")[0] for asked in first}

@@ -135,11 +135,11 @@ def test_a_hover_says_every_pass_that_made_a_node_back_to_the_model(
         "```python\nreturn (x.sin() + 1.5 - y.cos()).relu()\n```",
     ]
     made_soft = (
-        f"The pass `instead` of torch.fx made {link(soft, 'gelu')} in place of "
+        f"The pass `instead` of Net torch.fx made {link(soft, 'gelu')} in place of "
         f"{link(swapped, 'relu')}."
     )
     made_hard = (
-        f"The pass `instead (2)` of torch.fx made {link(hard, 'silu')} in place of "
+        f"The pass `instead (2)` of Net torch.fx made {link(hard, 'silu')} in place of "
         f"{link(soft, 'gelu')}."
     )
     assert card(broken, "silu") == [made_hard, made_soft, *from_model]
@@ -152,7 +152,7 @@ def test_the_first_pass_is_a_command_of_every_editor(
     client: LspClient, project: Path, revisions: list[Json]
 ) -> None:
     broken, hard, soft, swapped, _, first = (Path(one["path"]) for one in revisions)
-    said = "The pass instead (2), in torch.fx: gelu is replaced by silu."
+    said = "The pass instead (2), in Net torch.fx: gelu is replaced by silu."
     answer, message, shown = asked(client, broken, "gone", "gelu", shows=True)
     place = {"uri": (project / "prog.py").as_uri(), "function": "Net.forward"}
     place |= {"line": 6, "character": 15, "endLine": 6, "endCharacter": 47}
@@ -175,13 +175,20 @@ def test_the_first_pass_is_a_command_of_every_editor(
     assert (shown["uri"], shown["selection"]["start"]["line"]) == (soft.as_uri(), line)
 
     found = {
-        ("broken",): "The pass breaks, in torch.fx: silu uses sub before that is made.",
-        ("altered", "sub"): "The pass swaps, in torch.fx: sub has (cos, add) and not"
-        " (add, cos).",
-        ("moved", "sub"): "The pass breaks, in torch.fx: sub stands behind silu.",
-        ("made", "silu"): "The pass instead (2), in torch.fx: silu is made from gelu.",
-        ("with", "gelu"): "The pass instead, in torch.fx: gelu calls it.",
-        ("without", "relu"): "The pass instead, in torch.fx: relu was the first of"
+        (
+            "broken",
+        ): "The pass breaks, in Net torch.fx: silu uses sub before that is made.",
+        (
+            "altered",
+            "sub",
+        ): "The pass swaps, in Net torch.fx: sub has (cos, add) and not (add, cos).",
+        ("moved", "sub"): "The pass breaks, in Net torch.fx: sub stands behind silu.",
+        (
+            "made",
+            "silu",
+        ): "The pass instead (2), in Net torch.fx: silu is made from gelu.",
+        ("with", "gelu"): "The pass instead, in Net torch.fx: gelu calls it.",
+        ("without", "relu"): "The pass instead, in Net torch.fx: relu was the first of"
         " them.",
     }
     # It does not matter by which of its revisions a graph is asked about.

@@ -160,13 +160,13 @@ def pass_name(ran: Pass) -> str:
 
 def where_of(ran: Pass) -> tuple[str, ...]:
     """Which graph a pass was given, in words: stage and compilation of a compiler's, as
-    of ``joint, 0/0``, and the class of any other.
+    of ``joint, 0/0``, and the class of any other, as ``Net torch.fx``.
     """
     stage = ran.stage or ran.producer
     if ran.compilation is not None:
         return (stage, ran.compilation)
     known = ran.after or ran.before
-    return (stage,) if known is None else (known.identity.class_name, stage)
+    return (stage if known is None else f"{known.identity.class_name} {stage}",)
 
 
 def change_of(ran: Pass) -> str:
