@@ -2,7 +2,7 @@
 
 A pass is what runs in an observer of `torch.fx` or of the engine, which is what inductor
 has around each of its own and of the user's; what a `PassManager` calls; and what runs
-between two recompilations of a module in a block of `fxls.passes`.
+between two recompilations of a module, in a block of `fxls.passes` or in none.
 """
 
 from __future__ import annotations
