@@ -9,16 +9,13 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, cast
 
 from fxls.attempt import Raised, attempt
 from fxls.short_dtype import short_dtype
 
-__all__ = ["INLINE", "TensorView", "brief", "is_plain", "listeners", "shown", "unseen"]
-
-listeners: set[Callable[[], object]] = set()
-"""Called whenever a value is about to be shown: then a client is connected."""
+__all__ = ["INLINE", "TensorView", "brief", "is_plain", "shown", "unseen"]
 
 EXACT = 1 << 17
 """Elements that are looked at. Of a larger tensor every n-th of each dimension is."""
@@ -35,7 +32,6 @@ class TensorView:
 
     def can_provide(self, type_object: Any, type_name: str) -> bool:
         """Whether values of a class are shown by this one."""
-        _tell()
         torch = sys.modules.get("torch")
         tensor: Any = getattr(torch, "Tensor", None)
         return isinstance(tensor, type) and issubclass(type_object, tensor)
@@ -46,7 +42,6 @@ class TensorView:
 
     def get_str_in_context(self, val: Any, context: str) -> str:
         """The line; the whole `repr` where a person asked for the value itself."""
-        _tell()
         if context == INLINE:
             return brief(val)
         return repr(val) if context in ("repl", "clipboard") else shown(val)
@@ -67,11 +62,6 @@ class TensorView:
             (name, part, name if name.startswith("[") else f".{name}")
             for name, part in _parts(obj).items()
         ]
-
-
-def _tell() -> None:
-    for listener in tuple(listeners):
-        listener()
 
 
 def shown(tensor: Any) -> str:

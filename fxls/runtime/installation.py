@@ -17,7 +17,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from fxls import tensor_view
 from fxls.attempt import Raised, attempt
 from fxls.code_cache import CodeCache
 from fxls.listing import Listing
@@ -26,6 +25,7 @@ from fxls.runtime import notebook
 from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
+from fxls.runtime.debugging.pydevd_clients import OnClient
 from fxls.runtime.hooks import Hooks
 from fxls.runtime.inductor.costs import Costs
 from fxls.runtime.inductor.inductor_code import InductorCode
@@ -67,6 +67,8 @@ class Installation:
     store: Store
     keeping: KeepValues
     breakpoints: Breakpoints
+    clients: OnClient
+    """What makes a debugger ready that is connected, or that comes."""
     watching: CheckSwitch
     engine: FxlsEngine
     """The compiler for the graph modules of the engine, which has a place for one."""
@@ -106,7 +108,7 @@ class Installation:
         self.later.finish()
         self._note_times()
         self.recorder.finish()
-        tensor_view.listeners.discard(self.breakpoints.attend)
+        self.clients.stop()
         self.breakpoints.take_out()
         pydevd.put_back()
 
@@ -128,12 +130,6 @@ class Installation:
         if self.run is not None:
             self.recorder.cut(self.run.cut)
             self.compilations.begin_anew()
-
-    def attend(self) -> None:
-        """Make a debugger ready that is connected, or that comes."""
-        self.breakpoints.attend()
-        # One may come after the last listing, and shows something then.
-        tensor_view.listeners.add(self.breakpoints.attend)
 
     def _end(self) -> None:
         """Let the record say that the program ended, and with which exception."""
@@ -242,6 +238,7 @@ def built(
         store=store,
         keeping=keeping,
         breakpoints=breakpoints,
+        clients=OnClient(breakpoints.attend),
         watching=watching,
         engine=engine,
         later=later,

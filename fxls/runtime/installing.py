@@ -90,7 +90,7 @@ def install(
         if before is None:
             _engine_before = compiler
         _installed = installation
-    installation.attend()
+    installation.clients.start()
     return root
 
 

@@ -17,6 +17,9 @@ _PYDB = "pydevd:PyDB"
 _THREAD = "_pydevd_bundle.pydevd_additional_thread_info"
 
 FEATURES: dict[str, tuple[str, ...]] = {
+    "a client that comes late has all that others have": (
+        f"{_PYDB}.initialize_network",
+    ),
     "breakpoints follow their nodes": (
         f"{_API}.add_breakpoint",
         f"{_API}.remove_breakpoint",

@@ -174,7 +174,6 @@ class InductorCode:
         capture: Capture,
     ) -> None:
         """Write the text now, and the facts behind those of the graph before it."""
-        self._breakpoints.attend()
         path = self._store.write_text(made.identity.class_name, made.text)
 
         def write() -> None:

@@ -63,7 +63,6 @@ class FxlsEngine:
 
     def __call__(self, module: GraphModule, code: ForwardCode, /) -> FunctionType:
         """The forward of a module, compiled under the path of its listing."""
-        self._breakpoints.attend()
         text = ListingText(module, code.graph, keeps_values=bool(self._keeping))
         code.take(text.code.code, text.layout.lines)
         path = self._store.path_of(text.identity.class_name, text.text)

@@ -115,7 +115,6 @@ class TorchFx:
         """Write the listing of a module that perhaps nobody runs."""
         with logging_faults("a graph module of torch.fx is no listing"):
             capture = published_as(module)
-            self._breakpoints.attend()
             code = module._graph.python_code(root_module="self")
             made = self._made(module, capture, code.src, code.globals)
             return self._write(module, made)
@@ -204,7 +203,6 @@ class TorchFx:
         capture = capture_of(module)
         if capture is None:
             return None
-        self._breakpoints.attend()
         made = self._made(module, capture, source, values)
         path = self._store.path_of(made.identity.class_name, made.layout.text)
         code = self._codes.get(path)
