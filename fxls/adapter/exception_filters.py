@@ -45,8 +45,8 @@ class ExceptionFilters:
 
     - A program that is about to begin finds them in its environment, into which they are
       put before the editor's `configurationDone` reaches it.
-    - A program that runs is told in a frame that is stopped: where it is stopped, else
-      when it stops.
+    - A program that runs is told at once. What it can do in a thread of its own alone, as
+      starting the runtime, it does where it is stopped, else when it stops.
     - What the editor sends and what debugpy answers may come from two threads.
     """
 
@@ -63,7 +63,7 @@ class ExceptionFilters:
         self._held: Message | None = None
         """The end of the configuration, until the program knows the rules."""
         self._is_news = False
-        """Whether a program that runs does not know the rules yet."""
+        """Whether a program that runs has something left to do for the rules."""
         self._frame: int | None = None
         """The frame of a program that is stopped, where it can be told something."""
 
@@ -91,7 +91,7 @@ class ExceptionFilters:
                 self._is_configuring = False
                 if self._has_to_know():
                     self._held = message
-                    self._send(self._environment())
+                    self._send(self._watch(_BEGINS))
                     return
             elif command in _RESUMING:
                 self._frame = None  # no frame lives longer than a stop
@@ -101,7 +101,7 @@ class ExceptionFilters:
         """What the editor gets of what debugpy's adapter sends; None for nothing."""
         head = message.head
         if head.type == "response":
-            if head.request_seq in (_BEGINS, _TELLS):
+            if head.request_seq in (_BEGINS, _WATCHES, _TELLS):
                 return self._answered(message)
             if head.command == "initialize" and head.success:
                 return _with_filters(message)
@@ -136,46 +136,58 @@ class ExceptionFilters:
         known = () if self._configuration.runs_already else self._configuration.rules
         return {*self._wanted()} != {*known}
 
-    def _environment(self) -> Message:
-        """Write the rules into the program's environment, and ask for the runtime.
-
-        Where the runtime is loaded, it has read the environment already.
+    def _watch(self, seq: int) -> Message:
+        """Write the rules into the environment, which the runtime reads when it starts;
+        where it has started, let it watch for them.
         """
         told = {
             "FXLS_BREAK_ON": ",".join(self._wanted()),
             "FXLS_ON_BREAK": self._configuration.on_break,
         }
         expression = (
-            f'__import__("os").environ.update({told!r})'
-            ' or "fxls.runtime" in __import__("sys").modules'
+            f'__import__("os").environ.update({told!r}) or (lambda runtime: "install"'
+            f" if runtime is None else runtime.watch({self._given()}))"
+            '(__import__("sys").modules.get("fxls.runtime.installing"))'
         )
-        return _evaluation(_BEGINS, expression)
+        return _evaluation(seq, expression)
 
-    def _tell(self) -> None:
-        """Tell the program, when it is stopped; else when it stops."""
-        if not self._is_news or self._frame is None:
-            return
-        self._is_news = False
+    def _given(self) -> str:
         given = [repr(rule) for rule in self._wanted()]
         if self._configuration.on_break != OnBreak.REPORT.value:
             given.append(f"on_break={self._configuration.on_break!r}")
-        expression = f'__import__("fxls").break_on({", ".join(given)})'
+        return ", ".join(given)
+
+    def _tell(self) -> None:
+        """Tell the program what it does not know."""
+        if not self._is_news:
+            return
+        if self._frame is None:
+            self._send(self._watch(_WATCHES))
+            return
+        self._is_news = False
+        expression = f'__import__("fxls").break_on({self._given()})'
         self._send(_evaluation(_TELLS, expression, frameId=self._frame))
 
     def _answered(self, message: Message) -> Message | None:
         """The program knows the rules, or does not take them, which the editor is told."""
-        if message.head.request_seq == _BEGINS:
+        what = None
+        if message.head.request_seq != _TELLS:
+            left = str(message.part("body").get("result") or "").strip("'")
             with self._lock:
-                loaded = message.part("body").get("result") == "True"
-                self._is_news |= loaded or self._configuration.runs_already
+                if self._configuration.runs_already or left != _INSTALL:
+                    what = _LEFT.get(left)
+                self._is_news = what is not None or not message.head.success
                 held, self._held = self._held, None
                 if held is not None:
                     self._send(held)
         if message.head.success:
-            return None
+            return None if what is None else _said("console", what)
         *_, why = message.text("message").strip().splitlines() or [""]
-        said = f"fxls: the program did not accept the rules: {why}\n"
-        return event("output", {"category": "important", "output": said})
+        return _said("important", f"the program did not accept the rules: {why}")
+
+
+def _said(category: str, what: str) -> Message:
+    return event("output", {"category": category, "output": f"fxls: {what}\n"})
 
 
 def _evaluation(seq: int, expression: str, **where: int) -> Message:
@@ -205,6 +217,20 @@ def _innermost(message: Message) -> int | None:
 
 _RESUMING = frozenset({"continue", "next", "stepIn", "stepOut", "goto"})
 
+_INSTALL = "install"
+_LEFT = {
+    _INSTALL: (
+        "the program has not started the runtime of fxls; it does so, and is watched,"
+        " when it stops next: pause it for that"
+    ),
+    "compile": (
+        "code that torch.compile made already may run no nodes; it is made again, and"
+        " watched, when the program stops next: pause it for that"
+    ),
+}
+"""What is said of what a program that runs has left to do, by its own word for it."""
+
 _BEGINS = 1 << 30
-_TELLS = _BEGINS + 1
+_WATCHES = _BEGINS + 1
+_TELLS = _BEGINS + 2
 """Numbers of requests that no editor makes."""

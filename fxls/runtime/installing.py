@@ -40,6 +40,7 @@ __all__ = [
     "new_run",
     "store_of_program",
     "uninstall",
+    "watch",
 ]
 
 _log = logging.getLogger("fxls")
@@ -121,6 +122,20 @@ def break_on(*rules: str, on_break: str = "report") -> None:
     if installation is not None:
         installation.watching.set(wanted, how)
         installation.dynamo.compile_again()
+
+
+def watch(*rules: str, on_break: str = "report") -> str:
+    """As `break_on`, of a program that runs, in a thread of which it knows nothing.
+
+    Says what is left to do: nothing, or ``compile`` where code of torch.compile's runs
+    no nodes, which only a thread of the program can throw away; or ``install``.
+    """
+    wanted, how = rules_of(rules), on_break_of(on_break)
+    installation = _installed
+    if installation is None:
+        return "install"
+    installation.watching.set(wanted, how)
+    return "compile" if wanted and installation.breakpoints.has_compiled_away else ""
 
 
 def unmeasured(*, is_main: bool) -> str:

@@ -16,11 +16,16 @@ __all__ = ["Debugged"]
 class Debugged:
     """A session with default settings, in a project."""
 
-    def __init__(self, project: Project, port: int | None = None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        port: int | None = None,
+        adapter: str = "debugpy.adapter",
+    ) -> None:
         """With a new adapter, or with the one that listens on a port."""
         self.project = project
         self.session = (
-            Session.spawn(cwd=project.folder)
+            Session.spawn(cwd=project.folder, adapter=adapter)
             if port is None
             else Session.connect("127.0.0.1", port)
         )

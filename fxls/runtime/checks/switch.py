@@ -8,6 +8,7 @@ its code with calls in it; functions made later get it at once.
 from __future__ import annotations
 
 import linecache
+import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +29,10 @@ __all__ = ["CheckSwitch"]
 
 
 class CheckSwitch:
-    """The functions that were made from the listings of one store."""
+    """The functions that were made from the listings of one store.
+
+    A debugger sets rules in a thread of its own, while the program makes functions.
+    """
 
     def __init__(self, instances: Callable[[Path], tuple[Listing, ...]]) -> None:
         """`instances` reads what the store knows of a listing, newest first."""
@@ -39,32 +43,35 @@ class CheckSwitch:
         self._watched: dict[Path, CheckedListing] = {}
         self._rules: tuple[Rule, ...] = ()
         self._on_break = OnBreak.REPORT
+        self._lock = threading.RLock()
 
     def __bool__(self) -> bool:
         return bool(self._rules)
 
     def set(self, rules: tuple[Rule, ...], on_break: OnBreak) -> None:
         """Watch for these rules from now on, and find again what was found before."""
-        was = bool(self)
-        while self._watched:
-            self._watched.popitem()[1].stop()
-        self._rules, self._on_break = rules, on_break
-        tally.watch([rule.value for rule in rules])
-        if Rule.GRAD_NAN in rules:
-            loss_scaling.notice()
-        else:
-            loss_scaling.forget()
-        for function, made in list(self._made.items()):
-            if was:
-                self._let_be(function, made)
-            if rules:
-                self._watch(function, made)
+        with self._lock:
+            was = bool(self)
+            while self._watched:
+                self._watched.popitem()[1].stop()
+            self._rules, self._on_break = rules, on_break
+            tally.watch([rule.value for rule in rules])
+            if Rule.GRAD_NAN in rules:
+                loss_scaling.notice()
+            else:
+                loss_scaling.forget()
+            for function, made in list(self._made.items()):
+                if was:
+                    self._let_be(function, made)
+                if rules:
+                    self._watch(function, made)
 
     def made(self, function: FunctionType, path: Path) -> None:
         """Take note of a function that was made from a listing."""
-        self._made[function] = made = _Made(path, function.__code__)
-        if self:
-            self._watch(function, made)
+        with self._lock:
+            self._made[function] = made = _Made(path, function.__code__)
+            if self:
+                self._watch(function, made)
 
     def _watch(self, function: FunctionType, made: _Made) -> None:
         with logging_faults("a listing is not watched"):

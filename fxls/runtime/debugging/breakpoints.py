@@ -107,6 +107,11 @@ class Breakpoints:
         if debugger is not None:
             self._refuse(debugger)
 
+    @property
+    def has_compiled_away(self) -> bool:
+        """Whether there are listings whose nodes do not run."""
+        return bool(self._not_run)
+
     def interpreted(self, path: Path, by: str) -> None:
         """Say, once, of a listing that has a breakpoint that its graph runs without it."""
         debugger = self.attend() if self._store.owns(path) else None
