@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from fxls.attempt import attempting
 from fxls.counted import counted
-from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, crashed, where
-from fxls.runtime.numbers.claims import Suspicion, changed
+from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, where
+from fxls.runtime.numbers.claims import changed
 from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.fakes import wrong_fakes
@@ -19,31 +19,23 @@ from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.kept import (
     Change,
     Copies,
-    Crash,
-    KeptCall,
     KeptCompilation,
-    Lowered,
 )
-from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
-from fxls.runtime.numbers.notes import Notes
-from fxls.runtime.numbers.precision import ALL_TOGETHER
+from fxls.runtime.numbers.of_kernels import OfKernels, stage_of
 from fxls.runtime.numbers.raising import broken_by, broken_when_run
 from fxls.runtime.numbers.replaying import replayed
 from fxls.runtime.numbers.saving import wrongly_saved
 from fxls.runtime.numbers.scripts.reproducing import (
     BACKENDS,
-    MOST_COMPILATIONS,
     Compiling,
     of_change,
     of_decomposition,
     of_function,
-    of_kernel,
 )
 from fxls.runtime.numbers.total import Total, no_script
 from fxls.runtime.numbers.whole import wrong_output
-from fxls.runtime.passes.graph_state import GraphState, Row, is_same
+from fxls.runtime.passes.graph_state import GraphState, is_same
 from fxls.runtime.passes.partition import PARTITION
-from fxls.runtime.torch_private import is_view
 from fxls.verdicts.comparison import (
     SCHEMA,
     Comparison,
@@ -52,8 +44,6 @@ from fxls.verdicts.comparison import (
 )
 
 __all__ = ["compared"]
-
-_NO_VALUES = "it raises, and scripts compare values"
 
 
 def compared(
@@ -90,7 +80,7 @@ def compared(
     )
 
 
-class _OfCompilation(Notes):
+class _OfCompilation(OfKernels):
     """Compares what is kept of one compilation."""
 
     def compare(self, *, has_raised: bool) -> None:
@@ -98,7 +88,7 @@ class _OfCompilation(Notes):
         kept = self.kept
         crash = kept.crash and (broken_by(kept) or kept.crash)
         if crash is not None:
-            self._note_crash(crash)
+            self.note_crash(crash)
         if kept.call.happened:
             self.total.graphs += 1
             if not self._has_wrong_fakes():
@@ -111,7 +101,7 @@ class _OfCompilation(Notes):
             # What raises while a backward is compiled, nobody saw.
             crash = broken_by(kept)
             if crash is not None:
-                self._note_crash(crash)
+                self.note_crash(crash)
 
     def _compare_calls(self) -> None:
         kept = self.kept
@@ -141,8 +131,8 @@ class _OfCompilation(Notes):
                 self.guarded(stage, one.told.name, self._compare_pass, one)
             for lowered in kept.lowered:
                 if lowered.is_backward == is_backward and lowered.call.happened:
-                    stage = _stage_of(kept, lowered)
-                    self.guarded(stage, "kernels", self._compare_kernels, lowered)
+                    stage = stage_of(kept, lowered)
+                    self.guarded(stage, "kernels", self.compare_kernels, lowered)
         if not self.has_fault:
             self.guarded(kept.stage, "what the function returned", self._compare_whole)
         is_hidden = self._hides_gradients()
@@ -224,7 +214,7 @@ class _OfCompilation(Notes):
             self._judge_saved(name, old, new)
         broken = broken_when_run(kind, name, (old, after), found.after, inputs)
         if broken is not None:
-            self._note_crash(broken)
+            self.note_crash(broken)
             return
         self.note_open(name, found.claims.open)
         values = found.claims.values
@@ -346,85 +336,6 @@ class _OfCompilation(Notes):
                 lambda one=one: of_decomposition(one, graph, run, self._compiling()),
             )
 
-    def _compare_kernels(self, lowered: Lowered) -> None:
-        stage = _stage_of(self.kept, lowered)
-        if lowered.why_not or lowered.state is None or lowered.run is None:
-            raise NotRun(lowered.why_not or "inductor took its code from a cache")
-        if lowered.call.why_not:
-            raise NotRun(lowered.call.why_not)
-        graph = ReplayedGraph(lowered.state)
-        self.check_memory(graph)
-        inputs = lowered.call.values
-        if lowered.call.raised:
-            self._compare_raised(graph, lowered.call, stage)
-            return
-        found = judge_kernels(lowered, graph, inputs)
-        claims = found.claims
-        self.total.kernels += claims.judged
-        self.note_open(("kernels", 1, stage), claims.open)
-        if not claims.wrong:
-            self.note_values("kernels", stage, claims.values, ())
-            return
-        first, how = confirmed(graph, inputs, found)
-        self._blame_kernel(lowered, graph, found, first, how)
-
-    def _blame_kernel(
-        self,
-        lowered: Lowered,
-        graph: ReplayedGraph,
-        found: Judgement,
-        first: Suspicion,
-        how: str | None,
-    ) -> None:
-        stage = _stage_of(self.kept, lowered)
-        computing = [one.name for one in first.region if _computes(one)]
-        evidence = first.evidence
-        if len(computing) > 1 and how and not self.total.more_compilations:
-            self.total.more_compilations += 1
-            settings = lowered.settings
-            one = narrowed(graph, found.claims.segments.known, first, settings)
-            if one is not None:
-                computing, evidence = [one.name], one.evidence
-                how += "; compiled once more with its value kept, this node is wrong"
-        of_others = {one.new_name for one in found.claims.wrong} - {first.new_name}
-        values = {
-            node: one
-            for node, one in found.claims.values.items()
-            if node not in of_others and (how or node != first.new_name)
-        }
-        known_wrong = [first.new_name] if how else []
-        if how and len(computing) == 1:
-            known_wrong += computing
-            values.setdefault(computing[0], evidence)
-        self.note_values("kernels", stage, values, known_wrong)
-        name = (found.kernels.get(first.name, "an output"), 1, stage)
-        places = [where(graph, node, (graph,)) for node in computing or [first.name]]
-        node = computing[0] if len(computing) == 1 else None
-        compiling = Compiling(
-            "inductor",
-            lowered.settings,
-            MOST_COMPILATIONS - self.total.more_compilations,
-            evidence.reason == ALL_TOGETHER,
-        )
-        self.note_fault(
-            Kind.KERNEL,
-            name,
-            evidence,
-            places,
-            how,
-            lambda: of_kernel(
-                graph, found.claims.segments.known, first, node, compiling
-            ),
-        )
-
-    def _compare_raised(self, graph: ReplayedGraph, call: KeptCall, stage: str) -> None:
-        """Judge code that raised by the graph that it was made of."""
-        failed = replayed(graph, call.values).failed
-        if failed:
-            node, why = next(iter(failed.items()))
-            raise NotRun(f"it raises, as {node} of the graph before does: {why}")
-        self._note_crash(Crash(Kind.KERNEL, stage, "", 1, call.raised))
-
     def _compare_whole(self) -> None:
         """Judge what the function returned by the captured graph."""
         kept = self.kept
@@ -447,10 +358,6 @@ class _OfCompilation(Notes):
             else None,
         )
 
-    def _note_crash(self, crash: Crash) -> None:
-        """Note what raised, though nothing before it did."""
-        self.total.take(crashed(self.kept.name, crash), no_script(_NO_VALUES))
-
     # -- scripts -------------------------------------------------------------------
 
     def _compiling(self) -> Compiling:
@@ -464,14 +371,3 @@ class _OfCompilation(Notes):
         """The same for a pass; None where it is one of the program's own."""
         is_own = kind is not Kind.PASS or "custom" in name
         return None if is_own else self._compiling()
-
-
-def _stage_of(kept: KeptCompilation, lowered: Lowered) -> str:
-    half = "backward" if lowered.is_backward else "forward"
-    return f"{kept.stage}, {half}, post-grad"
-
-
-def _computes(row: Row) -> bool:
-    """Whether a node is more than a view, or a part, of what it is given."""
-    is_part = getattr(row.target, "__name__", "") == "getitem"
-    return not is_part and not is_view(row.target)

@@ -1,0 +1,125 @@
+"""Compares the code of the graphs of a compilation with these graphs."""
+
+from __future__ import annotations
+
+from fxls.runtime.numbers.blame import crashed, where
+from fxls.runtime.numbers.claims import Suspicion
+from fxls.runtime.numbers.confirming import confirmed
+from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
+from fxls.runtime.numbers.kept import Crash, KeptCall, KeptCompilation, Lowered
+from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
+from fxls.runtime.numbers.notes import Notes
+from fxls.runtime.numbers.precision import ALL_TOGETHER
+from fxls.runtime.numbers.replaying import replayed
+from fxls.runtime.numbers.scripts.reproducing import (
+    MOST_COMPILATIONS,
+    Compiling,
+    of_kernel,
+)
+from fxls.runtime.numbers.total import no_script
+from fxls.runtime.passes.graph_state import Row
+from fxls.runtime.torch_private import is_view
+from fxls.verdicts.comparison import Kind
+
+__all__ = ["OfKernels", "stage_of"]
+
+_NO_VALUES = "it raises, and scripts compare values"
+
+
+class OfKernels(Notes):
+    """Compares compiled code with the graphs that it was made of."""
+
+    def compare_kernels(self, lowered: Lowered) -> None:
+        stage = stage_of(self.kept, lowered)
+        if lowered.why_not or lowered.state is None or lowered.run is None:
+            raise NotRun(lowered.why_not or "inductor took its code from a cache")
+        if lowered.call.why_not:
+            raise NotRun(lowered.call.why_not)
+        graph = ReplayedGraph(lowered.state)
+        self.check_memory(graph)
+        inputs = lowered.call.values
+        if lowered.call.raised:
+            self._compare_raised(graph, lowered.call, stage)
+            return
+        found = judge_kernels(lowered, graph, inputs)
+        claims = found.claims
+        self.total.kernels += claims.judged
+        self.note_open(("kernels", 1, stage), claims.open)
+        if not claims.wrong:
+            self.note_values("kernels", stage, claims.values, ())
+            return
+        first, how = confirmed(graph, inputs, found)
+        self._blame_kernel(lowered, graph, found, first, how)
+
+    def _blame_kernel(
+        self,
+        lowered: Lowered,
+        graph: ReplayedGraph,
+        found: Judgement,
+        first: Suspicion,
+        how: str | None,
+    ) -> None:
+        stage = stage_of(self.kept, lowered)
+        computing = [one.name for one in first.region if _computes(one)]
+        evidence = first.evidence
+        if len(computing) > 1 and how and not self.total.more_compilations:
+            self.total.more_compilations += 1
+            settings = lowered.settings
+            one = narrowed(graph, found.claims.segments.known, first, settings)
+            if one is not None:
+                computing, evidence = [one.name], one.evidence
+                how += "; compiled once more with its value kept, this node is wrong"
+        of_others = {one.new_name for one in found.claims.wrong} - {first.new_name}
+        values = {
+            node: one
+            for node, one in found.claims.values.items()
+            if node not in of_others and (how or node != first.new_name)
+        }
+        known_wrong = [first.new_name] if how else []
+        if how and len(computing) == 1:
+            known_wrong += computing
+            values.setdefault(computing[0], evidence)
+        self.note_values("kernels", stage, values, known_wrong)
+        name = (found.kernels.get(first.name, "an output"), 1, stage)
+        places = [where(graph, node, (graph,)) for node in computing or [first.name]]
+        node = computing[0] if len(computing) == 1 else None
+        compiling = Compiling(
+            "inductor",
+            lowered.settings,
+            MOST_COMPILATIONS - self.total.more_compilations,
+            evidence.reason == ALL_TOGETHER,
+        )
+        self.note_fault(
+            Kind.KERNEL,
+            name,
+            evidence,
+            places,
+            how,
+            lambda: of_kernel(
+                graph, found.claims.segments.known, first, node, compiling
+            ),
+        )
+
+    def _compare_raised(self, graph: ReplayedGraph, call: KeptCall, stage: str) -> None:
+        """Judge code that raised by the graph that it was made of."""
+        failed = replayed(graph, call.values).failed
+        if failed:
+            node, why = next(iter(failed.items()))
+            raise NotRun(f"it raises, as {node} of the graph before does: {why}")
+        self.note_crash(Crash(Kind.KERNEL, stage, "", 1, call.raised))
+
+    def note_crash(self, crash: Crash) -> None:
+        """Note what raised, though nothing before it did."""
+        self.total.take(crashed(self.kept.name, crash), no_script(_NO_VALUES))
+
+
+def stage_of(kept: KeptCompilation, lowered: Lowered) -> str:
+    """The graph that code was made of, as `fxls list` names it."""
+    half = "backward" if lowered.is_backward else "forward"
+    return f"{kept.stage}, {half}, post-grad"
+
+
+def _computes(row: Row) -> bool:
+    """Whether a node is more than a view, or a part, of what it is given."""
+    is_part = getattr(row.target, "__name__", "") == "getitem"
+    return not is_part and not is_view(row.target)
