@@ -50,7 +50,7 @@ def release_uses(user: Node) -> None:
         user._kwargs = immutable_dict(zip(user._kwargs, values, strict=True))
 
 
-def replace_use(user: Node, old: Node, new: Node) -> None:  # noqa: C901, PLR0915 - one function, for the reason below
+def replace_use(user: Node, old: Node, new: Node) -> None:  # noqa: C901, PLR0915
     """Put a node in the place of another one in the arguments of one user.
 
     It is one function: passes call it for every node of a graph, and each call inside of
