@@ -261,6 +261,8 @@ class Subject(_Word):
     """Two kernels of inductor's that could have been one."""
     PATTERN = "pattern"
     """Where a pattern of the program's nearly had a match."""
+    SEARCHED = "searched"
+    """How often a pattern of the program's was looked for; made of `Searched`."""
     NUMBERS = "numbers"
     """What is computed there is wrong, as `fxls compare` found."""
     OTHER = "other"

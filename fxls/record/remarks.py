@@ -19,6 +19,7 @@ from fxls.record import (
     Outcome,
     QuotedPlace,
     Remark,
+    Searched,
     Subject,
 )
 from fxls.record.failed_guards import (
@@ -27,6 +28,7 @@ from fxls.record.failed_guards import (
     is_global_state,
     without_compilation,
 )
+from fxls.record.pattern_runs import pattern_runs_of
 from fxls.repairs import Check
 
 __all__ = [
@@ -118,6 +120,7 @@ def remarks_of(
     """
     compilations: dict[str, Compilation] = {}
     said: list[Remark] = []
+    searched: list[Searched] = []
     behind = _Continuations()
     for entry in entries:
         if isinstance(entry.event, Compilation):
@@ -126,6 +129,8 @@ def remarks_of(
         elif isinstance(entry.event, Remark):
             said.append(entry.event)
             behind.broke(entry.event)
+        elif isinstance(entry.event, Searched):
+            searched.append(entry.event)
     found: dict[object, _Gathered] = {}
     # Of some there are many; they take the room of nothing else.
     for one in sorted(said, key=lambda one: one.subject in ON_REQUEST):
@@ -142,7 +147,8 @@ def remarks_of(
             frames = (*_frames(one, place, is_own), *callers)
             gathered = found[key] = _Gathered(one, place, frames, callers)
         gathered.add(one, behind.of(one))
-    return tuple(one.remark(compilations) for one in found.values())
+    remarks = (one.remark(compilations) for one in found.values())
+    return (*remarks, *_searched(searched, is_own))
 
 
 def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
@@ -190,6 +196,8 @@ def title_of(remark: SourceRemark) -> str:
             return f"No CUDA graph: {remark.reason}"
         case Subject.PATTERN:
             return f"No match of {remark.about}: {remark.reason}"
+        case Subject.SEARCHED:
+            return f"The pattern {remark.about}: {remark.reason}"
         case Subject.NUMBERS:
             return f"Wrong numbers: {remark.reason}"
         case Subject.LIMIT:
@@ -306,6 +314,24 @@ class _Gathered:
         return replace(made, without_graph=without, why_no_graph=why, rest=rest)
 
 
+def _searched(
+    events: Iterable[Searched], is_own: Callable[[str], bool]
+) -> Iterator[SourceRemark]:
+    """How often each pattern was looked for, at the pattern."""
+    for ran in pattern_runs_of(events):
+        for one in ran.patterns.values():
+            if one.place is not None and _is_persons(one.place, is_own):
+                times = _counted(one.ran, "time")
+                count = _counted(one.matched, "match", "es")
+                said = f"looked for {times}, {count}"
+                if one.name != ran.name:
+                    said = f"{said}, by {ran.name}"
+                yield SourceRemark(
+                    *(RemarkKind.ANALYSIS, Subject.SEARCHED, said, one.place),
+                    about=one.name,
+                )
+
+
 class _Continuations:
     """Which compilations are of what is behind which break."""
 
@@ -347,7 +373,7 @@ def _key(
     """
     # Each compilation that was there before has the same guard.
     said = one.about or without_compilation(one.reason)
-    if one.subject in ON_REQUEST:
+    if one.subject in ON_REQUEST or one.subject is Subject.SEARCHED:
         said = f"{one.about}: {one.reason}"
     at = innermost and innermost.place
     return one.subject, one.id, said, place and place.place, at
@@ -396,8 +422,8 @@ def _kind(one: Remark) -> RemarkKind:
     return _KINDS.get(one.subject, RemarkKind.ANALYSIS)
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+def _counted(count: int, what: str, ending: str = "s") -> str:
+    return f"{count} {what}{ending * (count != 1)}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

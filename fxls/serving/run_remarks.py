@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fxls.record import Entry, Guards
+from fxls.record import Entry, Guards, Searched
 from fxls.record.remarks import SourceRemark, at_each_place, merged, remarks_of
 from fxls.record.sizes import DataSize, InputSize, is_of_sizes, sizes_of
 from fxls.serving.kept_records import FollowedRecords, Heres
@@ -70,7 +70,7 @@ def _short(entry: Entry) -> Entry | None:
     most of it; None for another entry.
     """
     guards = entry.event
-    if not is_of_sizes(entry):
+    if not (is_of_sizes(entry) or isinstance(guards, Searched)):
         return None
     if not isinstance(guards, Guards):
         return entry

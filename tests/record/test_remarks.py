@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from itertools import starmap
 
 from msgspec.structs import replace
 
@@ -13,9 +14,11 @@ from fxls.record import (
     Compilation,
     Entry,
     Event,
+    MatchedPattern,
     Outcome,
     QuotedPlace,
     Remark,
+    Searched,
     Subject,
     pairs,
 )
@@ -142,6 +145,30 @@ def test_a_break_without_a_graph_says_what_kept_torch_from_one() -> None:
 def with_graph(one: SourceRemark) -> SourceRemark:
     """The same remark of a rank that had a graph."""
     return dataclasses.replace(one, without_graph=(), why_no_graph="")
+
+
+def test_a_pattern_says_how_often_it_was_looked_for_and_found() -> None:
+    here, there = (
+        at(2, "/p/passes.py", "mine"),
+        at(4, "/v/site-packages/p.py", "theirs"),
+    )
+
+    def looked(name: str, *counts: int) -> Searched:
+        patterns = zip(("mine", "theirs"), counts, (here, there), strict=False)
+        return Searched(
+            name, sum(counts), "0/0", tuple(starmap(MatchedPattern, patterns))
+        )
+
+    found = made([looked("fusions", 1, 5), looked("fusions", 1, 0), looked("mine", 0)])
+
+    assert [(one.kind, one.place, title_of(one)) for one in found] == [
+        (RemarkKind.ANALYSIS, here, said)
+        for said in (
+            "The pattern mine: looked for 2 times, 2 matches, by fusions",
+            "The pattern mine: looked for 1 time, 0 matches",
+        )
+    ]
+    assert merged([*found, *found]) == found
 
 
 def test_a_break_in_installed_code_is_shown_where_a_person_led_there() -> None:

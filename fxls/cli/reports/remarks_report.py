@@ -221,6 +221,7 @@ _RULES = {
     Subject.COST: "Something takes more time than it might.",
     Subject.FUSION: "Two kernels could have been one.",
     Subject.PATTERN: "A pattern nearly had a match.",
+    Subject.SEARCHED: "A pattern was looked for.",
     Subject.SPECIALIZED: "A size became a constant.",
     Subject.GUARD: "A size has a bound.",
     Subject.NUMBERS: "What is computed is wrong.",

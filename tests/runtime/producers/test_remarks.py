@@ -341,7 +341,13 @@ def test_each_near_miss_of_a_pattern_is_an_analysis_at_what_stood_in_the_way(
     assert counts == [0] * len(planted)
 
     found: dict[str, set[tuple[str, str, str]]] = {text: set() for text in planted}
+    searched = remarks_of_subject(remarks, Subject.SEARCHED)
+    often = f"looked for {len(planted)} times, 0 matches"
+    assert {one.reason.partition(", by ")[0] for one in searched} == {often}
+    assert len(searched) == len({one.place for one in searched}) > 1
     for one in remarks:
+        if one in searched:
+            continue
         assert (one.kind, one.subject) == (RemarkKind.ANALYSIS, Subject.PATTERN)
         assert one.place is not None
         text = list(planted)[int(one.place.place.function[1:])]
