@@ -49,6 +49,11 @@ _IS_GRAPH = r"edge_(index|indices)|(\w*_)?adj(acency)?(_\w+)?"
 
 _MASK = r"(\w*_)?masks?"
 
+_CHOSEN = {"use_cache": "False"}
+"""What a call says also where it need not: the cache that a model of Hugging Face's gives
+back beside its values is none of torch's, so what makes a graph cannot write it down.
+"""
+
 _BESIDE_A_SEQUENCE = r"(\w*_)?(context|cond|memory|encoder\w*|enc\w*|q|k|v|kv|query|key|value|hidden_states)"
 """What is as long as the sequence before it, where layers take any length."""
 
@@ -83,14 +88,20 @@ def sample_inputs(
     before = _Before([], [])
     for one in needed:
         graph = _named(one.name, _OF_GRAPHS) if is_graph else None
-        if graph is not None:
-            sample, shape = graph, ()
+        known = _CHOSEN.get(one.name, graph)
+        if known is not None:
+            sample, shape = known, ()
         else:
             sample, shape = _sample(one, layers, before, takes_none, free)
             if is_graph and len(shape) == 2 and "long" not in sample:
                 sample, shape = _randn((8, shape[1])), (8, shape[1])
         before.shapes.append(shape)
         before.written.append(f"{one.name}={sample}" if one.by_keyword else sample)
+    before.written += [
+        f"{one.name}={_CHOSEN[one.name]}"
+        for one in inputs
+        if one.name in _CHOSEN and one.default in ("None", "True")
+    ]
     return ", ".join(before.written)
 
 

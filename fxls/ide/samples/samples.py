@@ -64,6 +64,12 @@ _CONFIGURATION = r"(\w*_)?(config|cfg|conf|args|hparams|hps|params|options|opts?
 _CONFIGURATIONS = ("Args", "Arguments", "Config", "HParams", "Options", "Params")
 
 
+_BASE, _CACHE, _FEW = "PreTrainedModel", "use_cache", "num_hidden_layers=2"
+"""A language model of Hugging Face's, whose base class its file imports, may have billions
+of parameters by default: two of its layers have the code of all.
+"""
+
+
 class Samples:
     """Calls of the classes of one file."""
 
@@ -82,6 +88,8 @@ class Samples:
     def entry(self, module: ModuleClass) -> str:
         """The call of a class with what it needs, and with inputs for its forward."""
         given = self.arguments(module.name, module.parameters)
+        if _BASE in self._imported and any(one.name == _CACHE for one in module.inputs):
+            given = re.sub(r"(?<==)(\w+Config)\(\)", rf"\1({_FEW})", given)
         return f"{module.name}({given})({self._inputs(module)})"
 
     def arguments(self, owner: str, needed: Sequence[Parameter]) -> str:

@@ -88,6 +88,20 @@ def test_models_of_hugging_face_are_modules_that_need_their_configuration() -> N
     assert said == [("TinyBlock", False), ("TinyModel", False), ("Bare", False)]
 
 
+def test_a_language_model_of_hugging_face_is_made_with_few_layers() -> None:
+    ids = "self, input_ids: torch.LongTensor | None = None"
+    text = HUGGING_FACE.replace(ids, f"{ids}, use_cache: bool | None = None")
+
+    written = written_entry(text, PATH, "TinyModel")
+
+    assert written is not None
+    (edit,) = written.fix.edits
+    assert edit.text == (
+        "# fxls: TinyModel(config=TinyConfig(num_hidden_layers=2))"
+        "(torch.zeros(1, 8, dtype=torch.long), use_cache=False)\n"
+    )
+
+
 def test_the_entry_of_a_model_of_hugging_face_makes_its_configuration() -> None:
     written = written_entry(HUGGING_FACE, PATH, "TinyModel")
 

@@ -347,6 +347,30 @@ def test_a_mask_that_is_only_passed_on_is_left_out_where_that_is_possible() -> N
     assert entry_of(code) == "Layer()(torch.randn(1, 4), None)"
 
 
+@pytest.mark.parametrize(
+    ("use_cache", "given"),
+    [
+        ("use_cache: bool | None = None", "use_cache=False"),
+        ("use_cache=True", "use_cache=False"),
+        ("*, use_cache: bool", "use_cache=False"),
+        ("use_cache: bool", "False"),
+        ("use_cache=False", ""),
+    ],
+)
+def test_no_cache_is_made_that_no_graph_can_hold(use_cache: str, given: str) -> None:
+    ids = "input_ids" if use_cache.endswith("bool") else "input_ids=None"
+    code = f"""
+        class Net(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+
+            def forward(self, {ids.replace("=", ": Tensor | None=")}, {use_cache}):
+                return input_ids
+        """
+    inputs = ", ".join(filter(None, ["torch.zeros(1, 8, dtype=torch.long)", given]))
+    assert entry_of(code) == f"Net(config=NetConfig())({inputs})"
+
+
 def test_an_abstract_class_has_no_entry() -> None:
     code = """
     class Base(nn.Module, ABC):
