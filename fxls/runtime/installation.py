@@ -47,6 +47,7 @@ from fxls.runtime.producers.dynamo import Dynamo
 from fxls.runtime.producers.fxls_engine import FxlsEngine
 from fxls.runtime.producers.interpreted import InterpretedGraphs
 from fxls.runtime.producers.pickled_modules import PickledModules
+from fxls.runtime.producers.places import frame_columns
 from fxls.runtime.producers.torch_export import ExportedPrograms, note_program
 from fxls.runtime.producers.torch_fx import TorchFx
 from fxls.runtime.producers.torch_tracer import TorchTracer
@@ -210,6 +211,7 @@ def built(
             *CopiedGraphs(tracing).hooks(),
             *PickledModules(torch_fx.root, torch_fx.stage).hooks(),
             *InterpretedGraphs(breakpoints).hooks(),
+            *frame_columns.hooks(),
             *dynamo.hooks(),
             *inductor.hooks(),
             *(compilations.hooks() if recorder.is_on else ()),

@@ -19,12 +19,9 @@ from fxls.record.remarks import SourceRemark, remarks_of
 from fxls.serving.ownership import is_installed
 from fxls.store.runs import Runs
 
-__all__ = ["KNOWS_COLUMNS", "loaded", "marked", "quoted", "recorded"]
+__all__ = ["loaded", "marked", "quoted", "recorded"]
 
 any_torch: Any = torch
-
-KNOWS_COLUMNS = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 12)
-"""Whether torch keeps the columns of what a node is from, and not its line alone."""
 
 
 @contextlib.contextmanager
@@ -63,11 +60,5 @@ def quoted(place: QuotedPlace | None) -> str:
 
 
 def marked(text: str) -> list[str]:
-    """What stands between « and » in a function, or the whole lines that it stands on
-    where torch knows no more.
-    """
-    if KNOWS_COLUMNS:
-        return re.findall("«(.*?)»", text)
-    # Two on a line are one place.
-    lines = (line for line in text.split("\n") if "«" in line)
-    return [*dict.fromkeys(re.sub("[«»]", "", line).strip() for line in lines)]
+    """What stands between « and » in a function."""
+    return re.findall("«(.*?)»", text)
