@@ -29,7 +29,7 @@ from fxls.engine.code.python_code import (
 )
 from fxls.engine.code.statement import FencedWriter, Globals, PlainWriter, Writer
 from fxls.engine.ir.last_uses import freed_by, note_last_users
-from fxls.engine.ir.names import Namespace, identifier, is_illegal, naming_in_force
+from fxls.engine.ir.names import Namespace, are_legal, naming_in_force
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.node_list import ordered
 from fxls.engine.ir.opcodes import check_op_and_target
@@ -223,7 +223,7 @@ class Generation:
         return (
             len(names) != len(self._nodes)
             or not names.isdisjoint(self._scope.values)
-            or any(is_illegal(name, None) or identifier(name) != name for name in names)
+            or not are_legal(names)
         )
 
     def _write_with_new_names(self) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RESERVED",
     "Namespace",
+    "are_legal",
     "default_name",
     "identifier",
     "is_illegal",
@@ -196,6 +197,18 @@ def is_illegal(name: str, obj: Any | None) -> bool:
     if name in _BUILTINS:
         return obj is None or _BUILTINS[name] is not obj
     return name in _KEYWORDS or (name in RESERVED and obj is None)
+
+
+def are_legal(names: set[str]) -> bool:
+    """Whether each is an identifier that `is_illegal` lets stand for a node."""
+    # Each of these is one call in C, and there is a name for every node of a graph.
+    return (
+        names.isdisjoint(_BUILTINS)
+        and names.isdisjoint(_KEYWORDS)
+        and names.isdisjoint(RESERVED)
+        and all(map(str.isidentifier, names))
+        and all(map(str.isascii, names))
+    )
 
 
 class _Naming(threading.local):

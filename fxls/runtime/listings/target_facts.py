@@ -13,7 +13,6 @@ import torch
 
 from fxls.attempt import attempt
 from fxls.engine.ir.node_text import pretty_target
-from fxls.engine.node import Node
 from fxls.listing import Target
 from fxls.runtime.torch_private import fx, schema_of
 
@@ -27,22 +26,22 @@ class Targets:
         self.rows: list[Target] = []
         self._known: dict[tuple[str, object], int] = {}
 
-    def row(self, node: Node, submodule: object) -> int | None:
+    def row(self, op: str, target: Any, submodule: object) -> int | None:
         """The row of what a node calls; `submodule` is what a call_module calls."""
-        target: Any = node.target
-        match node.op:
-            case "call_function":
-                key: tuple[str, object] = ("function", id(target))
-            case "call_method":
-                key = ("method", target)
-            case "call_module" if submodule is not None:
-                key = ("module", type(submodule))
-            case _:
-                return None
-        if key not in self._known:
-            self._known[key] = len(self.rows)
-            self.rows.append(_target(node, submodule))
-        return self._known[key]
+        key: tuple[str, object]
+        if op == "call_function":
+            key = (op, id(target))
+        elif op == "call_method":
+            key = (op, target)
+        elif op == "call_module" and submodule is not None:
+            key = (op, type(submodule))
+        else:
+            return None
+        row = self._known.get(key)
+        if row is None:
+            row = self._known[key] = len(self.rows)
+            self.rows.append(_target(op, target, submodule))
+        return row
 
 
 def file_of(kind: object) -> str | None:
@@ -85,13 +84,13 @@ def _pass_of(noted: object) -> str:
     return name
 
 
-def _target(node: Node, submodule: object) -> Target:
-    if node.op == "call_method":
-        name = str(node.target)
+def _target(op: str, target: Any, submodule: object) -> Target:
+    if op == "call_method":
+        name = str(target)
         method = getattr(torch.Tensor, name, None)
         known = f"torch.Tensor.{name}" if method is not None else name
         return _described(known, method, bound=True)
-    if node.op == "call_module":
+    if op == "call_module":
         kind = type(submodule)
         public = getattr(torch.nn, kind.__name__, None) is kind
         name = kind.__name__ if public else kind.__qualname__
@@ -100,7 +99,7 @@ def _target(node: Node, submodule: object) -> Target:
             inspect.getattr_static(kind, "forward", None),
             bound=True,
         )
-    return _described(pretty_target(node.target), node.target, bound=False)
+    return _described(pretty_target(target), target, bound=False)
 
 
 def _described(name: str, called: object, *, bound: bool) -> Target:

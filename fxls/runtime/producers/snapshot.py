@@ -112,8 +112,13 @@ class Snapshot:
             # The names are those of torch's namespace, and are not made anew.
             call = (op, target, freeze(args), freeze_kwargs(kwargs))
             new: Any = graph._append(*call, name, kind)
-            new.meta = meta
-            new._frames = origin or origin_of(meta) or _of_written(new, copy)
+            new._meta = meta
+            # Most origins are noted by the tracer; a call for each would be a tenth.
+            if origin is None and meta:
+                origin = origin_of(meta)
+            if origin is None and target is copy:
+                origin = _of_written(new)
+            new._origin = origin
             if "nn_module_stack" in meta:
                 new._scope = scopes.of(meta["nn_module_stack"])
             made[node] = new
@@ -139,14 +144,12 @@ def is_symbolic(graph: Any) -> bool:
     return False
 
 
-def _of_written(node: Any, copy: object) -> RawOrigin | None:
+def _of_written(node: Any) -> RawOrigin | None:
     """Of what gives a changed input back to the program, the origin of the new value:
     AOTAutograd puts that, which is a `copy`, behind the code that changed it, and says
     nothing of it.
     """
-    if node.target is copy and len(node.args) > 1:
-        return getattr(node.args[1], "_frames", None)
-    return None
+    return getattr(node.args[1], "_frames", None) if len(node.args) > 1 else None
 
 
 def _outermost(origin: RawOrigin) -> tuple[str, str]:

@@ -292,7 +292,7 @@ class TorchFx:
         layout = Layout(source, head, values, snapshot.paths, keeps_values=keeps)
         if is_plain:
             capture = replace(capture, parents=self._tracing.parents(graph))
-        passes = tuple(map(self._tracing.made_by, snapshot.nodes()))
+        passes = self._tracing.made_by(snapshot.nodes())
         return _Made(module, snapshot, identity, source, layout, capture, passes)
 
 

@@ -11,7 +11,7 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -70,9 +70,13 @@ class TorchTracer:
 
     def origin(self, node: Any) -> RawOrigin | None:
         """The origin of a node of torch's FX, or of the node that it stands for."""
-        origin = self._origins.get(node) or input_origin(node)
-        if origin is None and node.op == "output":
-            return self._returned.get(node.graph)
+        origin = self._origins.get(node)
+        if origin is None:
+            op = node.op
+            if op == "placeholder":
+                return input_origin(node)
+            if op == "output":
+                return self._returned.get(node.graph)
         return origin
 
     def root(self, graph: Any) -> tuple[str, str] | None:
@@ -126,9 +130,11 @@ class TorchTracer:
         if origin is not None:
             self._origins.setdefault(new, origin)
 
-    def made_by(self, node: Any) -> MadeBy | None:
-        """Which passes made a node; None for one that was captured."""
-        return self._made.get(node)
+    def made_by(self, nodes: Iterable[Any]) -> tuple[MadeBy | None, ...]:
+        """Which passes made each node, None for one that was captured; empty while no
+        pass has made any.
+        """
+        return tuple(map(self._made.get, nodes)) if self._made else ()
 
     def note_made(self, node: Any, name: str, olds: Sequence[Any]) -> None:
         """Let a pass have made a node in place of others, whose origins it then has."""
