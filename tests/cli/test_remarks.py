@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -267,7 +269,9 @@ def test_a_log_of_every_subject_has_all_that_code_scanning_requires(
     nowhere = Remark(Subject.BREAK, "in no file", "0/0")
     written(fxls.folder / ".fxls", FIRST, *remarks, nowhere)
 
-    (run,) = json.loads(fxls.run("remarks", "--all", "--sarif").out)["runs"]
+    log = json.loads(fxls.run("remarks", "--all", "--sarif").out)
+    as_the_schema_has_it(log)
+    (run,) = log["runs"]
     rules, results = run["tool"]["driver"]["rules"], run["results"]
     assert len(results) == len(remarks)
     assert {one["id"] for one in rules} == {one.value for one in Subject}
@@ -290,6 +294,31 @@ def test_a_log_of_every_subject_has_all_that_code_scanning_requires(
             (one["ruleId"], one["partialFingerprints"]["primaryLocationLineHash"])
         )
     assert len(known) == len(results)
+
+
+def as_the_schema_has_it(log: object) -> None:
+    """Fails where a log of SARIF has what the schema does not, or lacks what it wants."""
+    model: Any = importlib.import_module("pydantic_sarif.model")
+    model.StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate(log)
+
+
+def test_the_schema_of_sarif_refuses_what_it_does_not_have(fxls: Command) -> None:
+    fxls.file("x\n", "net.py")
+    place = Place(str(fxls.folder / "net.py"), "f", Span.of(0, 0, 0, 1))
+    quoted = QuotedPlace(place, "x", source_digest(b"x\n"))
+    remark = Remark(Subject.BREAK, "so it is", "0/0", "GB0059", (quoted,))
+    written(fxls.folder / ".fxls", FIRST, remark)
+    log = json.loads(fxls.run("remarks", "--sarif").out)
+    (result,) = log["runs"][0]["results"]
+    for field, value in (("level", "bad"), ("nonsense", 1), ("locations", {})):
+        kept = result.get(field)
+        result[field] = value
+        with pytest.raises(ValueError, match=field):
+            as_the_schema_has_it(log)
+        result[field] = kept
+        if kept is None:
+            del result[field]
+    as_the_schema_has_it(log)
 
 
 def location(
