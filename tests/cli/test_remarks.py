@@ -310,7 +310,8 @@ def test_the_schema_of_sarif_refuses_what_it_does_not_have(fxls: Command) -> Non
     written(fxls.folder / ".fxls", FIRST, remark)
     log = json.loads(fxls.run("remarks", "--sarif").out)
     (result,) = log["runs"][0]["results"]
-    for field, value in (("level", "bad"), ("nonsense", 1), ("locations", {})):
+    wrong: dict[str, object] = {"level": "bad", "nonsense": 1, "locations": {}}
+    for field, value in wrong.items():
         kept = result.get(field)
         result[field] = value
         with pytest.raises(ValueError, match=field):
