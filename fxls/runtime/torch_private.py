@@ -33,6 +33,7 @@ __all__ = [
     "nodes_of_autograd",
     "number_of",
     "schema_of",
+    "source_of",
     "version_of",
 ]
 
@@ -152,6 +153,16 @@ def is_view(called: object) -> bool:
     schema: Any = schema_of(called)
     aliases = [one.alias_info for one in schema.arguments] if schema else []
     return any(one is not None and not one.is_write for one in aliases)
+
+
+def source_of(node: Any) -> str:
+    """What torch.compile calls the value that an input of a captured graph has:
+    ``L['self']._parameters['weight']``; empty where it does not say.
+    """
+    source: Any = getattr(node, "_dynamo_source", None)
+    name: object = getattr(source, "name", "")
+    found: object = name() if callable(name) else name  # a method until torch 2.9
+    return found if isinstance(found, str) else ""
 
 
 def version_of(tensor: Any) -> int:

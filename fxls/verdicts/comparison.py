@@ -66,6 +66,11 @@ class Where(msgspec.Struct, frozen=True):
     target: str
     places: tuple[Place, ...] = ()
     """Innermost first; empty where nothing is known."""
+    is_instead: bool = False
+    """Whether the places are those of the value that the node is to compute, as what made
+    it noted none."""
+    backward_of: str = ""
+    """Of a node that computes gradients: through which node of the captured graph."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -86,6 +91,15 @@ class Fault(msgspec.Struct, frozen=True):
     """How it is known that the function returns something else because of it."""
     raised: str = ""
     """What it raised, in a line, where it computed nothing: then there is no evidence."""
+    gradient_of: str = ""
+    """Of which value the gradient is wrong that the nodes lead back to, where each value
+    is right; the evidence is that of the gradient."""
+    overwritten: str = ""
+    """What the forward overwrites before the nodes, which are of the backward, read it."""
+    gradients: tuple[str, ...] = ()
+    """Of which inputs the gradients are others because of it, as the program calls them."""
+    computed_by: tuple[str, ...] = ()
+    """The nodes of the traced graph that compute the gradient of `gradient_of`."""
 
 
 class Unseen(msgspec.Struct, frozen=True):
@@ -170,15 +184,21 @@ def who(fault: Fault) -> str:
 
 
 def what(fault: Fault) -> str:
-    """``relu is wrong``: what is."""
+    """``relu is wrong``, or ``the gradient of x through relu is wrong``: what is."""
     nodes = [where.node for where in fault.where]
     if fault.raised:
         return f"it raises {fault.raised}"
+    named = nodes[0] if len(nodes) == 1 else f"one of {', '.join(nodes)}"
+    if fault.gradient_of:
+        through = f" through {named}" if nodes else ""
+        return f"the gradient of {fault.gradient_of}{through} is wrong"
+    if fault.overwritten:
+        return f"the backward reads {fault.overwritten} when it is overwritten already"
     if not nodes:
         return "what the function returns is wrong"
-    if len(nodes) == 1:
-        return f"{nodes[0]} is wrong"
-    return f"one of {', '.join(nodes)} is wrong"
+    of = list(dict.fromkeys(where.backward_of for where in fault.where))
+    half = f", in the backward of {' and '.join(of)}" if all(of) else ""
+    return f"{named} is wrong{half}"
 
 
 def off(evidence: Evidence) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -33,6 +34,8 @@ __all__ = [
 
 SCHEMA = 1
 """The version of what ``--json`` prints; a new key does not change it."""
+
+_MOST_SHOWN = 4
 
 
 def compare_text(
@@ -78,6 +81,8 @@ def compare_as_json(
                         "target": where.target,
                         "place": (at := place_of(where)) and place_as_json(at),
                         "places": [place_as_json(place) for place in where.places],
+                        "is_instead": where.is_instead,
+                        "backward_of": where.backward_of or None,
                     }
                     for where in one.where
                 ],
@@ -87,6 +92,11 @@ def compare_as_json(
                 else msgspec.to_builtins(finite(one.evidence)),
                 "raised": one.raised or None,
                 "confirmed": one.confirmed,
+                "said": what(one),
+                "gradient_of": one.gradient_of or None,
+                "overwritten": one.overwritten or None,
+                "gradients": list(one.gradients),
+                "computed_by": list(one.computed_by),
             }
             for one in found.faults
         ],
@@ -147,7 +157,8 @@ def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
             continue
         start = at.span.start
         place = f"{sources.name(at.path)}:{start.line + 1}:{start.column + 1}"
-        lines += [f"  {named}, from {place}", *snippet(at, sources)]
+        word = "in place of" if where.is_instead else "from"
+        lines += [f"  {named}, {word} {place}", *snippet(at, sources)]
     if fault.raised:
         return [*lines, f"  why: {fault.confirmed}"]
     one = fault.evidence
@@ -156,7 +167,16 @@ def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
         f"  {one.dtype}, {shape}: {off(one)}",
         f"  why: {one.reason}; {fault.confirmed}",
     ]
+    if fault.gradients:
+        lines.append(f"  wrong gradients: {_some(fault.gradients)}")
+    if fault.computed_by:
+        lines.append(f"  computed in the backward by {_some(fault.computed_by)}")
     return lines
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_SHOWN
+    return ", ".join(names[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def unseen_text(one: Unseen) -> str:

@@ -9,6 +9,7 @@ from fxls.engine.ir.target_names import pretty_target
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Place
 from fxls.runtime.numbers.claims import Suspicion
+from fxls.runtime.numbers.gradient_names import backward_of
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.kept import Crash
 from fxls.runtime.numbers.replaying import Segments
@@ -20,8 +21,9 @@ __all__ = ["MOST_NAMED", "changed_nodes", "crashed", "where"]
 MOST_NAMED = 8
 """So many nodes are named of which one is wrong."""
 
-Named = tuple[ReplayedGraph, str, tuple[ReplayedGraph, ...]]
-"""A node by its graph and its name, and the graphs that may know where it came from."""
+Named = tuple[ReplayedGraph, str, tuple[ReplayedGraph, ...], str]
+"""A node by its graph and its name, the graphs that may know where it came from, and the
+node of the last of them that has the value that it is to compute."""
 
 
 def changed_nodes(
@@ -40,28 +42,39 @@ def changed_nodes(
         rows = (
             [after.by_name[wrong.new_name]] if wrong.new_name in after.by_name else []
         )
-    both = (after, before)
+    asked = ((after, before), wrong.name)
     made = [row.name for row in rows if row.name not in before.by_name]
     if made:
-        return [(after, name, both) for name in made[:MOST_NAMED]]
+        return [(after, name, *asked) for name in made[:MOST_NAMED]]
     gone = [row.name for row in wrong.region if row.name not in after.by_name]
     if gone:
-        return [(before, name, both) for name in gone[:MOST_NAMED]]
+        return [(before, name, *asked) for name in gone[:MOST_NAMED]]
     altered = [
         row.name for row in rows if not is_same(before.by_name[row.name], row)
     ] or [wrong.name]
-    return [(after, name, both) for name in altered[:MOST_NAMED]]
+    return [(after, name, *asked) for name in altered[:MOST_NAMED]]
 
 
-def where(graph: ReplayedGraph, name: str, asked: Sequence[ReplayedGraph]) -> Where:
-    """A node, and where the program has it; what made it may have said nothing of that."""
+def where(
+    graph: ReplayedGraph,
+    name: str,
+    asked: Sequence[ReplayedGraph] = (),
+    instead: str = "",
+) -> Where:
+    """A node, and where the program has it.
+
+    What made it may have said nothing of that; then there stands the place of `instead`,
+    of the last graph.
+    """
     row = graph.by_name.get(name)
     target = "" if row is None else pretty_target(row.target)
+    of = "" if row is None else backward_of(row.node.meta)
     for one in (graph, *asked):
         origin = one.origin(name)
         if origin is not None:
-            return Where(name, target, tuple(_places(origin)))
-    return Where(name, target)
+            return Where(name, target, tuple(_places(origin)), backward_of=of)
+    places = _places(asked[-1].origin(instead)) if instead else []
+    return Where(name, target, tuple(places), bool(places), of)
 
 
 def crashed(compilation: str, crash: Crash) -> Fault:
@@ -69,7 +82,7 @@ def crashed(compilation: str, crash: Crash) -> Fault:
     places: list[Where] = []
     if crash.state is not None and crash.node:
         graph = ReplayedGraph(crash.state)
-        places.append(where(graph, crash.node, (graph,)))
+        places.append(where(graph, crash.node))
     nothing = Evidence("", (), 0.0, 0.0, 0.0, 0.0, f"it raises {crash.raised}")
     return Fault(
         *(crash.kind, compilation, crash.stage, crash.name, crash.ordinal),

@@ -6,13 +6,17 @@ import time
 from collections.abc import Iterable
 
 from fxls.attempt import attempting
-from fxls.counted import counted
 from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, where
 from fxls.runtime.numbers.claims import changed
 from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.fakes import wrong_fakes
-from fxls.runtime.numbers.gradients import changed_names, wrong_gradient
+from fxls.runtime.numbers.gradient_names import (
+    computing,
+    expression_of,
+    gradients_among,
+)
+from fxls.runtime.numbers.gradients import wrong_gradient
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
@@ -228,10 +232,10 @@ class _OfCompilation(OfKernels):
             return
         known = found.claims.segments.known
         wrong = found.claims.wrong
-        first, how = confirmed(old, inputs, found)
+        first, how, otherwise = confirmed(old, inputs, found)
         nodes = changed_nodes(old, new, first, known)
         known_wrong = [first.new_name] if how else []
-        known_wrong += [node for graph, node, _ in nodes if how and graph is new]
+        known_wrong += [node for graph, node, *_ in nodes if how and graph is new]
         if how:
             values = {**dict.fromkeys(known_wrong, first.evidence), **values}
         of_others = {one.new_name for one in wrong}.difference(known_wrong)
@@ -246,6 +250,7 @@ class _OfCompilation(OfKernels):
             lambda: of_change(
                 name[0], (old, new), known, first, self._compiling_of(kind, name[0])
             ),
+            gradients=gradients_among(otherwise, before, self.kept.captured),
         )
 
     def _compare_gradients(
@@ -263,15 +268,20 @@ class _OfCompilation(OfKernels):
         found = wrong_gradient(old, new, inputs_of(self.kept, new))
         if found is None:
             return
-        named = changed_names(old, new)[:MOST_NAMED]
+        named = found.through[:MOST_NAMED]
+        readers = [row.name for row in old.rows if found.of in old.uses(row)]
+        read = (readers or [""])[0]
         self.note_fault(
             kind,
             name,
             found.evidence,
-            [where(graph, node, (new, old)) for graph, node in named],
-            f"the gradient of {found.name} is another one than in the graph before"
-            f" ({counted(found.count, 'gradient')})",
+            [where(graph, node, (new, old), read) for graph, node in named],
+            "each value is right, and of the same gradients of what it returns the graph"
+            " before computes another one",
             no_script("it is a gradient that is wrong, and scripts compare values"),
+            gradient_of=expression_of(old.by_name[found.of]),
+            gradients=[expression_of(old.by_name[one]) for one in found.inputs],
+            computed_by=computing(self.kept.traced, (node for _, node in named)),
         )
 
     def _judge_saved(
@@ -287,6 +297,7 @@ class _OfCompilation(OfKernels):
                 tuple(places),
                 found.evidence,
                 found.confirmed,
+                overwritten=found.name,
             ),
             no_script("it takes a forward and a backward, and scripts compare values"),
         )
@@ -299,7 +310,7 @@ class _OfCompilation(OfKernels):
         self.check_memory(graph)
         for one in wrong_fakes(graph, replayed(graph, inputs_of(kept, graph))):
             name = (one.operator, 1, kept.traced_stage)
-            place = where(graph, one.node, (graph,))
+            place = where(graph, one.node)
             how = "compiled code counts on the form that a fake kernel says"
             scripts = no_script(f"torch alone has no operator {one.operator}")
             self.note_fault(Kind.FAKE, name, one.evidence, [place], how, scripts)
@@ -326,7 +337,7 @@ class _OfCompilation(OfKernels):
             how = (
                 f"with what {one.one.operator} gives, the graph returns something else"
             )
-            place = where(graph, one.node, (graph,))
+            place = where(graph, one.node)
             self.note_fault(
                 Kind.DECOMPOSITION,
                 name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -34,8 +34,9 @@ _MOST_RUNS = 64
 
 def confirmed(
     before: ReplayedGraph, inputs: Mapping[str, Any], changed: _Changed
-) -> tuple[Suspicion, str | None]:
-    """The first wrong value that matters, and how that is known.
+) -> tuple[Suspicion, str | None, Collection[str]]:
+    """The first wrong value that matters, how that is known, and the nodes of what is
+    returned that are otherwise.
 
     The graph before is run as it is, and with wrong values put in; each time with the
     random numbers that were drawn. Of several, the fewest are looked for that make the
@@ -46,18 +47,18 @@ def confirmed(
     wrong = changed.claims.wrong
     trial = _Trial(before, inputs, changed)
     if not trial.is_whole and not trial.seen:
-        return wrong[0], None
+        return wrong[0], None, ()
     if not trial.seen:
-        return wrong[0], ""
+        return wrong[0], "", ()
     some = _fewest(trial, wrong)
     explained = trial.explained(some)
     if not explained:
-        return wrong[0], None
+        return wrong[0], None, ()
     how = (
         "with the wrong value put in, the graph before returns the same wrong outputs "
         f"({explained} of {len(trial.seen)})"
     )
-    return some[0], how
+    return some[0], how, trial.seen.keys()
 
 
 class _Trial:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from fxls.runtime.numbers.replaying import Mode, alone, compute, formed, raised_
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence
 
-__all__ = ["WrongGradient", "changed_names", "wrong_gradient"]
+__all__ = ["WrongGradient", "wrong_gradient"]
 
 any_torch: Any = torch
 
@@ -25,18 +25,21 @@ _Returned = list[Any]
 
 @dataclass(frozen=True, slots=True)
 class WrongGradient:
-    """An input whose gradient is another one in the graph behind."""
+    """A value whose gradient is another one in the graph behind."""
 
-    name: str
+    of: str
+    """The node: the last one of which that is so, or else an input."""
     evidence: Evidence
-    count: int
-    """Of so many inputs it is."""
+    inputs: Sequence[str]
+    """The inputs of which it is."""
+    through: Sequence[tuple[ReplayedGraph, str]]
+    """The nodes that were made or altered, or else removed, by which it is."""
 
 
 def wrong_gradient(
     before: ReplayedGraph, after: ReplayedGraph, inputs: Mapping[str, Any]
 ) -> WrongGradient | None:
-    """The first input whose gradient is wrong; raises `NotRun`.
+    """The gradient that is wrong, of several inputs where it began; raises `NotRun`.
 
     Both are given the same gradients of what they return, which are random, and draw
     the same random numbers, if they do so in the same way.
@@ -48,24 +51,49 @@ def wrong_gradient(
     ]
     if not wanted or len(before.outputs) != len(after.outputs):
         return None
+    wrong = dict(_wrong_among(before, after, inputs, wanted, wanted))
+    if not wrong:
+        return None
+    # Where it began is asked only now, as the gradients of all values are asked for.
+    inner = [
+        row.name
+        for row in reversed(before.rows)
+        if row.opcode != "placeholder" and row.name in after.by_name
+    ]
+    try:
+        last = next(_wrong_among(before, after, inputs, wanted, inner), None)
+    except NotRun:
+        last = None
+    of, evidence = last or next(iter(wrong.items()))
+    through = _leading_back(before, after, of) or _changed_names(before, after)
+    return WrongGradient(of, evidence, [*wrong], through)
+
+
+def _wrong_among(
+    before: ReplayedGraph,
+    after: ReplayedGraph,
+    inputs: Mapping[str, Any],
+    wanted: Sequence[str],
+    asked: Sequence[str],
+) -> Iterator[tuple[str, Evidence]]:
+    """The values of `asked` whose gradients are wrong, in this order; raises `NotRun`."""
     drawn: list[_Returned] = []
-    got = _gradients(after, inputs, wanted, Mode.OWN, drawn)
-    runs = {Mode.OWN: _gradients(before, inputs, wanted, Mode.OWN, drawn)}
+    got = _gradients(after, inputs, wanted, asked, Mode.OWN, drawn)
+    runs = {Mode.OWN: _gradients(before, inputs, wanted, asked, Mode.OWN, drawn)}
     if drawn and not _is_drawn_alike(drawn):
         raise NotRun("it draws random numbers in another way")
 
     def value(name: str, mode: Mode) -> torch.Tensor | None:
         if mode not in runs:
-            runs[mode] = _gradients(before, inputs, wanted, mode)
-        found = runs[mode].get(name)
-        if found is None and isinstance(inputs[name], torch.Tensor):
-            return any_torch.zeros_like(formed(inputs[name], mode, 0))
-        return found
+            runs[mode] = _gradients(before, inputs, wanted, asked, mode)
+        return runs[mode].get(name)
 
-    wrong: list[tuple[str, Evidence]] = []
-    for name in wanted:
+    for name in asked:
         own, actual = value(name, Mode.OWN), got.get(name)
-        assert own is not None, "what is wanted is a tensor"
+        if own is None:
+            continue
+        if actual is not None and actual.shape != own.shape:
+            continue  # it is another value, which has this name now
         found = judged(
             any_torch.zeros_like(own) if actual is None else actual,
             own,
@@ -74,20 +102,39 @@ def wrong_gradient(
             LENIENT,
         )
         if found.verdict is Verdict.WRONG and found.evidence is not None:
-            wrong.append((name, found.evidence))
-    return WrongGradient(*wrong[0], len(wrong)) if wrong else None
+            yield name, found.evidence
 
 
-def changed_names(
+def _leading_back(
+    before: ReplayedGraph, after: ReplayedGraph, of: str
+) -> Sequence[tuple[ReplayedGraph, str]]:
+    """The nodes by which the gradient of a value is computed of those that are right, if
+    they were made or altered; else those that were removed.
+    """
+    found: set[str] = set()
+    for row in after.rows:
+        reads = after.uses(row)
+        is_made = row.name not in before.by_name and not found.isdisjoint(reads)
+        if is_made or (of in reads and _is_changed(before, after, row.name)):
+            found.add(row.name)
+    if found:
+        return [(after, row.name) for row in after.rows if row.name in found]
+    readers = [row.name for row in before.rows if of in before.uses(row)]
+    return [(before, name) for name in readers if name not in after.by_name]
+
+
+def _is_changed(before: ReplayedGraph, after: ReplayedGraph, name: str) -> bool:
+    old = before.by_name.get(name)
+    return old is None or not is_same(old, after.by_name[name])
+
+
+def _changed_names(
     before: ReplayedGraph, after: ReplayedGraph
 ) -> Sequence[tuple[ReplayedGraph, str]]:
     """The nodes that were made, or else altered, or else removed."""
-    made = [row.name for row in after.rows if row.name not in before.by_name]
-    altered = [
-        row.name
-        for row in after.rows
-        if row.name in before.by_name and not is_same(before.by_name[row.name], row)
-    ]
+    changed = [r.name for r in after.rows if _is_changed(before, after, r.name)]
+    made = [name for name in changed if name not in before.by_name]
+    altered = [name for name in changed if name in before.by_name]
     gone = [row.name for row in before.rows if row.name not in after.by_name]
     if made or altered:
         return [(after, name) for name in made or altered]
@@ -106,10 +153,14 @@ def _gradients(
     graph: ReplayedGraph,
     inputs: Mapping[str, Any],
     wanted: Sequence[str],
+    asked: Sequence[str],
     mode: Mode,
     drawn: list[_Returned] | None = None,
 ) -> _Numbers:
-    """The gradients of inputs; what is returned is added to `drawn` if it is by chance."""
+    """The gradients of the values `asked` for, where the inputs that are `wanted` need
+    some; zeros where nothing leads to one. What is returned is added to `drawn` if it is
+    by chance.
+    """
     values: dict[str, Any] = {}
     leaves: dict[str, torch.Tensor] = {}
     with alone(), any_torch.enable_grad():
@@ -133,15 +184,24 @@ def _gradients(
                 gradient = any_torch.randn(value.shape, generator=generator)
                 returned.append(value)
                 given.append(gradient.to(value.dtype).to(value.device))
-        if not returned:
-            return {}
-        asked = [*leaves.values()]
+        of = {
+            name: value
+            for name in asked
+            if isinstance(value := leaves.get(name, values.get(name)), torch.Tensor)
+            and value.requires_grad
+        }
+        if not returned or not of:
+            return {name: any_torch.zeros_like(value) for name, value in of.items()}
         found = attempt(
-            lambda: any_torch.autograd.grad(returned, asked, given, allow_unused=True)
+            lambda: any_torch.autograd.grad(
+                *(returned, [*of.values()], given),
+                allow_unused=True,
+                materialize_grads=True,
+            )
         )
     if isinstance(found, Raised):
         raise NotRun(f"its gradients cannot be computed: {raised_by(found.error)}")
-    return dict(zip(leaves, found, strict=True))
+    return dict(zip(of, found, strict=True))
 
 
 def _is_drawn_alike(drawn: Sequence[_Returned]) -> bool:

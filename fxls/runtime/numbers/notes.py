@@ -38,6 +38,10 @@ class Notes:
         places: Sequence[Any],
         how: str | None,
         scripts: Scripts | None = None,
+        *,
+        gradient_of: str = "",
+        gradients: Sequence[str] = (),
+        computed_by: Sequence[str] = (),
     ) -> None:
         """Note a fault; an empty `how` says that it changes nothing that is returned, and
         None that nobody knows.
@@ -55,6 +59,9 @@ class Notes:
                 tuple(places),
                 evidence,
                 how,
+                gradient_of=gradient_of,
+                gradients=tuple(gradients),
+                computed_by=tuple(computed_by),
             ),
             scripts,
         )

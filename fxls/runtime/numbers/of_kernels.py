@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fxls.runtime.numbers.blame import crashed, where
 from fxls.runtime.numbers.claims import Suspicion
 from fxls.runtime.numbers.confirming import confirmed
+from fxls.runtime.numbers.gradient_names import gradients_among
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.kept import Crash, KeptCall, KeptCompilation, Lowered
 from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
@@ -48,8 +51,9 @@ class OfKernels(Notes):
         if not claims.wrong:
             self.note_values("kernels", stage, claims.values, ())
             return
-        first, how = confirmed(graph, inputs, found)
-        self._blame_kernel(lowered, graph, found, first, how)
+        first, how, otherwise = confirmed(graph, inputs, found)
+        gradients = gradients_among(otherwise, lowered.state, self.kept.captured)
+        self._blame_kernel(lowered, graph, found, first, how, gradients)
 
     def _blame_kernel(
         self,
@@ -58,6 +62,7 @@ class OfKernels(Notes):
         found: Judgement,
         first: Suspicion,
         how: str | None,
+        gradients: Sequence[str],
     ) -> None:
         stage = stage_of(self.kept, lowered)
         computing = [one.name for one in first.region if _computes(one)]
@@ -81,7 +86,7 @@ class OfKernels(Notes):
             values.setdefault(computing[0], evidence)
         self.note_values("kernels", stage, values, known_wrong)
         name = (found.kernels.get(first.name, "an output"), 1, stage)
-        places = [where(graph, node, (graph,)) for node in computing or [first.name]]
+        places = [where(graph, node) for node in computing or [first.name]]
         node = computing[0] if len(computing) == 1 else None
         compiling = Compiling(
             "inductor",
@@ -98,6 +103,7 @@ class OfKernels(Notes):
             lambda: of_kernel(
                 graph, found.claims.segments.known, first, node, compiling
             ),
+            gradients=gradients,
         )
 
     def _compare_raised(self, graph: ReplayedGraph, call: KeptCall, stage: str) -> None:

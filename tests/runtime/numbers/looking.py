@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from fxls.runtime import installing
 from fxls.runtime.numbers.comparing import compared
+from fxls.runtime.numbers.kept import KeptCompilation
 from fxls.verdicts.comparison import Comparison, Fault
 
 __all__ = [
@@ -134,6 +135,14 @@ class Numbers:
         if backward and out.requires_grad:
             out.float().square().sum().backward()
         return out
+
+    @property
+    def compilations(self) -> Sequence[KeptCompilation]:
+        """What is kept of each."""
+        installation = installing.current()
+        assert installation is not None
+        assert installation.numbers is not None
+        return installation.numbers.compilations
 
     def forget(self) -> None:
         """Let nothing be compiled, and nothing kept."""

@@ -207,7 +207,7 @@ class _Judging:
             self._note(found.name, Side.THERE, found.evidence)
 
     def _note(self, name: str, side: Side | None, evidence: Evidence) -> None:
-        place = where(self._graph, name, (self._graph,))
+        place = where(self._graph, name)
         of = (self._kept.name, self._kept.stage)
         self.differences.append(Difference(*of, place, side, evidence))
 
