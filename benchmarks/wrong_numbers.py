@@ -114,6 +114,42 @@ found = CompilerBisector.do_bisect(is_right)
 print(json.dumps([str(found), len(frames)]))
 """
 
+COUNTING = """\
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+
+WATCHED = "torch._inductor.graph"
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name != WATCHED:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        run = spec.loader.exec_module
+
+        def watched(module):
+            run(module)
+            write = module.GraphLowering.compile_to_module
+
+            def counted(self):
+                with open(os.environ["FXLS_COUNTED"], "a") as file:
+                    file.write("1")
+                return write(self)
+
+            module.GraphLowering.compile_to_module = counted
+
+        spec.loader.exec_module = watched
+        return spec
+
+
+sys.meta_path.insert(0, Finder())
+"""
+"""What Python runs first in each process of the minifier: it counts the graphs that
+inductor writes code of."""
+
 FAULTS = (
     "relu",
     "log1p",
@@ -187,20 +223,28 @@ def _bisected(folder: Path, fault: str, limit: float) -> Answer:
 
 
 def _minified(folder: Path, fault: str, limit: float) -> Answer:
-    after = {"TORCHDYNAMO_REPRO_AFTER": "aot", "TORCHDYNAMO_REPRO_LEVEL": "4"}
+    counting, counted = folder / "counting", folder / "counted.txt"
+    counting.mkdir()
+    (counting / "sitecustomize.py").write_text(COUNTING, encoding="utf-8")
+    counted.touch()
+    count = {"PYTHONPATH": str(counting), "FXLS_COUNTED": str(counted)}
+    after = {"TORCHDYNAMO_REPRO_AFTER": "aot", "TORCHDYNAMO_REPRO_LEVEL": "4", **count}
     seconds, _ = _run([sys.executable, "net.py", fault], folder, limit, after)
     launchers = sorted(folder.rglob("minifier_launcher.py"))
     if not launchers:
-        return Answer(seconds, "", "it sees no fault")
+        graphs = f"{counted.stat().st_size} graphs"
+        return Answer(seconds, graphs, "it sees no fault")
     command = [sys.executable, str(launchers[0])]
-    more, _ = _run(command, folder, limit, {"MINIFIER_DUMP": "1"})
+    more, _ = _run(command, folder, limit, {"MINIFIER_DUMP": "1", **count})
+    graphs = f"{counted.stat().st_size} graphs"
     scripts = [*folder.rglob("checkpoints/*.py")]
     counts = [
         int(match[1]) for one in scripts if (match := re.match(r"(\d+)", one.name))
     ]
     is_done = more < limit
     left = f"{min(counts)} nodes left" if counts else "no smaller graph"
-    return Answer(seconds + more, "", left if is_done else f"{left}, not done in time")
+    said = left if is_done else f"{left}, not done in time"
+    return Answer(seconds + more, graphs, said)
 
 
 def _run(
