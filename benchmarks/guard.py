@@ -56,6 +56,7 @@ LEAST = {
     ("erase_node", "many arguments, 1k"): 0.5,
     ("erase_node", "one list, 1k"): 0.6,
     ("node.args =", "one list, 10k"): 0.5,
+    ("update_arg", "many arguments, 1k"): 0.65,
     ("prepend", "one list, 10k"): 0.1,
     ("node.name =", "n users, 10k"): 2,
 }

@@ -27,6 +27,7 @@ from fxls.engine.ir.snapshot import note_node
 from fxls.engine.ir.users import (
     add_user,
     add_uses,
+    change_argument,
     remove_uses,
     replace_use,
     replace_uses,
@@ -295,9 +296,7 @@ class Node(Reference):
 
     def update_arg(self, idx: int, arg: Argument) -> None:
         """Replace the positional argument `idx`."""
-        args = list(self._args)
-        args[idx] = arg
-        set_arguments(self, tuple(args), self._kwargs)
+        change_argument(self, idx, arg)
 
     def insert_arg(self, idx: int, arg: Argument) -> None:
         """Put an argument in front of positional argument `idx`."""

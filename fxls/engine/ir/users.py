@@ -6,7 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine.immutable_collections import immutable_dict, immutable_list
-from fxls.engine.ir.arguments import ATOMS, Argument, Reference, map_references, parts
+from fxls.engine.ir.arguments import (
+    ATOMS,
+    Argument,
+    Reference,
+    freeze,
+    map_references,
+    parts,
+)
 from fxls.engine.ir.snapshot import note_node
 
 if TYPE_CHECKING:
@@ -15,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "add_user",
     "add_uses",
+    "change_argument",
     "forget_last_user",
     "has_users",
     "release_uses",
@@ -25,12 +33,15 @@ __all__ = [
 ]
 
 
-def add_uses(user: Node) -> None:
-    """Note with every node in the arguments of `user` that it uses them."""
+def add_uses(user: Node, *, again: bool = False) -> None:
+    """Note with every node in the arguments of `user` that it uses them.
+
+    With `again` it may be one of their users, and becomes the last one.
+    """
     if user._args:
-        _add(user._args, user)
+        _add(user._args, user, again)
     if user._kwargs:
-        _add(user._kwargs.values(), user)
+        _add(user._kwargs.values(), user, again)
 
 
 def remove_uses(user: Node) -> None:
@@ -39,6 +50,18 @@ def remove_uses(user: Node) -> None:
         _remove(user._args, user)
     if user._kwargs:
         _remove(user._kwargs.values(), user)
+
+
+def change_argument(user: Node, index: int, argument: Argument) -> None:
+    """Give a node another positional argument in the place of one."""
+    args = list(user._args)
+    before, args[index] = args[index], freeze(argument)
+    note_node(user)
+    _remove((before,), user)
+    user._args = tuple(args)
+    user._line = None
+    user.graph._edits += 1
+    add_uses(user, again=True)
 
 
 def release_uses(user: Node) -> None:
@@ -221,7 +244,7 @@ def users_of(node: Node) -> Iterable[Node]:
     return users if type(users) is dict else (cast("Node", users),)
 
 
-def _add(arguments: Iterable[Argument], user: Node) -> None:
+def _add(arguments: Iterable[Argument], user: Node, again: bool) -> None:  # noqa: FBT001
     node: Any = type(user)
     for a in arguments:
         if type(a) is node or isinstance(a, Reference):
@@ -229,15 +252,17 @@ def _add(arguments: Iterable[Argument], user: Node) -> None:
             used: Any = a
             if used._last_user is not None:
                 forget_last_user(used)
-            users = used._users
+            users: dict[Node, None] | Node | None = used._users
             if users is None:
                 used._users = user
             elif type(users) is dict:
+                if again:
+                    users.pop(user, None)
                 users[user] = None
             elif users is not user:
                 used._users = {cast("Node", users): None, user: None}
         elif type(a) not in ATOMS:
-            _add(parts(a), user)
+            _add(parts(a), user, again)
 
 
 def _remove(arguments: Iterable[Argument], user: Node) -> None:
