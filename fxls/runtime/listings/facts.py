@@ -44,33 +44,35 @@ class FactsOfNodes:
 
     def of(self, node: Node, line: int) -> Facts:
         """The facts of a node whose statement is on `line`."""
-        # What the engine keeps, and not its properties: those would be a tenth of the time.
-        kept: Any = node
-        op, target, frames, scope = kept._op, kept._target, kept._frames, kept._scope
+        frames: Any = node._frames  # pyright: ignore[reportPrivateUsage]  # as the engine keeps it
+        scope: Any = node._scope  # pyright: ignore[reportPrivateUsage]  # as above
+        op = node.op
+        target: Any = node.target
         known = self._target_texts.get(id(target))
         if known is None or known[0] is not target:
             # With the target, so that its id stays its own.
             known = self._target_texts[id(target)] = (target, pretty_target(target))
-        pieces, index, kwargs = self._pieces, self._index, kept._kwargs
+        pieces, index, kwargs = self._pieces, self._index, node.kwargs
         names_attribute = op == "call_module" or op == "get_attr"
         attribute = attribute_at(self._module, str(target)) if names_attribute else None
-        noted = kept._meta
+        noted = node.noted_all()
+        users = tuple([index[user] for user in users_of(node)])
         # In the order of the fields: by their names it takes twelve times as long.
         return Facts(
-            kept._name,
+            node.name,
             op,
             known[1],
             line,
-            tuple([(index[a],) if type(a) is Node else pieces(a) for a in kept._args]),
+            tuple([(index[a],) if type(a) is Node else pieces(a) for a in node.args]),
             tuple([(k, pieces(one)) for k, one in kwargs.items()]) if kwargs else (),
-            tuple([index[user] for user in users_of(node)]),
+            users,
             None if scope is None else self.tables.scope(scope),
             None if frames is None else self.tables.frame(frames),
             value_of(noted) if noted else None,
-            None if kept._type is None else type_text(kept._type),
+            None if node.type is None else type_text(node.type),
             None if attribute is None else _detail(attribute),
             self.targets.row(op, target, attribute),
-            not kept._users and _has_effect(node),
+            not users and _has_effect(node),
             passes_of(noted) if noted else (),
             () if frames is None else self.tables.more_frames(frames),
             _width(attribute) if op == "call_module" else None,
