@@ -16,6 +16,10 @@ from fxls.counted import counted
 __all__ = ["tally"]
 
 
+_COMPARED = ("nan", "inf", "grad-nan")
+"""The rules that `fxls compare` knows."""
+
+
 class _Tally:
     """Counts in this process; a forked child starts with what its parent had."""
 
@@ -72,7 +76,17 @@ class _Tally:
     def _say(self) -> None:
         is_ours = self._process == os.getpid() and self._rules
         if is_ours and (self._is_main or self._listings) and sys.stderr is not None:
-            sys.stderr.write(f"fxls: {self.line()}\n")
+            sys.stderr.write(f"fxls: {self.line()}\n{self._advice()}")
+
+    def _advice(self) -> str:
+        """What to run next; only what torch.compile made can be compared."""
+        rules = [one for one in self._rules if one in _COMPARED]
+        if not self._findings or not rules or "torch._dynamo" not in sys.modules:
+            return ""
+        return (
+            f"help: `fxls compare --break-on {','.join(rules)}` and the same program say"
+            " whether the model makes it or its compiler, and with --reproduce a script\n"
+        )
 
 
 tally = _Tally()

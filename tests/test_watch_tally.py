@@ -133,3 +133,21 @@ def test_a_program_that_stops_watching_has_no_such_line(tmp_path: Path) -> None:
         """
     (tmp_path / "program.py").write_text(dedent(MODEL) + dedent(program), "utf-8")
     assert run(tmp_path, "nan", "program.py").stderr == ""
+
+
+COMPILED = """
+    @torch.compile(backend="eager")
+    def f(x):
+        return torch.sqrt(x)
+
+    f(torch.tensor([-1.0]))
+    """
+
+
+def test_of_what_torch_compile_made_it_says_what_to_run_next(tmp_path: Path) -> None:
+    said = last_line(tmp_path, COMPILED, rules="nan,shape")
+
+    assert said == (
+        "help: `fxls compare --break-on nan` and the same program say whether the model"
+        " makes it or its compiler, and with --reproduce a script"
+    )

@@ -88,9 +88,12 @@ def follow(
 
     What is to be judged is kept in the runtime; `judge` gets what the program ended with.
     """
+    rules = getattr(options, "break_on", "")  # which `fxls bisect` has not
     more = {
         "FXLS_RECORD": "1",
-        "FXLS_COMPARE": f"{os.getpid()}:{int(options.memory) << 20}",
+        "FXLS_COMPARE": ":".join(
+            (str(os.getpid()), str(int(options.memory) << 20), rules)
+        ),
     }
     # Torch warns of what was done above, and the program did not do it.
     warnings.filterwarnings("ignore", "dynamo_pgo force disabled")

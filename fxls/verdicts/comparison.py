@@ -16,12 +16,14 @@ __all__ = [
     "Comparison",
     "Evidence",
     "Fault",
+    "Finding",
     "Kind",
     "Reproducer",
     "Unseen",
     "Where",
     "decode",
     "encode",
+    "gives",
     "off",
     "what",
     "who",
@@ -102,6 +104,22 @@ class Fault(msgspec.Struct, frozen=True):
     """The nodes of the traced graph that compute the gradient of `gradient_of`."""
 
 
+class Finding(msgspec.Struct, frozen=True):
+    """A node that gives NaN or infinity of inputs without any, as the program says it."""
+
+    compilation: str
+    stage: str
+    """The graph, as `fxls list` names it."""
+    rule: str
+    where: Where
+    said: str
+    """``1 of 4 is NaN``."""
+    given: tuple[str, ...]
+    """What it reads, each as ``name: value`` in brief."""
+    is_input: bool = False
+    """Whether the graph was given it, so that it is none of its nodes that makes it."""
+
+
 class Unseen(msgspec.Struct, frozen=True):
     """What nobody looked at, and why."""
 
@@ -156,11 +174,14 @@ class Comparison(msgspec.Struct, frozen=True):
     for."""
     no_reproducer: str = ""
     """Why there is none, as a clause."""
+    findings: tuple[Finding, ...] = ()
+    """What breaks a rule that was asked for, and is no step's of the compiler."""
 
     @property
     def is_found(self) -> bool:
         """Whether somebody is known to be at fault."""
-        return any(one.kind is not Kind.UNKNOWN for one in self.faults)
+        is_blamed = any(one.kind is not Kind.UNKNOWN for one in self.faults)
+        return is_blamed or bool(self.findings)
 
     @property
     def is_clear(self) -> bool:
@@ -199,6 +220,15 @@ def what(fault: Fault) -> str:
     of = list(dict.fromkeys(where.backward_of for where in fault.where))
     half = f", in the backward of {' and '.join(of)}" if all(of) else ""
     return f"{named} is wrong{half}"
+
+
+def gives(found: Finding) -> str:
+    """``nan: log gives it, 1 of 4 is NaN``: what breaks a rule."""
+    if found.is_input:
+        return f"{found.rule}: its input {found.where.node} has it, {found.said}"
+    of = found.where.backward_of
+    half = f", in the backward of {of}" if of else ""
+    return f"{found.rule}: {found.where.node} gives it{half}, {found.said}"
 
 
 def off(evidence: Evidence) -> str:

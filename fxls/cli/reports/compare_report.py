@@ -16,8 +16,10 @@ from fxls.verdicts.comparison import (
     Comparison,
     Evidence,
     Fault,
+    Finding,
     Unseen,
     Where,
+    gives,
     off,
     what,
     who,
@@ -28,6 +30,8 @@ __all__ = [
     "compare_as_json",
     "compare_text",
     "finite",
+    "named_text",
+    "node_as_json",
     "place_of",
     "unseen_text",
 ]
@@ -45,6 +49,8 @@ def compare_text(
     lines: list[str] = []
     for at, fault in enumerate(found.faults):
         lines += [*_fault(fault, sources, is_first=at == 0), ""]
+    for one in found.findings:
+        lines += [*_finding(one, sources), ""]
     suspects = [one for one in found.unseen if one.is_suspect]
     for one in suspects:
         lines += [f"suspect: {unseen_text(one)}", ""]
@@ -75,17 +81,7 @@ def compare_as_json(
                 "stage": one.stage,
                 "name": one.name,
                 "ordinal": one.ordinal,
-                "nodes": [
-                    {
-                        "name": where.node,
-                        "target": where.target,
-                        "place": (at := place_of(where)) and place_as_json(at),
-                        "places": [place_as_json(place) for place in where.places],
-                        "is_instead": where.is_instead,
-                        "backward_of": where.backward_of or None,
-                    }
-                    for where in one.where
-                ],
+                "nodes": [node_as_json(where) for where in one.where],
                 # JSON has no infinity.
                 "evidence": None
                 if one.raised
@@ -99,6 +95,18 @@ def compare_as_json(
                 "computed_by": list(one.computed_by),
             }
             for one in found.faults
+        ],
+        "findings": [
+            {
+                "compilation": one.compilation,
+                "stage": one.stage,
+                "rule": one.rule,
+                "nodes": [node_as_json(one.where)],
+                "said": gives(one),
+                "given": list(one.given),
+                "is_input": one.is_input,
+            }
+            for one in found.findings
         ],
         "not_compared": [msgspec.to_builtins(one) for one in found.unseen],
         "judged": {
@@ -120,6 +128,18 @@ def compare_as_json(
             "said": reproduced.said,
         },
         "no_reproducer": found.no_reproducer or None,
+    }
+
+
+def node_as_json(where: Where) -> dict[str, Any]:
+    """A node for programs."""
+    return {
+        "name": where.node,
+        "target": where.target,
+        "place": (at := place_of(where)) and place_as_json(at),
+        "places": [place_as_json(place) for place in where.places],
+        "is_instead": where.is_instead,
+        "backward_of": where.backward_of or None,
     }
 
 
@@ -150,15 +170,7 @@ def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
         f"{title}: {who(fault)}, in {fault.stage}, {fault.compilation}: {what(fault)}"
     ]
     for where in fault.where:
-        at = place_of(where)
-        named = f"{where.node}, {where.target}"
-        if at is None:
-            lines.append(f"  {named}, whose expression nobody noted")
-            continue
-        start = at.span.start
-        place = f"{sources.name(at.path)}:{start.line + 1}:{start.column + 1}"
-        word = "in place of" if where.is_instead else "from"
-        lines += [f"  {named}, {word} {place}", *snippet(at, sources)]
+        lines += named_text(where, sources)
     if fault.raised:
         return [*lines, f"  why: {fault.confirmed}"]
     one = fault.evidence
@@ -172,6 +184,28 @@ def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
     if fault.computed_by:
         lines.append(f"  computed in the backward by {_some(fault.computed_by)}")
     return lines
+
+
+def named_text(where: Where, sources: Sources) -> list[str]:
+    """A node, and what stands at its place."""
+    at = place_of(where)
+    named = f"{where.node}, {where.target}"
+    if at is None:
+        return [f"  {named}, whose expression nobody noted"]
+    start = at.span.start
+    place = f"{sources.name(at.path)}:{start.line + 1}:{start.column + 1}"
+    word = "in place of" if where.is_instead else "from"
+    return [f"  {named}, {word} {place}", *snippet(at, sources)]
+
+
+def _finding(found: Finding, sources: Sources) -> list[str]:
+    lines = [f"found: {gives(found)}, in {found.stage}, {found.compilation}"]
+    lines += named_text(found.where, sources)
+    lines += [f"  with {one}" for one in found.given]
+    why = "the model computes it: no step of the compiler makes it otherwise"
+    if found.is_input:
+        why = "no node of the graph makes it: look at what it is called with"
+    return [*lines, f"  why: {why}"]
 
 
 def _some(names: Sequence[str]) -> str:
@@ -195,7 +229,10 @@ def _verdict(found: Comparison) -> str:
         )
     )
     if found.is_found:
-        said = counted(len(found.faults), "fault")
+        some = (counted(len(found.faults), "fault"),) if found.faults else ()
+        if found.findings:
+            some += (counted(len(found.findings), "finding"),)
+        said = " and ".join(some)
     elif found.is_clear:
         said = "nobody is at fault"
     elif not found.graphs:

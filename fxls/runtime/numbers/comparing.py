@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterable
 
 from fxls.attempt import attempting
+from fxls.rules import Rule
 from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, where
 from fxls.runtime.numbers.claims import changed
 from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.fakes import wrong_fakes
+from fxls.runtime.numbers.findings import finding_in
 from fxls.runtime.numbers.gradient_names import (
     computing,
     expression_of,
@@ -81,6 +83,7 @@ def compared(
         raised,
         tuple(total.reproducers),
         total.no_reproducer,
+        tuple(total.findings),
     )
 
 
@@ -101,11 +104,24 @@ class _OfCompilation(OfKernels):
             self.leave_out(
                 kept.stage, "the graph", "its compiled code was never called"
             )
+        if kept.found is not None and not self.has_fault:
+            self.guarded(kept.stage, kept.found.value, self._find, kept.found)
         if has_raised and not self.has_fault:
             # What raises while a backward is compiled, nobody saw.
             crash = broken_by(kept)
             if crash is not None:
                 self.note_crash(crash)
+
+    def _find(self, rule: Rule) -> None:
+        """Find which node makes what breaks a rule, though no step of the compiler does."""
+        self.judged -= 1  # it is no step
+        found = finding_in(self.kept, rule)
+        if found is None:
+            what = f"it returned {rule.value}"
+            why = f"{what}, and no graph of it gives that node by node"
+            self.leave_out(self.kept.stage, "what it returned", why, is_suspect=True)
+            return
+        self.total.findings.append(found)
 
     def _compare_calls(self) -> None:
         kept = self.kept

@@ -10,9 +10,9 @@ from fxls.record.parts import MOST_JUDGED
 from fxls.record.quoted_place import Sources
 from fxls.runtime.numbers.kept import KeptCompilation
 from fxls.runtime.passes.graph_state import GraphState
-from fxls.verdicts.comparison import Evidence, Fault, off, what, who
+from fxls.verdicts.comparison import Evidence, Fault, Finding, gives, off, what, who
 
-__all__ = ["Judgements", "ListingsOf", "remark_of"]
+__all__ = ["Judgements", "ListingsOf", "remark_of", "remark_of_finding"]
 
 ListingsOf = Callable[[str], Sequence[RevisionName]]
 """The listings of a compilation, in the order in which they were made."""
@@ -95,6 +95,18 @@ def remark_of(fault: Fault) -> Remark:
         fault.compilation,
         places=tuple(map(sources.at, places[:_MOST_PLACES])),
         nodes=pairs([(node, fault.name) for node in nodes]),
+    )
+
+
+def remark_of_finding(found: Finding) -> Remark:
+    """What gives NaN or infinity, as what is said of a place of the program."""
+    sources = Sources()
+    places = tuple(map(sources.at, found.where.places[:_MOST_PLACES]))
+    reason = f"{gives(found)}, in {found.stage}"
+    return Remark(
+        *(Subject.NUMBERS, reason[:_LONGEST], found.compilation),
+        places=places,
+        nodes=pairs([(found.where.node, found.rule)]),
     )
 
 

@@ -6,10 +6,12 @@ import contextlib
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from fxls.record import Pass, RevisionName
+from fxls.rules import Rule
+from fxls.runtime.checks.verdict import is_finite, not_finite
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
 from fxls.runtime.numbers.graphs import leaves
@@ -29,6 +31,7 @@ from fxls.runtime.passes.observed_passes import line_of
 from fxls.runtime.producers import compiled_calls
 from fxls.runtime.producers.backends import is_torchs, name_of_backend
 from fxls.runtime.producers.capture import capture_of, is_hushed
+from fxls.runtime.producers.compiler_steps import is_given_gradients
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.torch_private import compile_id, fx, is_autocast
 from fxls.verdicts.comparison import Kind
@@ -48,8 +51,13 @@ class Keeping:
     """What is kept, from `hooks` and from being told of passes."""
 
     def __init__(
-        self, most_bytes: int, before_compiling: Callable[[], None] = _nothing
+        self,
+        most_bytes: int,
+        before_compiling: Callable[[], None] = _nothing,
+        rules: Sequence[Rule] = (),
     ) -> None:
+        """With `rules`, the first call is kept of which something breaks one."""
+        self._rules = rules
         self.compilations: list[KeptCompilation] = []
         self.called: Callable[[str], str] = str
         """What the record calls a compilation, by torch's name, which may repeat."""
@@ -134,7 +142,7 @@ class Keeping:
             kept.stage = _stage(gm)
             if kept.given_on is None and _is_of(compiled, gm):
                 kept.given_on = GraphState(gm)
-            return self._seen(compiled, call, keeps_outputs=True, is_boxed=False)
+            return self._seen(compiled, call, of=kept, is_boxed=False)
         return compiled
 
     def _compiled(self, gm: Any, *_: Any, **named: Any) -> Generator[None, Any, Any]:
@@ -142,7 +150,7 @@ class Keeping:
         if kept is None or getattr(self._here, "lowered", None) is not None:
             return (yield)
         self._before_compiling()
-        call = KeptCall(GraphState(gm).inputs)
+        call = KeptCall(GraphState(gm).inputs, is_backward=is_given_gradients(gm))
         lowered = Lowered(call, bool(named.get("is_backward")))
         if named.get("cpp_wrapper"):
             lowered.why_not = "cpp_wrapper has no buffers that Python sees"
@@ -166,7 +174,7 @@ class Keeping:
         self, fx_g: Any, /, *_: Any, **__: Any
     ) -> Generator[None, Any, Any]:
         kept = self._latest.get(compile_id())
-        call = KeptCall(GraphState(fx_g).inputs)
+        call = KeptCall(GraphState(fx_g).inputs, is_backward=is_given_gradients(fx_g))
         result = yield
         if kept is None or not callable(result):
             return result
@@ -235,13 +243,19 @@ class Keeping:
         call: KeptCall,
         *,
         is_boxed: bool,
-        keeps_outputs: bool = False,
+        of: KeptCompilation | None = None,
     ) -> Callable[..., Any]:
-        """The same function, of whose first call the inputs are kept."""
+        """The same function, of whose first call the inputs are kept; `of` is given for a
+        captured one, of which the outputs are kept as well.
+        """
 
         def seen(*args: Any) -> Any:
             if call.happened:
-                return theirs(*args)
+                if of is None or not self._rules or of.found is not None:
+                    return theirs(*args)
+                # Nothing was in what it returned, nor in its gradients: begin again.
+                for one in (of.call, *of.calls):
+                    one.forget(self.copies)
             call.happened = True
             with logging_faults(_FAILED):
                 given = [*args[0]] if is_boxed else [*args]
@@ -259,7 +273,10 @@ class Keeping:
             except Exception as error:
                 call.raised = line_of(error)
                 raise
-            if keeps_outputs and not call.why_not:
+            if self._rules and (of is not None or call.is_backward):
+                with logging_faults(_FAILED):
+                    call.found = self._broken(leaves(result), is_backward=of is None)
+            if of is not None and not call.why_not:
                 with logging_faults(_FAILED):
                     _watch_backward(call, leaves(result))
                     outputs = self.copies.take(leaves(result))
@@ -268,6 +285,15 @@ class Keeping:
             return result
 
         return functools.update_wrapper(seen, theirs, updated=())
+
+    def _broken(self, values: list[Any], *, is_backward: bool) -> Rule | None:
+        """The first of the rules that one of these values breaks."""
+        for rule in self._rules:
+            if rule is Rule.GRAD_NAN and not is_backward:
+                continue
+            if any(not is_finite(one) and not_finite(rule, one) for one in values):
+                return rule
+        return None
 
 
 def _watch_backward(call: KeptCall, results: list[Any]) -> None:

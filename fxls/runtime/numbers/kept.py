@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 
 from fxls.record import Pass
+from fxls.rules import Rule
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.torch_private import version_of
@@ -41,11 +43,21 @@ class KeptCall:
     """Copies of what it returned, flat, where they are wanted."""
     why_not: str = ""
     """Why there are no values, as a clause."""
+    is_backward: bool = False
     happened: bool = False
     raised: str = ""
     """What the call raised, in a line."""
     has_backward: bool = False
     """Whether gradients of what it returned were asked for."""
+    found: Rule | None = None
+    """What is in something that the call returned, where that was asked for."""
+
+    def forget(self, copies: Copies) -> None:
+        """Be as before any call, so that another one is kept."""
+        copies.give_back([*self.values.values(), *(self.outputs or ())])
+        self.values, self.outputs, self.found = {}, None, None
+        self.why_not = self.raised = ""
+        self.happened = self.has_backward = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +140,11 @@ class KeptCompilation:
     lowered: list[Lowered] = field(default_factory=list[Lowered])
     crash: Crash | None = None
 
+    @property
+    def found(self) -> Rule | None:
+        """What is in something that a call returned, and no call before."""
+        return next((one.found for one in (self.call, *self.calls) if one.found), None)
+
 
 class Copies:
     """Copies of tensors, within a bound of memory."""
@@ -136,6 +153,8 @@ class Copies:
         self.most_bytes = most_bytes
         self.left = most_bytes
         self._known: dict[int, tuple[Any, int, torch.Tensor]] = {}
+        self._taken: Counter[int] = Counter()
+        """How often each copy was given out, by its id."""
 
     def take(self, values: Sequence[Any]) -> list[Any] | str:
         """Copies of these; why there are none where one cannot be copied."""
@@ -149,9 +168,26 @@ class Copies:
                 return why
             known = self._copied(value)
             if known is None:
+                self.give_back(made)
                 return f"the budget of {self.most_bytes >> 20} MB is used up"
+            self._taken[id(known)] += 1
             made.append(known)
         return made
+
+    def give_back(self, copies: Sequence[Any]) -> None:
+        """Count copies no more that were taken, and that nobody has a use for."""
+        for one in copies:
+            if not isinstance(one, torch.Tensor) or not self._taken[id(one)]:
+                continue
+            self._taken[id(one)] -= 1
+            if not self._taken[id(one)]:
+                del self._taken[id(one)]
+                self.left += one.numel() * one.element_size()
+                self._known = {
+                    key: known
+                    for key, known in self._known.items()
+                    if known[2] is not one
+                }
 
     def _copied(self, value: torch.Tensor) -> torch.Tensor | None:
         version = version_of(value)

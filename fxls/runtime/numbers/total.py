@@ -8,7 +8,7 @@ from fxls.attempt import attempting
 from fxls.runtime.faults import saying
 from fxls.runtime.numbers.graphs import NotRun
 from fxls.runtime.numbers.judgements import Judgements
-from fxls.verdicts.comparison import Fault, Reproducer, Unseen
+from fxls.verdicts.comparison import Fault, Finding, Reproducer, Unseen
 
 __all__ = ["Scripts", "Total", "no_script"]
 
@@ -39,6 +39,7 @@ class Total:
         self.no_reproducer = ""
         self.faults: list[Fault] = []
         self.unseen: list[Unseen] = []
+        self.findings: list[Finding] = []
         self.graphs = self.passes = self.decompositions = self.kernels = 0
         self.more_compilations = self.unjudged = 0
 
