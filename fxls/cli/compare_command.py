@@ -6,6 +6,7 @@ import argparse
 import functools
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from fxls.cli.command import (
 
 if TYPE_CHECKING:
     from fxls.cli.reproducing import Reproduced
+    from fxls.launching.entry_argument import EntryArgument
     from fxls.launching.python_arguments import PythonArguments
     from fxls.verdicts.comparison import Comparison
 
@@ -32,6 +34,11 @@ _EPILOG = """\
 examples:
   fxls compare train.py --epochs 1          who makes torch.compile's numbers wrong
   fxls compare -m package.train
+  fxls compare net.py:Net                   the entry of a class, a step of training
+  fxls compare 'net.py:Net(3)(torch.randn(1, 3))'
+  fxls compare net.Net@1 net.Net@-1         two revisions, as `fxls diff` names them
+  fxls compare rank:0 rank:1                the graphs of two ranks, or of two runs
+  fxls compare --break-on nan train.py      who makes NaN: the model, or its compiler
   fxls compare --memory 2000 train.py       with at most 2000 MB for copies and values
   fxls compare --reproduce wrong.py train.py     and write a script that shows it
   fxls compare --json train.py | jq '.faults[0]'
@@ -40,6 +47,9 @@ examples:
 
 The program runs once, compiled, and ends. Then each step of the compiler is run again on
 the inputs of the first call of each graph, and is judged by the step before it.
+
+A and B are words of `fxls diff`: a file of a listing, words of `fxls list`, pass:NAME,
+run:RUN or rank:N. Their code runs here, on the same inputs, which a seed gives.
 
 With --keep and --with nothing of the compiler is judged: each node of the captured graphs
 is run here on the values that it was given there.
@@ -54,7 +64,11 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands, "compare", "say where a compiled program's numbers go wrong", _EPILOG
     )
-    parser.usage = "fxls compare [OPTION ...] {FILE | -m MODULE} [ARGUMENT ...]"
+    parser.usage = (
+        "fxls compare [OPTION ...] {FILE | -m MODULE} [ARGUMENT ...]\n"
+        "       fxls compare [OPTION ...] FILE:{EXPRESSION | CLASS}\n"
+        "       fxls compare [OPTION ...] A [B]"
+    )
     parser.set_defaults(command=compare, usage=parser)
     parser.add_argument(
         "--memory",
@@ -65,6 +79,14 @@ def add(commands: Commands) -> None:
         " (default: 4000)",
     )
     add_store(parser)
+    parser.add_argument(
+        "--break-on",
+        type=_rules,
+        default="",
+        metavar="RULE",
+        help="look at the first call of each graph that returns, or whose gradients are,"
+        " nan, inf, or grad-nan (several with commas), instead of at its first call",
+    )
     asked = parser.add_mutually_exclusive_group()
     asked.add_argument(
         "--reproduce",
@@ -91,15 +113,45 @@ def add(commands: Commands) -> None:
     parser.add_argument("--scripts", action="store_true", help=argparse.SUPPRESS)
 
 
+def _rules(text: str) -> str:
+    """Names of rules that a call can break without being watched."""
+    from fxls.rules import Rule, rules_of
+
+    try:
+        found = rules_of([text])
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    known = (Rule.NAN, Rule.INF, Rule.GRAD_NAN)
+    if other := [one.value for one in found if one not in known]:
+        raise argparse.ArgumentTypeError(
+            f"{other[0]} is a rule of `fxls run`: here are nan, inf and grad-nan"
+        )
+    return ",".join(one.value for one in found)
+
+
 def compare(options: argparse.Namespace) -> int:
     """`fxls compare`: run a program in a process of its own, and say what was found."""
-    from fxls.cli.compare_elsewhere import compare_elsewhere
+    from fxls.cli.comparisons.elsewhere import compare_elsewhere
+    from fxls.cli.comparisons.entry import entry_of, to_compare
+    from fxls.cli.comparisons.listings import compare_listings, names_listings
     from fxls.cli.followed_program import follow, followed, unclear
     from fxls.cli.reports.compare_report import compare_as_json, compare_text
+    from fxls.store import locate
     from fxls.verdicts.comparison import decode
 
     python: PythonArguments = options.python
     problem = unclear(python) or _taken(options.reproduce or options.keep)
+    if problem is None and names_listings(python.program):
+        refused = _not_of_listings(options, python)
+        if refused is None:
+            return compare_listings(options, python.program)
+        options.usage.error(refused)
+    entry = None if problem else entry_of(python.program)
+    if entry is not None:
+        problem = _unclear_entry(python, entry)
+        python = to_compare(python, entry)
+        if options.store is None and "FXLS_STORE" not in os.environ:
+            options.store = locate(entry.path)
     if options.other is not None and not options.other.is_file():
         problem = f"there is no file {options.other}: --keep writes one"
     if problem is not None:
@@ -110,6 +162,7 @@ def compare(options: argparse.Namespace) -> int:
         judge = functools.partial(_judged, is_reproducing=options.scripts)
         return follow(options, python, judge)
     more = ["--scripts"] * (options.reproduce is not None)
+    more += ["--break-on", options.break_on] * bool(options.break_on)
     found = followed("compare", more, options, python, decode)
     reproduced = _reproduced(options.reproduce, found, python)
     sources = sources_here()
@@ -117,9 +170,43 @@ def compare(options: argparse.Namespace) -> int:
         print(json.dumps(compare_as_json(found, reproduced)))
     else:
         print(harmless(compare_text(found, sources, reproduced)))
+        if not found.graphs and entry is None and (named := _first_entry(python)):
+            say(f"help: To compare the entry of the file, say `{named}`.")
     if found.is_found:
         return ExitCode.TROUBLE
     return ExitCode.OK if found.is_clear else ExitCode.USAGE
+
+
+def _not_of_listings(
+    options: argparse.Namespace, python: PythonArguments
+) -> str | None:
+    """What stands on a command line beside listings, and is of programs."""
+    for name in ("reproduce", "keep", "other", "break_on"):
+        if getattr(options, name):
+            option = "with" if name == "other" else name.replace("_", "-")
+            return f"--{option} needs a program, and {python.program[0]} is none"
+    return "a listing takes no options of Python's" if python.flags else None
+
+
+def _unclear_entry(python: PythonArguments, entry: EntryArgument) -> str | None:
+    """What is wrong with a command line that names an entry."""
+    if len(python.program) > 1:
+        return f"an entry takes no arguments, as {python.program[1]!r} is one"
+    return None if entry.path.is_file() else f"there is no file {entry.path.name}"
+
+
+def _first_entry(python: PythonArguments) -> str | None:
+    """How to ask for the first entry of a file that is no program, if it has one."""
+    from fxls.launching.entry_argument import EntryArgument, entries_of
+
+    path = Path(python.program[0])
+    if python.program[0] == "-m" or not path.is_file():
+        return None
+    entries, _ = entries_of(EntryArgument(path.absolute(), None))
+    called = [one for one in entries if one.expression.endswith(")")]
+    if not called:
+        return None
+    return shlex.join(["fxls", "compare", f"{path}:{called[0].name}"])
 
 
 def _taken(path: Path | None) -> str | None:
@@ -159,7 +246,11 @@ def _judged(raised: str | None, *, is_reproducing: bool) -> bytes:
         installation = installing.current()
         if installation is not None and installation.numbers is not None:
             from fxls.runtime.numbers.comparing import compared
-            from fxls.runtime.numbers.judgements import Judgements, remark_of
+            from fxls.runtime.numbers.judgements import (
+                Judgements,
+                remark_of,
+                remark_of_finding,
+            )
 
             kept = installation.numbers
             installation.later.finish()
@@ -171,6 +262,10 @@ def _judged(raised: str | None, *, is_reproducing: bool) -> bytes:
                 is_reproducing=is_reproducing,
                 judgements=judgements,
             )
-            for event in (*judgements.events, *map(remark_of, found.faults)):
+            remarks = [
+                *map(remark_of, found.faults),
+                *map(remark_of_finding, found.findings),
+            ]
+            for event in (*judgements.events, *remarks):
                 installation.recorder.note(event)
     return encode(found)

@@ -31,7 +31,8 @@ class EntryArgument:
 def entry_argument(text: str) -> EntryArgument | str:
     """The argument that FILE[:EXPRESSION] is, or what is wrong with it.
 
-    A colon in the name of a file that exists belongs to the name.
+    A colon in the name of a file that exists belongs to the name. Two colons are one, as
+    people write them who know pytest.
     """
     path, colon, expression = text, "", ""
     if not os.path.exists(text):  # noqa: PTH110  # Path.exists raises for some names
@@ -39,6 +40,7 @@ def entry_argument(text: str) -> EntryArgument | str:
         path, colon, expression = (
             (stem + ".py", ":", rest) if suffix else text.partition(":")
         )
+    expression = expression.removeprefix(":")
     if not path:
         return f"{text!r} names no file"
     if colon and not expression.strip():

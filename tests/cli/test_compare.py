@@ -229,3 +229,68 @@ def test_a_program_that_is_not_there_is_trouble(fxls: Command) -> None:
 
     assert "fxls: error: the program ended with 2" in ended.err
     assert ended.code == 2
+
+
+NET = """\
+import torch
+from torch import nn
+from torch._inductor import config
+
+
+class Net(nn.Module):
+    # fxls: Net(4)(torch.randn(2, 4))
+    def __init__(self, n):
+        super().__init__()
+        self.linear = nn.Linear(n, n)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x)).sin()
+
+
+def wrong(graph):
+    for node in graph.nodes:
+        if node.target is torch.ops.aten.where.self:
+            node.args = (node.args[0], node.args[2], node.args[1])
+
+
+config.joint_custom_post_pass = wrong
+"""
+
+
+@pytest.mark.parametrize("named", ["net.py:Net", "net.py::Net", "./net.py:Net(4)"])
+def test_an_entry_is_compiled_and_led_back_as_a_program_would(
+    named: str, fxls: Command
+) -> None:
+    fxls.file(NET)
+
+    ended = fxls.run("compare", named)
+
+    lines = ended.out.splitlines()
+    wrong = "error: the pass joint_custom_post_pass, in graph 0, joint, 0/0"
+    assert lines[:4] == [
+        f"{wrong}: where is wrong, in the backward of relu",
+        "  where, torch.ops.aten.where.self, from net.py:13:16",
+        " 13 |         return torch.relu(self.linear(x)).sin()",
+        "    |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+    ]
+    assert "  wrong gradients: self.linear.weight, self.linear.bias" in lines
+    assert ended.code == 1
+
+
+def test_what_names_no_entry_is_said(fxls: Command) -> None:
+    fxls.file(NET)
+
+    other = fxls.run("compare", "net.py:Nix")
+    more = fxls.run("compare", "net.py:Net", "again")
+    nowhere = fxls.run("compare", "nowhere.py:Net")
+    program = fxls.run("compare", "net.py")
+
+    assert (
+        "fxls: error: net.py has no Nix\n"
+        "help: Its entries are `Net(4)(torch.randn(2, 4))`.\n" in other.err
+    )
+    assert "an entry takes no arguments, as 'again' is one" in more.err
+    assert "there is no file nowhere.py" in nowhere.err
+    asked = "help: To compare the entry of the file, say `fxls compare"
+    assert f"{asked} 'net.py:Net(4)(torch.randn(2, 4))'`.\n" in program.err
+    assert {one.code for one in (other, more, nowhere, program)} == {2}
