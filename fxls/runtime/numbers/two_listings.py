@@ -184,11 +184,13 @@ class _Runnable:
             return False
 
         given = [_formed(value, mode, at) for at, value in enumerate(inputs.values())]
+
+        def taken_apart(_arguments: object, _spec: object) -> list[Any]:
+            return given
+
         names = {**self._names, CHECK: check, BROKEN: None}
         if "fx_pytree" in names:  # a joint graph takes its arguments apart by a spec
-            names["fx_pytree"] = SimpleNamespace(
-                tree_flatten_spec=lambda _given, _spec: given
-            )
+            names["fx_pytree"] = SimpleNamespace(tree_flatten_spec=taken_apart)
         count = self._code.co_argcount - 1
         code = FunctionType(self._code, names)
         module = self._module(mode)
