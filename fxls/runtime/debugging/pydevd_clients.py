@@ -19,8 +19,8 @@ class OnClient:
 
     - A debugger may be loaded long after the start, as one that gets into a process that
       runs. Nothing is called before.
-    - `action` is called in the thread that connects, before the client is answered that
-      its requests were taken; it must not raise.
+    - `action` is called in the thread that connects, as soon as that is done; another
+      thread may have taken the first requests by then. It must not raise.
     - In force from `start` to `stop`.
     """
 
@@ -31,7 +31,7 @@ class OnClient:
 
     def start(self) -> None:
         """Wait for clients."""
-        # Its import ends after the last statement of it, from which this may be called.
+        # Who waits for its import may call this before the import has ended.
         if hasattr(sys.modules.get(DEBUGGER), _CLASS):
             self._loaded()
         else:
