@@ -18,10 +18,14 @@ export class Tree {
     return this.#page.locator(`${this.#list} .monaco-list-row`);
   }
 
-  /** Moves the keyboard to the view. */
+  /** Moves the keyboard to the view; again, where an editor has taken it at once. */
   async focus(): Promise<void> {
-    await command(this.#page, `Explorer: Focus on ${this.#name} View`);
-    await this.#page.locator(`${this.#list}:focus`).waitFor();
+    const limit = Date.now() + LIMIT;
+    while (Date.now() < limit) {
+      await command(this.#page, `Explorer: Focus on ${this.#name} View`);
+      if (await appears(this.#page.locator(`${this.#list}:focus`), 10_000)) return;
+    }
+    assert.fail(`the keyboard does not stay in the view ${this.#name}`);
   }
 
   /**
@@ -59,6 +63,32 @@ export class Tree {
       await this.#page.keyboard.press('Escape');
     }
     assert.fail(`no click shows "${title}" on the row "${row}"`);
+  }
+
+  /**
+   * Chooses from the menu of the row that the keyboard is on, by keys; again, where the menu
+   * was closed because the view was filled or an editor was opened meanwhile.
+   */
+  async menu(row: string, title: string): Promise<void> {
+    const page = this.#page;
+    const items = page.locator('.monaco-menu .action-item:not(.disabled)');
+    const wanted = items.and(page.locator('.focused')).filter({ hasText: title });
+    const limit = Date.now() + LIMIT;
+    while (Date.now() < limit) {
+      await this.walk(row);
+      await page.keyboard.press('Shift+F10');
+      if (!(await appears(items.first(), 10_000))) continue;
+      const titles = (await items.allInnerTexts()).map((each) => plain(each).trim());
+      for (let steps = 0; steps <= titles.indexOf(title); steps++) {
+        await page.keyboard.press('ArrowDown');
+      }
+      if (await appears(wanted, 3000)) {
+        await page.keyboard.press('Enter');
+        return;
+      }
+      await page.keyboard.press('Escape');
+    }
+    assert.fail(`the menu of the row "${row}" has no "${title}"`);
   }
 
   async #hasKeyboard(): Promise<boolean> {

@@ -5,10 +5,9 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
 import { PROJECT } from './browser.mts';
 import { Tree } from './tree.mts';
-import { chosen, pageOf, plain, row, shot, stack, story, traced } from './window.mts';
+import { chosen, pageOf, row, shot, stack, story, traced } from './window.mts';
 
 // Two revisions of one graph.
 await promisify(execFile)(join(PROJECT, '.venv/bin/python'), ['rewritten.py'], {
@@ -51,8 +50,7 @@ await story('view', 'net.py', async (page, done) => {
 
   done('two revisions are compared');
   await graphs.focus();
-  await graphs.walk('3e15267f8004');
-  await menu(page, 'Compare Generated Code with …');
+  await graphs.menu('3e15267f8004', 'Compare Generated Code with …');
   await chosen(page, '.quick-input-list', 'Rewritten_0012d6f6f750.py').waitFor();
   await page.keyboard.press('Enter');
   const compared = page.locator('.monaco-diff-editor .modified').first();
@@ -61,34 +59,29 @@ await story('view', 'net.py', async (page, done) => {
 
   done('the menu of a graph shows its picture');
   await graphs.focus();
-  await graphs.walk('Net');
-  await menu(page, 'Show Graph Picture');
+  await graphs.menu('Net', 'Show Graph Picture');
   await pageOf(page, 0).locator('#legend', { hasText: 'call_module' }).waitFor();
 
   done('and its table');
   await graphs.focus();
-  await graphs.walk('Net');
-  await menu(page, 'Show Graph Table');
+  await graphs.menu('Net', 'Show Graph Table');
   await pageOf(page, 1).locator('#found', { hasText: '5 nodes' }).waitFor();
 
   done('and leads to its source');
   await graphs.focus();
-  await graphs.walk('Net');
-  await menu(page, 'Go to Source');
+  await graphs.menu('Net', 'Go to Source');
   await page.locator('.tab.active', { hasText: 'net.py' }).waitFor();
 
   done('and debugs it');
   await graphs.focus();
-  await graphs.walk('Net');
-  await menu(page, 'Debug Generated Code');
+  await graphs.menu('Net', 'Debug Generated Code');
   await stack(page, /forward.*Net_/).waitFor();
   await page.keyboard.press('Shift+F5');
   await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
 
   done('and deletes it when that is confirmed');
   await graphs.focus();
-  await graphs.walk('Net');
-  await menu(page, 'Delete from the Store');
+  await graphs.menu('Net', 'Delete from the Store');
   await page.locator('.monaco-dialog-box', { hasText: 'Delete Net' }).waitFor();
   await page.keyboard.press('Enter');
   await graphs.rows.filter({ hasText: 'Net' }).waitFor({ state: 'detached' });
@@ -126,18 +119,4 @@ await story('view', 'net.py', async (page, done) => {
 async function git(...words: string[]): Promise<void> {
   const who = ['-c', 'user.name=somebody', '-c', 'user.email=somebody@nowhere'];
   await promisify(execFile)('git', [...who, ...words], { cwd: PROJECT });
-}
-
-/** Chooses from the menu of what the keyboard is on. */
-async function menu(page: Page, title: string): Promise<void> {
-  await page.keyboard.press('Shift+F10');
-  const items = page.locator('.monaco-menu .action-item:not(.disabled)');
-  await items.first().waitFor();
-  const titles = (await items.allInnerTexts()).map((each) => plain(each).trim());
-  assert.ok(titles.includes(title), titles.join(', '));
-  for (let steps = 0; steps <= titles.indexOf(title); steps++) {
-    await page.keyboard.press('ArrowDown');
-  }
-  await items.and(page.locator('.focused')).filter({ hasText: title }).waitFor();
-  await page.keyboard.press('Enter');
 }

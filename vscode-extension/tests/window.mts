@@ -96,7 +96,11 @@ export async function command(page: Page, title: string): Promise<void> {
     await page.keyboard.press('F1');
     await box.waitFor();
     await box.fill(`>${title}`);
-    if (await appears(chosen(page, '.quick-input-list', title), 10_000)) {
+    if (
+      (await appears(chosen(page, '.quick-input-list', title), 10_000)) &&
+      // An editor that is opened late takes the keyboard, and closes the palette.
+      (await page.locator('.quick-input-widget input:focus').count()) > 0
+    ) {
       await page.keyboard.press('Enter');
       return;
     }
