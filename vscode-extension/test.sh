@@ -13,6 +13,8 @@
 #                   "looks" makes pictures of the views in windows of several widths and in
 #                   light, dark and high contrast, for a look; they go where screenshots go
 #                   "times" prints how long a person waits, as docs/waiting.md has it
+#                   "transformers" opens files of Hugging Face's, in the environment of the
+#                   Python FXLS_TEST_TRANSFORMERS, and prints how long until they have shapes
 # FXLS_TEST_ONLY    of the parts inside and shots, what has this text in its name, and of looks in
 #                   its width; of inside, also several texts with | between them
 set -euo pipefail
@@ -178,6 +180,13 @@ for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows fo
       PIP_INDEX_URL=http://127.0.0.1:9/simple PIP_RETRIES=1 serve machine
     FXLS_TEST_SERVER=http://127.0.0.1:$port
     export FXLS_TEST_BASE_PYTHON=$python FXLS_TEST_HOME=$run/home-alone
+  fi
+  if [ "$part" = transformers ]; then
+    FXLS_TEST_PROJECT=$(project transformers)
+    ln -sfn "$("$FXLS_TEST_TRANSFORMERS" -c 'import sys; print(sys.prefix)')" "$FXLS_TEST_PROJECT/.venv"
+    FXLS_TEST_PACKAGES=$("$FXLS_TEST_TRANSFORMERS" -c 'import os, sys, sysconfig
+print(os.path.relpath(sysconfig.get_path("purelib"), sys.prefix))')
+    export FXLS_TEST_PACKAGES
   fi
   if [ "$part" = trust ]; then
     sed -i 's/\("security.workspace.trust.enabled": \)false/\1true/' "$run/data/User/settings.json"
