@@ -164,8 +164,16 @@ for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows fo
     FXLS_TEST_SERVER=http://127.0.0.1:$port
   fi
   if [ "$part" = python ]; then
-    FXLS_TEST_PROJECT=$(project python numbered.py)
+    FXLS_TEST_PROJECT=$(project python numbered.py bad.py)
     rm "$FXLS_TEST_PROJECT/.venv"
+    mkdir "$FXLS_TEST_PROJECT/.vscode"
+    cat >"$FXLS_TEST_PROJECT/.vscode/launch.json" <<'LAUNCH'
+{
+  "configurations": [
+    { "type": "debugpy", "request": "launch", "name": "This file", "program": "${file}" }
+  ]
+}
+LAUNCH
     environment_at "$FXLS_TEST_PROJECT/.venv" 1
     environment_at "$run/chosen" 2
   fi

@@ -46,6 +46,22 @@ await inBrowser(async (page) => {
     await command(page, 'Python: Use the Own Environment');
     await found(`${PROJECT}/.venv/bin/python, from the Python extension`);
     await row(page, '= relu + 1').waitFor();
+
+    done('sessions of its debugger are left alone, and a program with torch offers more');
+    await command(page, 'View: Close All Editors');
+    await page.keyboard.press('Control+P');
+    await page.locator('.quick-input-widget input').fill('bad.py');
+    await chosen(page, '.quick-input-list', 'bad.py').waitFor();
+    await page.keyboard.press('Enter');
+    await row(page, 'class Bad').click();
+    await page.keyboard.press('F5');
+    // A window that tests drive shows no message by itself.
+    await command(page, 'Notifications: Show Notifications');
+    const offer = page.locator('.notification-list-item', { hasText: 'imports torch' });
+    await offer.waitFor();
+    await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
+    await page.screenshot({ path: join(SHOTS, 'debugpy-offer.png') });
+    await offer.locator('.monaco-button', { hasText: 'Turn On' }).click();
     done('');
   } catch (error) {
     process.exitCode = 1;

@@ -1,4 +1,5 @@
-// The documented interface of the Python extension, over two environments of the folder.
+// The documented interface of the Python extension, over two environments of the folder,
+// and the debug type of the extension that comes with it.
 
 const path = require('node:path');
 const vscode = require('vscode');
@@ -10,6 +11,13 @@ exports.activate = (context) => {
   let active = chosen;
   context.subscriptions.push(
     changed,
+    vscode.debug.registerDebugAdapterDescriptorFactory('debugpy', {
+      createDebugAdapterDescriptor: () =>
+        new vscode.DebugAdapterExecutable(path.join(active, 'bin/python'), [
+          '-m',
+          'debugpy.adapter',
+        ]),
+    }),
     vscode.commands.registerCommand('python.useOwn', () => {
       active = own;
       changed.fire({ id: active, path: active, resource: undefined });
