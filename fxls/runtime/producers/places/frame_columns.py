@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from traceback import FrameSummary
 from typing import Any
@@ -13,30 +14,78 @@ __all__ = ["hooks"]
 
 
 def hooks() -> tuple[Hook, ...]:
-    """Where Dynamo says which frame of the source it follows."""
-    name = "InstructionTranslatorBase.frame_summary"
-    return (Hook("torch._dynamo.symbolic_convert", _LINES, {name: _with_columns}),)
+    """Where Dynamo says which frame of the source it follows, and where an error has the
+    innermost one of them.
+    """
+    return (
+        Hook(
+            _FOLLOWING,
+            _LINES,
+            {
+                "InstructionTranslatorBase.frame_summary": _unless_known(
+                    "colno", _noting, _LINES
+                )
+            },
+        ),
+        Hook(
+            "torch._guards",
+            _ERRORS,
+            {
+                "TracingContext._populate_loc_in_frame_summary": _unless_known(
+                    "loc_in_frame_positions", _noting_innermost, _ERRORS
+                )
+            },
+        ),
+    )
 
 
-def _with_columns(original: Any) -> Any:
-    """Theirs where it knows columns; else theirs with those of the instruction."""
-    if "colno" in original.__code__.co_consts:
-        return original
-    return around(_noting, _LINES)(original)
+def _unless_known(name: str, noting: Any, what_fails: str) -> Any:
+    """What leaves a function of theirs as it is when it uses this name."""
+
+    def replacement(original: Any) -> Any:
+        code = original.__code__
+        if name in (*code.co_consts, *code.co_names):
+            return original
+        return around(noting, what_fails)(original)
+
+    return replacement
 
 
 def _noting(translator: Any, /) -> Generator[None, Any, Any]:
     frame = yield
     with logging_faults(_LINES):
-        at = translator.current_instruction.positions
-        if at is not None:
-            return FrameSummary(
-                *(frame.filename, frame.lineno, frame.name),
-                lookup_line=False,
-                colno=at.col_offset,
-                end_colno=at.end_col_offset,
-            )
+        return _with_columns(frame, translator)
     return frame
 
 
+def _noting_innermost(_context: Any, /) -> Generator[None, Any, Any]:
+    frame = yield
+    with logging_faults(_ERRORS):
+        following = sys.modules[_FOLLOWING].__file__
+        at: Any = sys._getframe()  # pyright: ignore[reportPrivateUsage]  # Dynamo is further out
+        while at is not None:
+            if at.f_code.co_filename == following:
+                translator = at.f_locals.get("self")
+                code = getattr(translator, "f_code", None)
+                if code is not None and code.co_filename == frame.filename:
+                    return _with_columns(frame, translator)
+            at = at.f_back
+    return frame
+
+
+def _with_columns(frame: FrameSummary, translator: Any) -> FrameSummary:
+    """The frame, with the columns of the instruction that is followed."""
+    at = translator.current_instruction.positions
+    if at is None or at.lineno != frame.lineno:
+        return frame
+    return FrameSummary(
+        *(frame.filename, frame.lineno, frame.name),
+        lookup_line=False,
+        colno=at.col_offset,
+        end_colno=at.end_col_offset,
+    )
+
+
+_FOLLOWING = "torch._dynamo.symbolic_convert"
 _LINES = "what torch.compile captures has lines without columns"
+_ERRORS = "errors of torch.compile have lines without columns"
