@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 import torch
 from torch._dynamo import symbolic_convert
+from torch._guards import TracingContext
 
 import fxls
 from fxls.store import Store
@@ -60,3 +61,34 @@ def test_a_node_has_the_columns_of_its_expression(
         fxls.uninstall()
     found = sources(listing)
     assert {name: found[name] for name in EXPRESSIONS} == EXPRESSIONS
+
+
+class Asking(torch.nn.Module):
+    def forward(self, n: torch.Tensor) -> torch.Tensor:
+        k = n.item()
+        return n if k > 2 else -n
+
+
+def of_an_error(context: Any) -> FrameSummary:
+    """What torch 2.11 and 2.12 note where a function is followed."""
+    return FrameSummary(*context.loc_in_frame)
+
+
+def test_an_error_has_the_columns_of_its_expression(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "_populate_loc_in_frame_summary"
+    monkeypatch.setattr(TracingContext, name, of_an_error)
+    fxls.install(tmp_path / ".fxls")
+    try:
+        with pytest.raises(Exception, match="Could not guard") as caught:
+            torch.export.export(Asking(), (torch.tensor(3),), strict=True)
+    finally:
+        fxls.uninstall()
+    error: Any = caught.value
+    while not getattr(error, "real_stack", None):
+        error = error.__cause__ or error.__context__
+    innermost = error.real_stack[-1]
+    line = (innermost.line or "").rstrip()
+    at = len("        ")  # which Python does not keep
+    assert line[innermost.colno - at : innermost.end_colno - at] == "k > 2"
