@@ -11,7 +11,7 @@ import contextlib
 import functools
 import time
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from fxls.engine.graph_module import GraphModule
@@ -97,7 +97,8 @@ class ObservedPasses:
         entered = current.set(scope)
         telling = on_recompile.set(self._recompiled)
         try:
-            yield scope.seen
+            with _told_of_lazy(module, self._recompiled):
+                yield scope.seen
             self._look(scope, scope.modules[0])
         except BaseException as error:
             self._failed(scope, scope.modules[0], error)
@@ -414,3 +415,28 @@ def line_of(error: BaseException) -> str:
 _NOTHING = Change((), (), (), (), (), {})
 _SORT = "stable_topological_sort"
 _PACKAGES = (("torch.fx", "torch.fx and inductor"), ("fxls.engine", "the engine"))
+
+
+@contextlib.contextmanager
+def _told_of_lazy(module: Any, told: Callable[[Any], None]) -> Generator[None]:
+    """In the block it is told when a module is to be recompiled whose code is made when
+    it is called, as that of the graphs which AOTAutograd gives to a backend.
+    """
+    kind: Any = _class_of(module)
+    if not hasattr(kind, "real_recompile"):
+        yield
+        return
+
+    def recompile() -> object:
+        result: object = kind.recompile()
+        told(module)
+        return result
+
+    module.__dict__["recompile"] = recompile
+    try:
+        yield
+    finally:
+        module.__dict__.pop("recompile", None)
+
+
+_class_of: Callable[[Any], Any] = type

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,25 @@ def test_functions_in_a_block_are_passes_when_they_change_the_graph(
     assert seen[1].after is not None
     assert path_of(module).name == seen[1].after.text, "the last revision runs"
     assert code_in(read(store, seen[1].after)) == code_in(listing_in(store, module))
+
+
+def test_a_module_whose_code_is_made_when_it_is_called_has_its_passes_too(
+    store: Store,
+) -> None:
+    """As the graphs are that AOTAutograd gives to a backend."""
+    lazy: Any = importlib.import_module("torch.fx._lazy_graph_module")
+    traced = any_torch.fx.symbolic_trace(Net())
+    with lazy._use_lazy_graph_module(True):
+        module = lazy._make_graph_module(Net(), traced.graph)
+    with fxls.passes(module) as seen:
+        for one in (drop_mul, do_nothing, swap_add):
+            one(module)
+    assert told(seen) == [
+        ("drop_mul", 1, (), None, ("mul",), ("add",)),
+        ("swap_add", 1, (), None, (), ("add",)),
+    ]
+    assert "recompile" not in vars(module)
+    assert not any(facts.name == "mul" for facts in read(store, seen[1].after).nodes)
 
 
 @each
