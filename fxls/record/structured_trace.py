@@ -380,7 +380,7 @@ class Trace:
 
     def _break(self, name: str, text: str, broken: BreakAt) -> None:
         one = self._of(name)
-        said, frames = break_in(text, one.function, broken.frames)
+        said, frames = break_in(text, one.function, of_program, broken.frames)
         kept = tuple(
             self._sources.quoted(*frame, broken.columns.get(frame[:2]))
             for frame in frames[:_MOST_PLACES]

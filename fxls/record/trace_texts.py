@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
-
-from fxls.record.quoted_place import of_program
 
 __all__ = [
     "LONGEST",
@@ -63,12 +61,15 @@ def said_in(text: str) -> Said:
 
 
 def break_in(
-    text: str, function: str, known: Sequence[Frame] = ()
+    text: str,
+    function: str,
+    of_program: Callable[[Iterable[Frame]], Iterable[Frame]],
+    known: Sequence[Frame] = (),
 ) -> tuple[Said, list[Frame]]:
     """What torch says of a graph break, and the frames that led there, innermost first.
 
-    `function` is the one that is compiled; `known` are the frames, outermost first, where
-    somebody knows them who knows them better.
+    `function` is the one that is compiled, and `of_program` says which frames are kept;
+    `known` are the frames, outermost first, where somebody knows them better.
     """
     body, _, rest = text.partition("\nUser code traceback:")
     said = said_in(body.partition("Graph Break Reason: ")[2] or body)
