@@ -165,7 +165,8 @@ class Comparison(msgspec.Struct, frozen=True):
     more_compilations: int
     """How many graphs were compiled that the program does not compile."""
     unjudged: int
-    """Of how many of these graphs nothing could be judged."""
+    """Of how many of these graphs nothing could be judged, or not a step for which what
+    the function returned does not vouch."""
     seconds: float
     raised: str | None = None
     """What the program ended with, where that was an error."""

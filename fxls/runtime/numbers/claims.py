@@ -24,6 +24,7 @@ from fxls.runtime.numbers.graphs import (
 from fxls.runtime.numbers.precision import STRICT, Judged, Verdict, judged
 from fxls.runtime.numbers.replaying import (
     RANDOM,
+    ChangesInPlace,
     Mode,
     Replay,
     Segments,
@@ -35,6 +36,7 @@ from fxls.runtime.passes.graph_state import Row, is_same
 from fxls.verdicts.comparison import Evidence
 
 __all__ = [
+    "ABSENT",
     "Changed",
     "Claims",
     "Suspicion",
@@ -45,6 +47,8 @@ __all__ = [
 any_torch: Any = torch
 
 
+ABSENT: Any = object()
+"""What stands for an output that is one of the other half's."""
 _OTHER_WAY = "it draws random numbers in another way"
 
 
@@ -175,6 +179,8 @@ class Changed:
     outputs: tuple[Any, ...]
     """What the new graph returned, and behind that what is in each input that the graph
     before overwrites."""
+    is_saving: bool = False
+    """Whether it returns more: what the other half of it is given."""
 
 
 def changed(
@@ -190,7 +196,12 @@ def changed(
 
     Raises `NotRun` where the graphs cannot be run node by node.
     """
+    if before.in_place:
+        raise ChangesInPlace(before.in_place)
     run = replayed(after, inputs)
+    random = {row.name for row in before.rows if is_random(row)}
+    if before.is_captured:
+        random |= replayed(before, inputs).random  # functions of Python do not say it
     known = {name: inputs[name] for name in before.inputs if name in inputs}
     # A half of a joint graph is given what the other half computed.
     known |= {
@@ -198,7 +209,7 @@ def changed(
         for name in after.inputs
         if name in inputs and name in before.by_name
     }
-    drawn = _drawn(before, after, run)
+    drawn = _drawn(before, after, run, random)
     claims = Claims(Segments(before, known | drawn.values), drawn=drawn)
     drawers = {new: name for name, new in drawn.names.items()}
     for row in after.rows:
@@ -216,7 +227,13 @@ def changed(
     names = [str(one) if isinstance(one, NodeName) else "" for one in after.outputs]
     outputs = [run.values.get(one) for one in names]
     if is_half:
-        return Changed(claims, run, ())
+        halved = [
+            run.values.get(str(one), ABSENT) if one in after.outputs else ABSENT
+            for one in before.outputs
+        ]
+        outputs = (*halved, *[ABSENT] * len(before.written))
+        is_saving = any(one not in before.outputs for one in after.outputs)
+        return Changed(claims, run, outputs, is_saving)
     for written in before.written:
         name = after.written.get(written)
         names.append(written if name is None else name)
@@ -287,13 +304,15 @@ def _is_equal(one: Any, other: torch.Tensor) -> bool:
     )
 
 
-def _drawn(before: ReplayedGraph, after: ReplayedGraph, run: Replay) -> Drawn:
+def _drawn(
+    before: ReplayedGraph, after: ReplayedGraph, run: Replay, random: set[str]
+) -> Drawn:
     """What the new graph drew for each node of the old one that draws random numbers.
 
     They may draw in another way; the first of one is the first of the other, where they
     draw as many values of the same shapes.
     """
-    old = [row.name for row in before.rows if is_random(row) and _is_drawn(row)]
+    old = [row.name for row in before.rows if row.name in random and _is_drawn(row)]
     new = [
         row.name
         for row in after.rows

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from fxls.attempt import attempting
 from fxls.rules import Rule
@@ -11,7 +12,7 @@ from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, where
 from fxls.runtime.numbers.claims import changed
 from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
-from fxls.runtime.numbers.fakes import wrong_fakes
+from fxls.runtime.numbers.fakes import lies_of_writing, wrong_fakes
 from fxls.runtime.numbers.findings import finding_in
 from fxls.runtime.numbers.gradient_names import (
     computing,
@@ -20,7 +21,8 @@ from fxls.runtime.numbers.gradient_names import (
 )
 from fxls.runtime.numbers.gradients import wrong_gradient
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
-from fxls.runtime.numbers.inputs import inputs_of
+from fxls.runtime.numbers.in_place import changed_names, wrong_in_place
+from fxls.runtime.numbers.inputs import inputs_of, inputs_of_part
 from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.kept import (
     Change,
@@ -29,8 +31,8 @@ from fxls.runtime.numbers.kept import (
 )
 from fxls.runtime.numbers.of_kernels import OfKernels, stage_of
 from fxls.runtime.numbers.raising import broken_by, broken_when_run
-from fxls.runtime.numbers.replaying import replayed
-from fxls.runtime.numbers.saving import wrongly_saved
+from fxls.runtime.numbers.replaying import ChangesInPlace, replayed
+from fxls.runtime.numbers.saving import exchanged, wrongly_saved
 from fxls.runtime.numbers.scripts.reproducing import (
     BACKENDS,
     Compiling,
@@ -51,6 +53,8 @@ from fxls.verdicts.comparison import (
 
 __all__ = ["compared"]
 
+_GRADIENTS = ": gradients"
+
 
 def compared(
     kept: Iterable[KeptCompilation],
@@ -68,7 +72,10 @@ def compared(
     began = time.perf_counter()
     total = Total(judgements, is_reproducing=is_reproducing)
     for one in kept:
-        _OfCompilation(one, copies, total).compare(has_raised=raised is not None)
+        of_first = _OfCompilation(one, copies, total)
+        of_first.compare(has_raised=raised is not None)
+        if not of_first.has_fault:
+            _compare_later_calls(one, copies, total)
     return Comparison(
         SCHEMA,
         tuple(total.faults),
@@ -85,6 +92,18 @@ def compared(
         total.no_reproducer,
         tuple(total.findings),
     )
+
+
+def _compare_later_calls(kept: KeptCompilation, copies: Copies, total: Total) -> None:
+    """Compare the steps once more, with the first call that returned something wrong."""
+    for count in sorted(kept.call.again):
+        later = _OfCompilation(kept.of_call(count), copies, total)
+        if not later.returns_something_wrong():
+            continue
+        before = total.counts
+        later.compare(has_raised=False)
+        total.say_of_call(count, before)
+        return
 
 
 class _OfCompilation(OfKernels):
@@ -123,6 +142,17 @@ class _OfCompilation(OfKernels):
             return
         self.total.findings.append(found)
 
+    def returns_something_wrong(self) -> bool:
+        """Whether the call returned what the captured graph does not."""
+        if self.kept.call.outputs is None or self.kept.call.why_not:
+            return False
+        graph = ReplayedGraph(self.kept.captured)
+        found = None
+        with attempting(lambda _error: None):
+            self.check_memory(graph)
+            found = wrong_output(graph, self.kept.call)
+        return found is not None
+
     def _compare_calls(self) -> None:
         kept = self.kept
         if kept.call.why_not:
@@ -153,13 +183,22 @@ class _OfCompilation(OfKernels):
                 if lowered.is_backward == is_backward and lowered.call.happened:
                     stage = stage_of(kept, lowered)
                     self.guarded(stage, "kernels", self.compare_kernels, lowered)
+        missed, judged = [*self.missed], self.judged
         if not self.has_fault:
             self.guarded(kept.stage, "what the function returned", self._compare_whole)
+        is_vouched = self.judged > judged and not self.has_fault
+        is_unsure = any(not (is_vouched and self._is_of_outputs(*o)) for o in missed)
         is_hidden = self._hides_gradients()
         if is_open := kept.traced is not None and not kept.calls:
             why = f"nobody sees what {kept.backend} compiles behind AOTAutograd called"
             self.leave_out(kept.traced_stage, "the code and its gradients", why)
-        self.total.unjudged += is_hidden or is_open or not self.judged
+        self.total.unjudged += is_hidden or is_open or is_unsure or not self.judged
+
+    def _is_of_outputs(self, stage: str, what: str) -> bool:
+        """Whether a step can make nothing wrong but what the function returns."""
+        is_late = "backward" in stage or stage.endswith("joint")
+        is_gradients = is_late or what.endswith(_GRADIENTS)
+        return not is_gradients or not self.kept.call.has_backward
 
     def _hides_gradients(self) -> bool:
         """Whether nobody sees a graph by which gradients could be judged."""
@@ -211,12 +250,10 @@ class _OfCompilation(OfKernels):
     def _compare_pass(self, one: Change) -> None:
         told = one.told
         stage = one.step.capture.stage
-        if told.subgraph:
-            raise NotRun("nobody knows the inputs of a graph in a graph")
+        inputs = inputs_of_part(self.kept, one) if told.subgraph else None
         kind = Kind.PARTITION if told.name == PARTITION else Kind.PASS
-        self._compare_graphs(
-            kind, (told.name, told.ordinal, stage), one.before, one.after
-        )
+        name = (told.name, told.ordinal, stage)
+        self._compare_graphs(kind, name, one.before, one.after, inputs)
 
     def _compare_graphs(
         self,
@@ -224,11 +261,19 @@ class _OfCompilation(OfKernels):
         name: tuple[str, int, str],
         before: GraphState,
         after: GraphState,
+        inputs: Mapping[str, Any] | None = None,
     ) -> None:
         old, new = ReplayedGraph(before), ReplayedGraph(after)
-        inputs = inputs_of(self.kept, new)
+        if inputs is None:
+            inputs = inputs_of(self.kept, new)
         self.check_memory(new)
-        found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
+        try:
+            found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
+        except ChangesInPlace:
+            if kind is Kind.PARTITION:
+                raise
+            self._compare_in_place(kind, name, old, new, inputs)
+            return
         self.total.passes += 1
         if kind is Kind.PARTITION and "backward" in name[2]:
             self._judge_saved(name, old, new)
@@ -240,11 +285,10 @@ class _OfCompilation(OfKernels):
         values = found.claims.values
         if not found.claims.wrong:
             self.note_values(name[0], name[2], values, (), after)
-            if kind is Kind.BACKEND or name[2].endswith("pre-grad"):
-                what = f"{name[0]}: gradients"
-                self.guarded(
-                    name[2], what, self._compare_gradients, kind, name, old, new
-                )
+            altered = {node for _, node in changed_names(old, new)}
+            if new.is_captured and altered & found.claims.open.keys():
+                self.missed.append((name[2], name[0]))
+            self._compare_gradients_of(kind, name, old, new, inputs)
             return
         known = found.claims.segments.known
         wrong = found.claims.wrong
@@ -269,19 +313,64 @@ class _OfCompilation(OfKernels):
             gradients=gradients_among(otherwise, before, self.kept.captured),
         )
 
-    def _compare_gradients(
+    def _compare_in_place(
         self,
         kind: Kind,
         name: tuple[str, int, str],
         old: ReplayedGraph,
         new: ReplayedGraph,
+        inputs: Mapping[str, Any],
+    ) -> None:
+        """Judge a change of a graph of which no node can be run by itself."""
+        self.check_memory(new, times=4)
+        found = wrong_in_place(old, new, inputs)
+        self.total.passes += 1
+        if found is None:
+            self._compare_gradients_of(kind, name, old, new, inputs)
+            return
+        self.note_fault(
+            kind,
+            name,
+            found.evidence,
+            [
+                where(graph, node, (new, old))
+                for graph, node in found.nodes[:MOST_NAMED]
+            ],
+            found.confirmed,
+            no_script(
+                "it changes values in place, and scripts run nodes by themselves"
+            ),
+        )
+
+    def _compare_gradients_of(
+        self,
+        kind: Kind,
+        name: tuple[str, int, str],
+        old: ReplayedGraph,
+        new: ReplayedGraph,
+        inputs: Mapping[str, Any],
+    ) -> None:
+        if kind is Kind.BACKEND or name[2].endswith("pre-grad"):
+            what = name[0] + _GRADIENTS
+            both = (old, new)
+            self.guarded(
+                name[2], what, self._compare_gradients, kind, name, both, inputs
+            )
+
+    def _compare_gradients(
+        self,
+        kind: Kind,
+        name: tuple[str, int, str],
+        graphs: tuple[ReplayedGraph, ReplayedGraph],
+        inputs: Mapping[str, Any],
     ) -> None:
         """Judge what a change before AOTAutograd makes of gradients alone."""
+        old, new = graphs
         self.judged -= 1  # it is a part of a step
         if not self.kept.call.has_backward:
             return
         self.check_memory(new, times=3)
-        found = wrong_gradient(old, new, inputs_of(self.kept, new))
+        found = wrong_gradient(old, new, inputs)
         if found is None:
             return
         named = found.through[:MOST_NAMED]
@@ -304,6 +393,14 @@ class _OfCompilation(OfKernels):
         self, name: tuple[str, int, str], joint: ReplayedGraph, half: ReplayedGraph
     ) -> None:
         found = wrongly_saved(joint, half, self.kept.calls)
+        forward = [
+            one.after
+            for one in self.kept.changes
+            if one.told.name == PARTITION and "forward" in one.step.capture.stage
+        ]
+        if found is None and forward:
+            halves = ReplayedGraph(forward[0]), half
+            found = exchanged(joint, halves, self.kept.calls)
         if found is None:
             return
         places = [where(half, node, (half, joint)) for node in found.users]
@@ -324,10 +421,19 @@ class _OfCompilation(OfKernels):
             return
         graph = ReplayedGraph(kept.traced)
         self.check_memory(graph)
-        for one in wrong_fakes(graph, replayed(graph, inputs_of(kept, graph))):
+        try:
+            run = replayed(graph, inputs_of(kept, graph))
+        except ChangesInPlace as changes:
+            lies = lies_of_writing(graph, changes.node)
+            if lies is None:
+                raise
+            wrong = [lies]
+        else:
+            wrong = [*wrong_fakes(graph, run)]
+        for one in wrong:
             name = (one.operator, 1, kept.traced_stage)
             place = where(graph, one.node)
-            how = "compiled code counts on the form that a fake kernel says"
+            how = "compiled code counts on what an operator says of itself"
             scripts = no_script(f"torch alone has no operator {one.operator}")
             self.note_fault(Kind.FAKE, name, one.evidence, [place], how, scripts)
 

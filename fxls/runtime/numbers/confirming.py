@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import torch
 
-from fxls.runtime.numbers.claims import Claims, Suspicion
+from fxls.runtime.numbers.claims import ABSENT, Claims, Suspicion
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.replaying import Mode, Segments
 
@@ -21,6 +21,8 @@ class _Changed(Protocol):
     def claims(self) -> Claims: ...
     @property
     def outputs(self) -> tuple[Any, ...]: ...
+    @property
+    def is_saving(self) -> bool: ...
 
 
 _NEGLIGIBLE = 64
@@ -84,6 +86,8 @@ class _Trial:
         ]
         usual = self._returned([name for name, _ in pairs], {})
         for name, got in pairs if self.is_whole else ():
+            if got is ABSENT:
+                continue
             expected = usual.get(name)
             if not isinstance(got, torch.Tensor) or expected is None:
                 self.is_whole = False
@@ -91,6 +95,8 @@ class _Trial:
             off = _distance(expected, got)
             if off > _negligible(expected):
                 self.seen[name] = got, off
+        # What a half saves for the other one is none of the outputs of both.
+        self.is_whole = self.is_whole and not changed.is_saving
 
     def explained(self, wrong: Sequence[Suspicion]) -> int:
         """How many of the outputs that are otherwise these values make what they are."""

@@ -14,7 +14,7 @@ from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import schema_of
 from fxls.verdicts.comparison import Evidence
 
-__all__ = ["WrongFake", "wrong_fakes"]
+__all__ = ["WrongFake", "lies_of_writing", "wrong_fakes"]
 
 _TORCHS = ("aten", "prims", "prim", "mkldnn", "quantized", "inductor", "higher_order")
 
@@ -41,6 +41,19 @@ def wrong_fakes(graph: ReplayedGraph, run: Replay) -> Iterator[WrongFake]:
                     evidence = Evidence(*form, *nothing, reason)
                     yield WrongFake(str(row.target), row.name, evidence)
                     break
+
+
+def lies_of_writing(graph: ReplayedGraph, name: str) -> WrongFake | None:
+    """What is to be said of an operator that changed a value, if it is one of the program
+    and its signature says that it changes none.
+    """
+    row = graph.by_name[name]
+    schema: Any = schema_of(row.target)
+    if not _is_programs(row) or schema.is_mutable:
+        return None
+    reason = "it changes what it is given, and its signature says that it does not"
+    evidence = Evidence("", (), float("inf"), 0.0, 0.0, 0.0, reason)
+    return WrongFake(str(row.target), name, evidence)
 
 
 def _is_programs(row: Row) -> bool:

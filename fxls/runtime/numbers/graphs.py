@@ -11,9 +11,10 @@ import torch
 
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.runtime.listings.quiet_reading import attribute_at
+from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.passes.graph_state import GraphState, Row, is_node, nodes_in
 from fxls.runtime.producers.places.stack_traces import origin_of
-from fxls.runtime.torch_private import fx
+from fxls.runtime.torch_private import fx, is_view, schema_of
 
 __all__ = ["NodeName", "NotRun", "ReplayedGraph", "doubled", "leaves", "randomness"]
 
@@ -50,6 +51,36 @@ class ReplayedGraph:
                     found[to] = NodeName(row.name)
         return found
 
+    @cached_property
+    def in_place(self) -> str:
+        """The first node that changes a value which others may read; empty where none does,
+        as far as operators say. An input is mostly overwritten behind its last reader.
+        """
+        overwritten: set[str] = set()
+        bases: dict[str, str] = {}
+        for row in self.rows:
+            uses = self.uses(row)
+            if overwritten.intersection(uses):
+                return row.name
+            if is_view(row.target) and uses:
+                bases[row.name] = bases.get(uses[0], uses[0])
+            if not _writes(row.target):
+                continue
+            to = self.name_of(row.args[0]) if row.args and is_node(row.args[0]) else ""
+            if not _is_copy(row.target) or to not in self.inputs:
+                return row.name
+            overwritten |= {to, *(n for n, base in bases.items() if base == to)}
+        return ""
+
+    @cached_property
+    def is_captured(self) -> bool:
+        """Whether it calls functions of Python, of which nobody knows what they change."""
+        return any(
+            row.opcode in ("call_method", "call_module")
+            or (row.opcode == "call_function" and schema_of(row.target) is None)
+            for row in self.rows
+        )
+
     @property
     def results(self) -> Sequence[Any]:
         """What it returns, as in `outputs`, and behind that what it overwrites."""
@@ -84,9 +115,18 @@ class ReplayedGraph:
         return sum(_bytes_of(row.node.meta) for row in self.rows)
 
     def run(
-        self, row: Row, values: Callable[[str], Any], *, in_double: bool = False
+        self,
+        row: Row,
+        values: Callable[[str], Any],
+        *,
+        in_double: bool = False,
+        in_place: bool = False,
     ) -> Any:
-        """What a node computes of the values of others; raises whatever it raises."""
+        """What a node computes of the values of others; raises whatever it raises.
+
+        With `in_place` it changes those that its operator says it changes, and otherwise
+        copies of them.
+        """
 
         def value(node: Any) -> Any:
             return values(self.name_of(node))
@@ -108,6 +148,8 @@ class ReplayedGraph:
             raise NotRun(f"nothing runs a {row.opcode}")
         if in_double and _reads_bits(row.target):
             raise NotRun("it reads the bits of a value")
+        if in_place:
+            return row.target(*args, **kwargs)
         return _call(row.target, args, kwargs)
 
     def _attribute(self, row: Row) -> Any:
@@ -146,7 +188,18 @@ def _call(target: Any, args: Any, kwargs: Any) -> Any:
             return source.expand(to.shape).to(
                 source.dtype if source.dtype == torch.float64 else to.dtype
             )
+    if _writes(target):
+        args, kwargs = fx.node.map_aggregate((args, kwargs), _copied)
     return target(*args, **kwargs)
+
+
+def _copied(value: Any) -> Any:
+    return copy_of(value) if isinstance(value, torch.Tensor) else value
+
+
+def _writes(target: Any) -> bool:
+    schema: Any = schema_of(target)
+    return schema is not None and schema.is_mutable
 
 
 def _is_copy(target: Any) -> bool:

@@ -1,14 +1,18 @@
-"""The inputs that a graph of a compilation really got."""
+"""The inputs that a graph of a compilation really got, or a graph in a graph."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
-from fxls.runtime.numbers.kept import KeptCompilation
+from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
+from fxls.runtime.numbers.kept import Change, KeptCompilation
+from fxls.runtime.numbers.replaying import replayed
+from fxls.runtime.passes.graph_state import GraphState, Row, is_node
 
-__all__ = ["inputs_of"]
+__all__ = ["inputs_of", "inputs_of_part"]
+
+_NOBODY = "nobody knows the inputs of a graph in a graph"
 
 
 def inputs_of(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:
@@ -30,3 +34,50 @@ def inputs_of(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:
     if not found and wanted:
         raise NotRun("nobody saw its inputs")
     return found
+
+
+def inputs_of_part(kept: KeptCompilation, one: Change) -> Mapping[str, Any]:
+    """The inputs of a graph that an operator of another graph calls, by name.
+
+    They are what this operator is given, in its first call. Raises `NotRun` where nobody
+    knows that, and where the operator does not call this graph.
+    """
+    path, names = one.told.subgraph or "", one.after.inputs
+    for state in _wholes(kept, one.step.capture.stage):
+        whole = ReplayedGraph(state)
+        at = next((r for r in whole.rows if _is_part(r, path)), None)
+        caller = at and next((r for r in whole.rows if at.name in whole.uses(r)), None)
+        if at is None or caller is None:
+            continue
+        values = replayed(whole, inputs_of(kept, whole)).values
+        given = leaves((caller.args, caller.kwargs))
+        if getattr(caller.target, "__name__", "") == "cond":
+            asked = values.get(whole.name_of(given[0]))
+            if asked is None or (given.index(at.node) == 1) != bool(asked):
+                raise NotRun("the program did not come to this branch")
+        found = [
+            values.get(whole.name_of(arg)) if is_node(arg) else arg
+            for arg in given[len(given) - len(names) :]
+        ]
+        if len(found) != len(names) or any(value is None for value in found):
+            raise NotRun(_NOBODY)
+        return dict(zip(names, found, strict=True))
+    raise NotRun(_NOBODY)
+
+
+def _wholes(kept: KeptCompilation, stage: str) -> Iterator[GraphState]:
+    """The graphs of a stage that are no graphs in others."""
+    if stage.endswith("pre-grad"):
+        yield kept.captured
+    for one in kept.lowered:
+        if one.state is not None and one.is_backward == ("backward" in stage):
+            yield one.state
+    for change in kept.changes:
+        if change.step.capture.stage == stage and not change.told.subgraph:
+            yield from (change.before, change.after)
+    if kept.traced is not None:
+        yield kept.traced
+
+
+def _is_part(row: Row, path: str) -> bool:
+    return row.opcode == "get_attr" and str(row.target) == path

@@ -142,7 +142,7 @@ class Keeping:
             kept.stage = _stage(gm)
             if kept.given_on is None and _is_of(compiled, gm):
                 kept.given_on = GraphState(gm)
-            return self._seen(compiled, call, of=kept, is_boxed=False)
+            return self._seen(compiled, kept, call, is_boxed=False)
         return compiled
 
     def _compiled(self, gm: Any, *_: Any, **named: Any) -> Generator[None, Any, Any]:
@@ -167,7 +167,7 @@ class Keeping:
             if theirs is not None:
                 lowered.run = theirs
                 kept.lowered.append(lowered)
-                result.current_callable = self._seen(theirs, call, is_boxed=True)
+                result.current_callable = self._seen(theirs, kept, call, is_boxed=True)
         return result
 
     def _interpreted(
@@ -179,7 +179,7 @@ class Keeping:
         if kept is None or not callable(result):
             return result
         kept.calls.append(call)
-        seen: Any = self._seen(result, call, is_boxed=True)
+        seen: Any = self._seen(result, kept, call, is_boxed=True)
         seen._boxed_call = True
         return seen
 
@@ -240,51 +240,77 @@ class Keeping:
     def _seen(
         self,
         theirs: Callable[..., Any],
+        kept: KeptCompilation,
         call: KeptCall,
         *,
         is_boxed: bool,
-        of: KeptCompilation | None = None,
     ) -> Callable[..., Any]:
-        """The same function, of whose first call the inputs are kept; `of` is given for a
-        captured one, of which the outputs are kept as well.
+        """The same function, of whose first call the inputs are kept, and of some later
+        ones; of the captured graph also what it returns.
+
+        Where rules are asked for, it is the first call that breaks one.
         """
 
         def seen(*args: Any) -> Any:
-            if call.happened:
-                if of is None or not self._rules or of.found is not None:
-                    return theirs(*args)
-                # Nothing was in what it returned, nor in its gradients: begin again.
-                for one in (of.call, *of.calls):
-                    one.forget(self.copies)
-            call.happened = True
+            call.count += 1
+            given = args[0] if is_boxed else args
+            now, copies = call, self.copies
             with logging_faults(_FAILED):
-                given = [*args[0]] if is_boxed else [*args]
-                taken = self.copies.take(given)
+                now, copies = self._taking(kept, call, given, is_boxed=is_boxed)
+            if now.happened:
+                return theirs(*args)
+            now.happened = True
+            with logging_faults(_FAILED):
+                taken = copies.take([*given])
                 if not is_boxed and is_autocast():
-                    call.why_not = "it is called under autocast"
+                    now.why_not = "it is called under autocast"
                 elif isinstance(taken, str):
-                    call.why_not = taken
-                elif len(taken) != len(call.names):
-                    call.why_not = "it is called with other inputs than its graph has"
+                    now.why_not = taken
+                elif len(taken) != len(now.names):
+                    now.why_not = "it is called with other inputs than its graph has"
                 else:
-                    call.values = dict(zip(call.names, taken, strict=True))
+                    now.values = dict(zip(now.names, taken, strict=True))
             try:
                 result = theirs(*args)
             except Exception as error:
-                call.raised = line_of(error)
+                now.raised = line_of(error)
                 raise
-            if self._rules and (of is not None or call.is_backward):
+            if self._rules and (not is_boxed or call.is_backward):
                 with logging_faults(_FAILED):
-                    call.found = self._broken(leaves(result), is_backward=of is None)
-            if of is not None and not call.why_not:
+                    call.found = self._broken(leaves(result), is_backward=is_boxed)
+            if not is_boxed and not now.why_not:
                 with logging_faults(_FAILED):
-                    _watch_backward(call, leaves(result))
-                    outputs = self.copies.take(leaves(result))
+                    _watch_backward(now, leaves(result))
+                    outputs = copies.take(leaves(result))
                     if not isinstance(outputs, str):
-                        call.outputs = tuple(outputs)
+                        now.outputs = tuple(outputs)
             return result
 
         return functools.update_wrapper(seen, theirs, updated=())
+
+    def _taking(
+        self,
+        kept: KeptCompilation,
+        call: KeptCall,
+        given: Sequence[Any],
+        *,
+        is_boxed: bool,
+    ) -> tuple[KeptCall, Copies]:
+        """What keeps this call, unless that happened already, and for how much memory."""
+        if self._rules:
+            if call.happened and not is_boxed and kept.found is None:
+                # Nothing was in what it returned, nor in its gradients: begin again.
+                for one in (kept.call, *kept.calls):
+                    one.forget(self.copies)
+            return call, self.copies
+        if not is_boxed:
+            gone = kept.later.ask(call.count, given, self.copies)
+            for one in (call, *kept.calls):
+                one.again.pop(gone, None)
+        if call.happened and kept.later.wanted == call.count:
+            now = call.again[call.count] = KeptCall(call.names)
+            return now, kept.later.copies[call.count]
+        return call, self.copies
 
     def _broken(self, values: list[Any], *, is_backward: bool) -> Rule | None:
         """The first of the rules that one of these values breaks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -24,16 +24,20 @@ __all__ = [
     "Decomposed",
     "KeptCall",
     "KeptCompilation",
+    "Later",
     "Lowered",
 ]
 
 
 any_torch: Any = torch
 
+_MOST_SIZES = 3
+"""So many calls are kept because their inputs have other sizes, with the first."""
+
 
 @dataclass(slots=True, eq=False)
 class KeptCall:
-    """The first call of something compiled."""
+    """The first call of something compiled, or a later one."""
 
     names: Sequence[str]
     """Of its inputs, in order."""
@@ -51,6 +55,10 @@ class KeptCall:
     """Whether gradients of what it returned were asked for."""
     found: Rule | None = None
     """What is in something that the call returned, where that was asked for."""
+    count: int = 0
+    """How often it was called."""
+    again: dict[int, KeptCall] = field(default_factory=dict[int, "KeptCall"])
+    """Some of the calls behind the first one, by which call each is."""
 
     def forget(self, copies: Copies) -> None:
         """Be as before any call, so that another one is kept."""
@@ -118,6 +126,38 @@ class Lowered:
     """Of inductor while it compiled, where they are not the usual ones."""
 
 
+class Later:
+    """Which calls of a function are kept behind the first one.
+
+    They are two with other sizes, and of all others the second, the fourth, the eighth and
+    so on, of which each takes the place of the one before.
+    """
+
+    def __init__(self) -> None:
+        self.copies: dict[int, Copies] = {}
+        """What is kept of each, by which call it is."""
+        self.wanted = 0
+        """The call that runs, if it is kept; else 0."""
+        self._sizes: set[Any] = set()
+        self._latest = 0
+
+    def ask(self, count: int, given: Sequence[Any], copies: Copies) -> int:
+        """Decide of a call; returns the one in whose place it is kept, or 0."""
+        sizes = tuple(getattr(one, "shape", None) for one in given)
+        is_new = sizes not in self._sizes and len(self._sizes) < _MOST_SIZES
+        gone = 0
+        if is_new:
+            self._sizes.add(sizes)
+        elif count & (count - 1) == 0:
+            gone, self._latest = self._latest, count
+        self.wanted = count if count > 1 and (is_new or self._latest == count) else 0
+        if gone:
+            self.copies.pop(gone).end()
+        if self.wanted:
+            self.copies[count] = copies.again()
+        return gone
+
+
 @dataclass(slots=True, eq=False)
 class KeptCompilation:
     """All that is kept of a compilation, under the record's name of it."""
@@ -139,6 +179,20 @@ class KeptCompilation:
     """Of the graphs behind AOTAutograd."""
     lowered: list[Lowered] = field(default_factory=list[Lowered])
     crash: Crash | None = None
+    later: Later = field(default_factory=Later)
+
+    def of_call(self, count: int) -> KeptCompilation:
+        """The same, of a later call that was kept."""
+
+        def other(call: KeptCall) -> KeptCall:
+            return call.again.get(count) or KeptCall(call.names)
+
+        return replace(
+            self,
+            call=other(self.call),
+            calls=[other(one) for one in self.calls],
+            lowered=[replace(one, call=other(one.call)) for one in self.lowered],
+        )
 
     @property
     def found(self) -> Rule | None:
@@ -155,6 +209,19 @@ class Copies:
         self._known: dict[int, tuple[Any, int, torch.Tensor]] = {}
         self._taken: Counter[int] = Counter()
         """How often each copy was given out, by its id."""
+        self._of: Copies | None = None
+
+    def again(self) -> Copies:
+        """Copies that can end together, of at most a quarter of what is left."""
+        made = Copies(self.left // 4)
+        made._of, made._known = self, dict(self._known)
+        return made
+
+    def end(self) -> None:
+        """Let go of all that was copied here."""
+        if self._of is not None:
+            self._of.left += self.most_bytes - self.left
+        self.left = self.most_bytes
 
     def take(self, values: Sequence[Any]) -> list[Any] | str:
         """Copies of these; why there are none where one cannot be copied."""
@@ -204,6 +271,8 @@ class Copies:
         if size > self.left:
             return None
         self.left -= size
+        if self._of is not None:
+            self._of.left -= size
         copy = copy_of(value)
         self._known[id(value)] = weakref.ref(value), version, copy
         return copy

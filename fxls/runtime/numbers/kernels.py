@@ -38,6 +38,8 @@ class Judgement:
     claims: Claims
     outputs: tuple[Any, ...]
     """And behind them what is in each input that the graph overwrites."""
+    is_saving: bool = False
+    """It is judged by the graph that it was made of, which returns as much."""
     kernels: dict[str, str] = field(default_factory=dict[str, str])
     """By node, the buffer of inductor's code that has its value."""
 

@@ -25,6 +25,8 @@ class Notes:
         self.total = total
         self.judged = 0
         """How many steps were."""
+        self.missed: list[tuple[str, str]] = []
+        """The stage and the name of each step that could not be."""
 
     @property
     def has_fault(self) -> bool:
@@ -103,6 +105,7 @@ class Notes:
             if not isinstance(error, NotRun):
                 saying(f"{what} of {stage} is not compared")(error)
             why = str(error) if isinstance(error, NotRun) else repr(error)[:200]
+            self.missed.append((stage, what))
             self.leave_out(stage, what, why)
 
         with attempting(failed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +46,10 @@ RANDOM = "random numbers are drawn in between"
 class ChangesInPlace(NotRun):
     """A node changes a value, so that nothing can be said of the nodes before it."""
 
+    def __init__(self, node: str) -> None:
+        super().__init__(f"{node} changes a value in place")
+        self.node = node
+
 
 class Mode(enum.Enum):
     """In which numbers something is computed."""
@@ -74,7 +78,7 @@ def replayed(
     graph: ReplayedGraph,
     inputs: Mapping[str, Any],
 ) -> Replay:
-    """Run a graph as it is.
+    """Run a graph as it is, and change none of these inputs.
 
     Raises `ChangesInPlace`, and `NotRun` where autocast is switched, which nodes do not
     say.
@@ -82,11 +86,15 @@ def replayed(
     done = Replay()
     if any("_autocast" in getattr(row.target, "__name__", "") for row in graph.rows):
         raise NotRun("it switches autocast")
+    if graph.in_place:
+        raise ChangesInPlace(graph.in_place)
+    is_captured = graph.is_captured
     with alone():
         for row in graph.rows:
             if row.opcode == "placeholder":
                 if row.name in inputs:
-                    done.values[row.name] = inputs[row.name]
+                    given = inputs[row.name]
+                    done.values[row.name] = _own(given) if is_captured else given
             elif all(used in done.values for used in graph.uses(row)):
                 _run_one(graph, row, done)
     return done
@@ -106,11 +114,15 @@ def _run_one(graph: ReplayedGraph, row: Row, done: Replay) -> None:
         done.failed[row.name] = raised_by(found.error)
         return
     if versions != [version_of(one) for one in given]:
-        raise ChangesInPlace(f"{row.name} changes a value in place")
+        raise ChangesInPlace(row.name)
     if is_random(row) or not any_torch.equal(before, randomness()):
         done.random.add(row.name)
         done.states[row.name] = before
     done.values[row.name] = found
+
+
+def _own(value: Any) -> Any:
+    return copy_of(value) if isinstance(value, torch.Tensor) else value
 
 
 class Segments:
@@ -221,10 +233,20 @@ def formed(value: Any, mode: Mode, seed: int) -> Any:
     return nudged(own, seed) if mode is Mode.MOVED else doubled(own)
 
 
-def compute(graph: ReplayedGraph, values: dict[str, Any], mode: Mode) -> None:
+def _nothing(_name: str, _value: Any) -> None:
+    """What is told of each node, where nobody asks."""
+
+
+def compute(
+    graph: ReplayedGraph,
+    values: dict[str, Any],
+    mode: Mode,
+    ran: Callable[[str, Any], None] = _nothing,
+) -> None:
     """Add to the values of its inputs those of all its nodes; raises `NotRun`.
 
     They are computed from the first to the last, so they may change values in place.
+    `ran` is told of each, with what it gave.
     """
     for row in graph.rows:
         if row.opcode == "placeholder":
@@ -232,12 +254,13 @@ def compute(graph: ReplayedGraph, values: dict[str, Any], mode: Mode) -> None:
 
         def run(row: Row = row) -> Any:
             exactly = mode is Mode.EXACT
-            return graph.run(row, values.__getitem__, in_double=exactly)
+            return graph.run(row, values.__getitem__, in_double=exactly, in_place=True)
 
         found = attempt(run)
         if isinstance(found, Raised):
             raise NotRun(f"{row.name} cannot be computed: {raised_by(found.error)}")
         values[row.name] = found
+        ran(row.name, found)
 
 
 def raised_by(error: Exception) -> str:

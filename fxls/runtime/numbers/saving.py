@@ -1,4 +1,4 @@
-"""What a backward is given of the inputs of its forward, where that has changed them."""
+"""What a backward is given of what its forward saves, where it should be something else."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fxls.runtime.numbers.precision import Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.verdicts.comparison import Evidence
 
-__all__ = ["WronglySaved", "wrongly_saved"]
+__all__ = ["WronglySaved", "exchanged", "wrongly_saved"]
 
 any_torch: Any = torch
 
 
 @dataclass(frozen=True, slots=True)
 class WronglySaved:
-    """An input that is saved for the backward, and that the forward overwrites before."""
+    """A value that is saved for the backward, and is not the one that it counts on."""
 
     name: str
     users: Sequence[str]
@@ -61,6 +61,52 @@ def wrongly_saved(
             )
             return WronglySaved(name, users, found.evidence, how)
     return None
+
+
+def exchanged(
+    joint: ReplayedGraph,
+    halves: tuple[ReplayedGraph, ReplayedGraph],
+    calls: Sequence[KeptCall],
+) -> WronglySaved | None:
+    """The first value that the forward saves in the place of another one that it saves as
+    well; None where that changes no gradient.
+    """
+    forward, backward = halves
+    later = next(
+        (one for one in calls if set(backward.inputs) <= one.values.keys()), None
+    )
+    own = max(len(joint.outputs) - len(backward.outputs), 0)
+    saved = [str(one) for one in forward.outputs[own:] if _is_tensor(forward, one)]
+    wanted = [
+        name
+        for name in backward.inputs
+        if _is_tensor(backward, name)
+        and (name not in joint.inputs or name in forward.inputs)
+    ]
+    if later is None or len(saved) != len(wanted) or set(saved) != set(wanted):
+        return None
+    given = dict(zip(saved, wanted, strict=True))
+    right = {
+        name: later.values[place] for name, place in given.items() if name != place
+    }
+    for name, value in right.items():
+        got = later.values[name]
+        found = judged(got, value, lambda: None, lambda value=value: value.double())
+        changed = _changed(backward, later.values, right)
+        if found.verdict is Verdict.WRONG and found.evidence and changed:
+            users = [row.name for row in backward.rows if name in backward.uses(row)]
+            other = next(one for one, place in given.items() if place == name)
+            how = (
+                f"the backward is given {other} where it reads {name}; with the right"
+                f" values, {changed} of what the backward returns is otherwise"
+            )
+            return WronglySaved(name, users, found.evidence, how)
+    return None
+
+
+def _is_tensor(graph: ReplayedGraph, name: Any) -> bool:
+    row = graph.by_name.get(str(name))
+    return row is not None and isinstance(row.node.meta.get("val"), torch.Tensor)
 
 
 def _changed(

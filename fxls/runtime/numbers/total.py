@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from fxls.attempt import attempting
 from fxls.runtime.faults import saying
 from fxls.runtime.numbers.graphs import NotRun
@@ -42,6 +44,22 @@ class Total:
         self.findings: list[Finding] = []
         self.graphs = self.passes = self.decompositions = self.kernels = 0
         self.more_compilations = self.unjudged = 0
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """How many faults there are, how much was not seen, and how many graphs were."""
+        return len(self.faults), len(self.unseen), self.graphs, self.unjudged
+
+    def say_of_call(self, count: int, before: tuple[int, int, int, int]) -> None:
+        """Say of the faults since then in which call they are: what was not seen in the
+        first one is said already.
+        """
+        faults, unseen, self.graphs, self.unjudged = before
+        del self.unseen[unseen:]
+        for at in range(faults, len(self.faults)):
+            one = self.faults[at]
+            how = f"{one.confirmed}; in call {count} of its graph, and not in the first"
+            self.faults[at] = msgspec.structs.replace(one, confirmed=how)
 
     def take(self, fault: Fault, scripts: Scripts | None) -> None:
         """Note a fault; of the first there are scripts, if they are asked for."""

@@ -152,6 +152,14 @@ class Numbers:
         assert installation.numbers is not None
         installation.numbers.compilations.clear()
 
+    @property
+    def left(self) -> int:
+        """How many bytes of the budget are left."""
+        installation = installing.current()
+        assert installation is not None
+        assert installation.numbers is not None
+        return installation.numbers.copies.left
+
     def found(
         self, raised: str | None = None, *, is_reproducing: bool = False
     ) -> Comparison:

@@ -129,3 +129,29 @@ def test_an_honest_fake_kernel_is_not_blamed(library: Any, numbers: Numbers) -> 
 
     assert found.faults == ()
     assert found.is_clear, found.unseen
+
+
+def test_an_operator_that_changes_its_input_and_says_that_it_does_not_is_the_fault(
+    library: Any, numbers: Numbers
+) -> None:
+    library.define("sneaky(Tensor x) -> Tensor")
+
+    def real(x: torch.Tensor) -> torch.Tensor:
+        doubled = x * 2.0
+        x.add_(1.0)
+        return doubled
+
+    def model(x: torch.Tensor) -> torch.Tensor:
+        y = x.sin()
+        return any_torch.ops.fxls_numbers.sneaky(y) + y
+
+    library.impl("sneaky", real, "CPU")
+    any_torch.library.register_fake(
+        "fxls_numbers::sneaky", any_torch.empty_like, lib=library
+    )
+    (fault,) = numbers.of(model, torch.rand(4, 8)).faults
+
+    assert blamed(fault)[:3] == ("fake", "traced", "fxls_numbers.sneaky.default")
+    assert fault.evidence.reason == (
+        "it changes what it is given, and its signature says that it does not"
+    )

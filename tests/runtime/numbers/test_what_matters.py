@@ -107,6 +107,27 @@ def test_a_value_counts_that_random_numbers_hide(
     assert answer.nodes[0].startswith(node)
 
 
+def test_another_probability_counts_before_gradients_as_well(numbers: Numbers) -> None:
+    wrong = changes(functional.dropout, 1, 0.6)
+
+    with config.patch(pre_grad_custom_pass=wrong):
+        answer = numbers.first(Dropped(), torch.randn(64, 8), backward=False)
+
+    assert answer[:4] == ("pass", "pre-grad", "pre_grad_custom_pass", ("dropout",))
+
+
+def test_of_a_pass_that_draws_otherwise_it_is_not_said_that_it_is_right(
+    numbers: Numbers,
+) -> None:
+    wrong = changes(functional.dropout, 2, False)  # as torch's is
+
+    with config.patch(pre_grad_custom_pass=wrong):
+        found = numbers.of(Dropped(), torch.randn(4, 8), backward=False)
+
+    assert found.faults == ()
+    assert not found.is_clear
+
+
 def test_a_name_that_another_value_got_is_not_blamed_for_the_wrong_one(
     numbers: Numbers,
 ) -> None:
