@@ -33,6 +33,7 @@ from fxls.runtime.numbers.of_kernels import OfKernels, stage_of
 from fxls.runtime.numbers.raising import broken_by, broken_when_run
 from fxls.runtime.numbers.replaying import ChangesInPlace, replayed
 from fxls.runtime.numbers.saving import exchanged, wrongly_saved
+from fxls.runtime.numbers.scripts.gradient_scripts import of_gradients
 from fxls.runtime.numbers.scripts.reproducing import (
     BACKENDS,
     Compiling,
@@ -383,7 +384,7 @@ class _OfCompilation(OfKernels):
             [where(graph, node, (new, old), read) for graph, node in named],
             "each value is right, and of the same gradients of what it returns the graph"
             " before computes another one",
-            no_script("it is a gradient that is wrong, and scripts compare values"),
+            lambda: of_gradients(name[0], graphs, inputs),
             gradient_of=expression_of(old.by_name[found.of]),
             gradients=[expression_of(old.by_name[one]) for one in found.inputs],
             computed_by=computing(self.kept.traced, (node for _, node in named)),

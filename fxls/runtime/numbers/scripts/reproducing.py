@@ -7,7 +7,7 @@ run, and nothing is compiled.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -25,9 +25,9 @@ from fxls.runtime.numbers.precision import (
     explained,
     judged,
 )
-from fxls.runtime.numbers.replaying import Mode, Replay, Segments, alone
+from fxls.runtime.numbers.replaying import Mode, Replay, Segments
 from fxls.runtime.numbers.scripts.script import function_of, script
-from fxls.runtime.numbers.scripts.script_inputs import drawn, evaluated, recorded
+from fxls.runtime.numbers.scripts.script_inputs import variants
 from fxls.runtime.passes.graph_state import GraphState, is_node
 from fxls.runtime.torch_private import fx
 from fxls.verdicts.comparison import Reproducer
@@ -35,7 +35,11 @@ from fxls.verdicts.comparison import Reproducer
 __all__ = [
     "BACKENDS",
     "MOST_COMPILATIONS",
+    "TORCH",
     "Compiling",
+    "Cut",
+    "cut",
+    "inputs_of_both",
     "of_change",
     "of_decomposition",
     "of_function",
@@ -44,7 +48,7 @@ __all__ = [
 
 BACKENDS = ("inductor", "aot_eager", "aot_eager_decomp_partition")
 """Those of torch that a script may name."""
-_TORCH = str(torch.__version__)
+TORCH = str(torch.__version__)
 MOST_COMPILATIONS = 3
 """So many scripts are made that compile, with what the comparison compiled."""
 
@@ -61,7 +65,7 @@ class Compiling:
     """Whether it is all elements together that are wrong."""
 
 
-class _Cut:
+class Cut:
     """Some nodes as a graph of their own, that returns one tensor."""
 
     def __init__(self, graph: Any) -> None:
@@ -115,9 +119,9 @@ def of_kernel(
     if node is not None:
         values = {**given, **segments.values([wrong.name], Mode.OWN)}
         del values[node]
-        found += _compiled(_cut(graph, values, node), values, claim, how)
+        found += _compiled(cut(graph, values, node), values, claim, how)
     if node is None or len(segments.region([wrong.name])) > 1:
-        whole = _cut(graph, given, wrong.name, actual=wrong.actual)
+        whole = cut(graph, given, wrong.name, actual=wrong.actual)
         # A node that is right when it is alone is right with other numbers as well.
         found += [*_compiled(whole, given, claim, how)][::-1]
     return found[: how.most]
@@ -129,7 +133,7 @@ def of_function(
     """Scripts for a function of which no part is known to be at fault."""
     claim = f"What {how.backend} makes of this function returns something wrong."
     given = {**_attributes(graph), **inputs}
-    return [*_compiled(_cut(graph, given, output), given, claim, how)][: how.most]
+    return [*_compiled(cut(graph, given, output), given, claim, how)][: how.most]
 
 
 def of_change(
@@ -145,21 +149,14 @@ def of_change(
     before, after = graphs
     given = {one: known[one] for one in known if one != wrong.name}
     given = _attributes(after) | _attributes(before) | given
-    regions = [
-        Segments(one, given).region([output])
-        for one, output in ((before, wrong.name), (after, wrong.new_name))
-    ]
-    names = _inputs(before, regions[0], given)
-    names += [one for one in _inputs(after, regions[1], given) if one not in names]
-    if not regions[1] and wrong.new_name not in names:
-        names.append(wrong.new_name)
+    names = inputs_of_both(graphs, given, wrong.name, wrong.new_name)
     found: list[Reproducer] = []
     if how is not None:
-        alone_before = _cut(before, given, wrong.name, actual=wrong.actual)
+        alone_before = cut(before, given, wrong.name, actual=wrong.actual)
         claim = f"{how.backend} computes something else, because of its pass {name}."
         found += _compiled(alone_before, given, claim, how)
-    old = _cut(before, given, wrong.name, names, actual=wrong.actual)
-    new = _cut(after, given, wrong.new_name, names, actual=wrong.actual)
+    old = cut(before, given, wrong.name, names, actual=wrong.actual)
+    new = cut(after, given, wrong.new_name, names, actual=wrong.actual)
     claim = f"{name} replaces nodes by others that compute something else."
     return [*found[: how.most if how else 0], *_both((old, new), given, claim)]
 
@@ -187,23 +184,23 @@ def of_decomposition(
     made.output(node if is_one else _part(made, node, parts.index(wrong.node)))
     given = {name: run.values[name] for name in placed}
     claim = f"{how.backend} decomposes {one.operator} into something else."
-    found = [*_compiled(_Cut(made), given, claim, how)][: how.most]
-    new = _cut(graph, given, wrong.node, [*placed])
+    found = [*_compiled(Cut(made), given, claim, how)][: how.most]
+    new = cut(graph, given, wrong.node, [*placed])
     claim = f"{one.operator} is decomposed into nodes that compute something else."
-    return [*found, *_both((_Cut(made), new), given, claim)]
+    return [*found, *_both((Cut(made), new), given, claim)]
 
 
 # -- cuts ------------------------------------------------------------------------------
 
 
-def _cut(
+def cut(
     graph: ReplayedGraph,
     given: Mapping[str, Any],
     output: str,
     names: Sequence[str] | None = None,
     *,
     actual: Any = None,
-) -> _Cut:
+) -> Cut:
     """The nodes that compute one of what is given; `actual` is what is wrong of it."""
     rows = Segments(graph, given).region([output])
     made: Any = fx.Graph()
@@ -226,7 +223,7 @@ def _cut(
         own = Segments(graph, given).value(output, Mode.OWN)
         last = _part(made, last, _worst(several, own))
     made.output(last)
-    return _Cut(made)
+    return Cut(made)
 
 
 def _attributes(graph: ReplayedGraph) -> dict[str, Any]:
@@ -245,6 +242,25 @@ def _inputs(
 ) -> list[str]:
     used = [name for row in rows for name in graph.uses(row) if name in given]
     return list(dict.fromkeys(used))
+
+
+def inputs_of_both(
+    graphs: tuple[ReplayedGraph, ReplayedGraph],
+    given: Mapping[str, Any],
+    name: str,
+    new_name: str | None = None,
+) -> list[str]:
+    """What the nodes of two graphs are given that compute one value, which may have
+    another name in the second.
+    """
+    names: list[str] = []
+    last = name if new_name is None else new_name
+    for graph, output in zip(graphs, (name, last), strict=True):
+        rows = Segments(graph, given).region([output])
+        names += [one for one in _inputs(graph, rows, given) if one not in names]
+        if not rows and output not in names:
+            names.append(output)
+    return names
 
 
 def _part(made: Any, node: Any, at: int) -> Any:
@@ -268,11 +284,11 @@ def _worst(actual: Sequence[Any], own: Sequence[Any]) -> int:
 
 
 def _compiled(
-    cut: _Cut, given: Mapping[str, Any], claim: str, how: Compiling
+    cut: Cut, given: Mapping[str, Any], claim: str, how: Compiling
 ) -> Iterator[Reproducer]:
     """Scripts that compile a cut: with numbers of a seed, and with those that it had."""
     function = function_of(cut.graph, "function")
-    for inputs, said, values in _variants(cut.inputs, given):
+    for inputs, said, values in variants(cut.inputs, given):
         limit = cut.explained(values, LENIENT, is_mean=how.is_mean)
         if limit is None:
             continue
@@ -285,17 +301,17 @@ def _compiled(
             is_mean=how.is_mean,
         )
         yield Reproducer(
-            claim, text, cut.nodes, compiles=True, inputs=said, torch=_TORCH
+            claim, text, cut.nodes, compiles=True, inputs=said, torch=TORCH
         )
 
 
 def _both(
-    cuts: tuple[_Cut, _Cut], given: Mapping[str, Any], claim: str
+    cuts: tuple[Cut, Cut], given: Mapping[str, Any], claim: str
 ) -> Iterator[Reproducer]:
     """The script that runs two cuts, with the first numbers for which they differ."""
     old, new = cuts
     functions = [function_of(old.graph, "before"), function_of(new.graph, "after")]
-    for inputs, said, values in _variants(old.inputs, given):
+    for inputs, said, values in variants(old.inputs, given):
         right, actual = old.value(values, Mode.OWN), new.value(values, Mode.OWN)
         if right is None or actual is None:
             continue
@@ -311,32 +327,5 @@ def _both(
         limit = old.explained(values, STRICT, is_mean=is_mean) or 0.0
         text = script(functions, inputs, limit, is_mean=is_mean)
         count = max(old.nodes, new.nodes)
-        yield Reproducer(claim, text, count, compiles=False, inputs=said, torch=_TORCH)
+        yield Reproducer(claim, text, count, compiles=False, inputs=said, torch=TORCH)
         return
-
-
-_Variant = tuple[Mapping[str, str], str, Mapping[str, Any]]
-
-
-def _variants(names: Sequence[str], given: Mapping[str, Any]) -> Iterator[_Variant]:
-    """The inputs as text, where they are from, and what the text gives; raises `NotRun`
-    where there is no text.
-    """
-    ways: Sequence[tuple[Callable[[Any], str], str]] = (
-        (drawn, "drawn from a seed"),
-        (recorded, "those that the program had"),
-    )
-    why: NotRun | None = None
-    count = 0
-    for way, said in ways:
-        try:
-            texts = {name: way(given[name]) for name in names}
-        except NotRun as error:
-            why = error
-            continue
-        count += 1
-        with alone():
-            values = evaluated([*texts.values()])
-        yield texts, said, dict(zip(names, values, strict=True))
-    if not count and why is not None:
-        raise why

@@ -94,6 +94,25 @@ def error(actual, expected):
     return off.{measure}.item() if off.numel() else 0.0
 '''
 
+_GRADIENTS = '''\
+def gradients(function, given):
+    """The gradients of all inputs, in a row."""
+    wanted = [
+        one.requires_grad_()
+        for one in given
+        if isinstance(one, torch.Tensor) and one.is_floating_point()
+    ]
+    output = function(*given)
+    if not output.requires_grad:
+        return torch.cat([one.detach().reshape(-1) * 0 for one in wanted])
+    torch.manual_seed(0)
+    seed = torch.randn(output.shape).to(output.dtype)
+    found = torch.autograd.grad(
+        output, wanted, seed, allow_unused=True, materialize_grads=True
+    )
+    return torch.cat([one.reshape(-1) for one in found])
+'''
+
 _END = """\
 off = error(actual, expected)
 if off > EXPLAINED:
@@ -111,8 +130,10 @@ def script(
     backend: str = "",
     settings: Mapping[str, Any] | None = None,
     is_mean: bool = False,
+    of_gradients: bool = False,
 ) -> str:
-    """A script that calls one function, compiled and not, or two.
+    """A script that calls one function, compiled and not, or two; of two it may compare
+    the gradients.
 
     It ends with 1 where they give what precision does not explain, and with 0 where it
     does.
@@ -145,12 +166,24 @@ def script(
     names = re.findall(r"^def (\w+)", "\n".join(one.text for one in functions), re.M)
     first, last = names[0], names[-1]
     other = f'torch.compile({last}, backend="{backend}")' if backend else last
+    if of_gradients:
+        parts.append(_GRADIENTS)
+        parts.append(
+            f"EXPLAINED = {explained:.3g}\n"
+            f"expected = gradients({first}, inputs())\n"
+            f"actual = gradients({last}, inputs())\n" + _END
+        )
+        return _joined(parts)
     parts.append(
         f"EXPLAINED = {explained:.3g}\n"
         "with torch.no_grad():\n"
         f"    expected = {first}(*inputs())\n"
         f"    actual = {other}(*inputs())\n" + _END
     )
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[str]) -> str:
     return "\n\n".join(part.rstrip() + "\n" for part in parts)
 
 

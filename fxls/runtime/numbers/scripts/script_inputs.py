@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import textwrap
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from fxls.runtime.numbers.graphs import NotRun
+from fxls.runtime.numbers.replaying import alone
 
-__all__ = ["UNPACKED", "drawn", "evaluated", "recorded"]
+__all__ = ["UNPACKED", "Variant", "drawn", "evaluated", "recorded", "variants"]
 
 any_torch: Any = torch
 
@@ -28,6 +29,9 @@ def unpacked(text, dtype):
     return torch.frombuffer(bytearray(data), dtype=dtype)
 '''
 """What scripts with recorded tensors define; needs base64 and zlib."""
+
+
+Variant = tuple[Mapping[str, str], str, Mapping[str, Any]]
 
 
 def recorded(value: Any) -> str:
@@ -78,6 +82,30 @@ def evaluated(texts: Sequence[str]) -> list[Any]:
     exec(UNPACKED, scope)  # it is the text above, as a script has it
     any_torch.manual_seed(0)
     return [eval(text, scope) for text in texts]  # they are made above
+
+
+def variants(names: Sequence[str], given: Mapping[str, Any]) -> Iterator[Variant]:
+    """The inputs as text, where they are from, and what the text gives; raises `NotRun`
+    where there is no text.
+    """
+    ways: Sequence[tuple[Callable[[Any], str], str]] = (
+        (drawn, "drawn from a seed"),
+        (recorded, "those that the program had"),
+    )
+    why: NotRun | None = None
+    count = 0
+    for way, said in ways:
+        try:
+            texts = {name: way(given[name]) for name in names}
+        except NotRun as error:
+            why = error
+            continue
+        count += 1
+        with alone():
+            values = evaluated([*texts.values()])
+        yield texts, said, dict(zip(names, values, strict=True))
+    if not count and why is not None:
+        raise why
 
 
 def _plain(value: Any) -> str:

@@ -171,3 +171,29 @@ def test_a_backend_that_runs_something_else_has_no_reproducer(
 
     assert found.reproducers == ()
     assert found.no_reproducer == "there is no graph of what the backend runs"
+
+
+def test_a_change_of_gradients_alone_is_the_nodes_around_it(
+    numbers: Numbers, tmp_path: Path
+) -> None:
+    def cuts_gradients(graph: Any) -> None:
+        (relu,) = nodes(graph, functional.relu)
+        with graph.inserting_before(relu):
+            relu.args = (graph.call_method("detach", relu.args),)
+
+    with config.patch(pre_grad_custom_pass=cuts_gradients):
+        numbers.run(Normed(), torch.randn(4, 8, requires_grad=True))
+    (script,) = numbers.found(is_reproducing=True).reproducers
+
+    assert functions(script) == [
+        "def before(l_x_):",
+        "    relu = torch.nn.functional.relu(l_x_)",
+        "    return relu",
+        "def after(l_x_):",
+        "    detach = l_x_.detach()",
+        "    relu = torch.nn.functional.relu(detach)",
+        "    return relu",
+    ]
+    assert (script.nodes, script.compiles) == (2, False)
+    assert said(script.text, tmp_path) == WRONG
+    assert said(script.text.replace(".detach()", ".clone()"), tmp_path) == RIGHT
