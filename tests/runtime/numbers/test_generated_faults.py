@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch import nn
+from torch.nn import functional
 
-from fxls.verdicts.comparison import Comparison, Kind
+from fxls.verdicts.comparison import Comparison, Fault, Kind
 from tests.runtime.numbers.looking import (
     COMPILING,
     Attention,
@@ -41,10 +43,60 @@ _UNARY = {
 }
 
 
+_REDUCTIONS = {
+    aten.sum.dim_IntList: aten.mean.dim,
+    aten.mean.dim: aten.sum.dim_IntList,
+    aten.amax.default: aten.amin.default,
+    aten.gt.Scalar: aten.lt.Scalar,
+    aten.le.Scalar: aten.gt.Scalar,
+    aten.scatter_add.default: aten.scatter.src,
+}
+
+
 class Planted(NamedTuple):
     what: str
-    node: str
-    """The node that is altered, or gone."""
+    nodes: tuple[str, ...]
+    """Those that are altered, gone, or made."""
+
+
+class Averaging(nn.Module):
+    """It overwrites two buffers of the same shape, and reads one of them."""
+
+    average: torch.Tensor
+    square: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.register_buffer("average", torch.zeros(8))
+        self.register_buffer("square", torch.ones(8))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x)
+        with torch.no_grad():
+            self.average.mul_(0.9).add_(y.mean((0, 1)) * 0.1)
+            self.square.mul_(0.9).add_(y.square().mean((0, 1)) * 0.1)
+        return torch.tanh((y - y.mean(-1, keepdim=True)) / (self.square.sqrt() + 1.0))
+
+
+class Gathering(nn.Module):
+    """It sums rows that come to the same place, and takes the largest of others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = functional.leaky_relu(self.linear(x)).flatten(0, 1)
+        places = torch.arange(rows.shape[0], device=x.device) // 3 % 4
+        summed = torch.zeros(4, 8).scatter_add(0, places[:, None].expand(-1, 8), rows)
+        top = rows.amax(0)
+        return torch.sigmoid(summed[places] * 0.5 + top - rows)
+
+
+MODELS: Sequence[Callable[[], Any]] = (
+    *(Perceptron, Attention, Normed, Averaging, Gathering),
+)
 
 
 class Chance:
@@ -57,7 +109,10 @@ class Chance:
 
     def __call__(self, graph: Any) -> None:
         is_backward = any(node.name.startswith("tangents") for node in graph.nodes)
-        kinds = [self.swap, self.change, self.drop, self.call_another]
+        kinds = [
+            *(self.swap, self.change, self.drop, self.call_another, self.reduce),
+            *(self.round, self.shift, self.scale, self.lose),
+        ]
         if self.planted is None and is_backward == self.backward:
             self.chance.shuffle(kinds)
             for kind in kinds:
@@ -71,7 +126,7 @@ class Chance:
         if one is other or one.meta["val"].shape != other.meta["val"].shape:
             return None
         node.args = (*node.args[:-2], other, one)
-        return Planted("swap", node.name)
+        return Planted("swap", (node.name,))
 
     def change(self, graph: Any) -> Planted | None:
         def has_constant(one: Any) -> bool:
@@ -83,7 +138,7 @@ class Chance:
         if node is None:
             return None
         node.args = (node.args[0], node.args[1] * 1.5 + 0.1)
-        return Planted("change", node.name)
+        return Planted("change", (node.name,))
 
     def drop(self, graph: Any) -> Planted | None:
         def may_go(one: Any) -> bool:
@@ -99,14 +154,73 @@ class Chance:
             return None
         node.replace_all_uses_with(node.args[0])
         graph.erase_node(node)
-        return Planted("drop", node.name)
+        return Planted("drop", (node.name,))
 
     def call_another(self, graph: Any) -> Planted | None:
         node = self.one(graph, lambda one: one.target in _UNARY)
         if node is None:
             return None
         node.target = _UNARY[node.target]
-        return Planted("call another", node.name)
+        return Planted("call another", (node.name,))
+
+    def reduce(self, graph: Any) -> Planted | None:
+        def fits(one: Any) -> bool:
+            return (
+                one.target in _REDUCTIONS
+                and one.args[0].meta["val"].is_floating_point()  # as a mean is of these
+            )
+
+        node = self.one(graph, fits)
+        if node is None:
+            return None
+        node.target = _REDUCTIONS[node.target]
+        return Planted("reduce", (node.name,))
+
+    def round(self, graph: Any) -> Planted | None:
+        convert = any_torch.ops.prims.convert_element_type.default
+        return self.put_behind(
+            graph, "round", (convert, (torch.bfloat16,)), (convert, (torch.float32,))
+        )
+
+    def shift(self, graph: Any) -> Planted | None:
+        return self.put_behind(graph, "shift", (aten.roll.default, ([1], [-1])))
+
+    def scale(self, graph: Any) -> Planted | None:
+        return self.put_behind(graph, "scale", (aten.mul.Tensor, (1.02,)))
+
+    def lose(self, graph: Any) -> Planted | None:
+        """A write to a buffer, which is the last that is done to it."""
+        node = self.one(graph, lambda one: one.target is aten.copy_.default)
+        if node is None or node.users:
+            return None
+        graph.erase_node(node)
+        return Planted("lose", (node.name,))
+
+    def put_behind(self, graph: Any, what: str, *calls: Any) -> Planted | None:
+        """Let all who read a value read what these calls make of it."""
+
+        def fits(one: Any) -> bool:
+            value = one.meta.get("val")
+            return (
+                isinstance(value, torch.Tensor)
+                and value.dtype is torch.float32
+                and value.dim() > 1
+                and value.shape[-1] > 1
+                and "copy" not in str(one.target)
+            )
+
+        node = self.one(graph, fits)
+        if node is None:
+            return None
+        users, last, made = [*node.users], node, list[str]()
+        for target, more in calls:
+            with graph.inserting_after(last):
+                last = graph.call_function(target, (last, *more))
+            last.meta["val"] = target(node.meta["val"], *more)
+            made.append(last.name)
+        for user in users:
+            user.replace_input_with(node, last)
+        return Planted(what, tuple(made))
 
     def one(self, graph: Any, fits: Callable[[Any], bool]) -> Any:
         found = [one for one in graph.nodes if one.op == "call_function" and fits(one)]
@@ -135,21 +249,26 @@ class Tally:
                 self.harmless += 1
             else:
                 self.open.append((case, off, found.unseen))
-        elif first.name == hook and [w.node for w in first.where] == [
-            chance.planted.node
-        ]:
+        elif first.name == hook and is_named(first, chance.planted):
             self.right += 1
         else:
             self.wrong.append((case, first))
 
 
+def is_named(fault: Fault, planted: Planted) -> bool:
+    """Whether it is a fault of these nodes, or of some of them, and of no other."""
+    named = {one.node for one in fault.where}
+    return bool(named) and named <= {*planted.nodes}
+
+
 def results(model: Any, inputs: torch.Tensor, run: Any) -> Sequence[torch.Tensor]:
-    """What a training step computes: the output, and all gradients."""
+    """What a training step computes: the output, all gradients, and the buffers."""
     model.zero_grad(set_to_none=True)
     inputs.grad = None
     out = run()
     leaves = [*model.parameters(), inputs]
-    return [out.detach(), *(one.grad for one in leaves if one.grad is not None)]
+    gradients = [one.grad for one in leaves if one.grad is not None]
+    return [out.detach(), *gradients, *(one.clone() for one in model.buffers())]
 
 
 def test_planted_faults_are_found_or_nothing_is_said(numbers: Numbers) -> None:
@@ -167,10 +286,12 @@ def planted(numbers: Numbers, seed: int, count: int) -> Tally:
     chance, tally = random.Random(seed), Tally()
     any_torch.manual_seed(seed)
     while tally.count < count:
-        model = chance.choice([Perceptron, Attention, Normed])()
+        model = chance.choice(MODELS)()
         inputs = torch.randn(2, 4, 8, requires_grad=True)
         wrong, hook = Chance(chance), _HOOKS[chance.choice([*_HOOKS])]
+        state = {name: value.clone() for name, value in model.state_dict().items()}
         eager = results(model, inputs, lambda m=model, i=inputs: _stepped(m, i))
+        model.load_state_dict(state)
         numbers.forget()
         with config.patch({hook: wrong}):
             compiled = results(
