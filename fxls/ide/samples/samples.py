@@ -64,10 +64,12 @@ _CONFIGURATION = r"(\w*_)?(config|cfg|conf|args|hparams|hps|params|options|opts?
 _CONFIGURATIONS = ("Args", "Arguments", "Config", "HParams", "Options", "Params")
 
 
-_BASE, _CACHE, _FEW = "PreTrainedModel", "use_cache", "num_hidden_layers=2"
-"""A language model of Hugging Face's, whose base class its file imports, may have billions
-of parameters by default: two of its layers have the code of all.
-"""
+_BASE = "PreTrainedModel"
+"""The base class of the models of Hugging Face, which their files import."""
+_CACHE = "use_cache"
+"""What the forward of a language model takes, and of few others."""
+_FEW = "num_hidden_layers=2"
+"""It may have billions of parameters by default: two of its layers have the code of all."""
 
 
 class Samples:

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fxls.attempt import attempting
-from fxls.rules import Rule
 from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, where
 from fxls.runtime.numbers.claims import changed
 from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
 from fxls.runtime.numbers.fakes import lies_of_writing, wrong_fakes
-from fxls.runtime.numbers.findings import finding_in
+from fxls.runtime.numbers.findings import note_finding
 from fxls.runtime.numbers.gradient_names import (
     computing,
     expression_of,
@@ -125,23 +124,12 @@ class _OfCompilation(OfKernels):
                 kept.stage, "the graph", "its compiled code was never called"
             )
         if kept.found is not None and not self.has_fault:
-            self.guarded(kept.stage, kept.found.value, self._find, kept.found)
+            self.guarded(kept.stage, kept.found.value, note_finding, self, kept.found)
         if has_raised and not self.has_fault:
             # What raises while a backward is compiled, nobody saw.
             crash = broken_by(kept)
             if crash is not None:
                 self.note_crash(crash)
-
-    def _find(self, rule: Rule) -> None:
-        """Find which node makes what breaks a rule, though no step of the compiler does."""
-        self.judged -= 1  # it is no step
-        found = finding_in(self.kept, rule)
-        if found is None:
-            what = f"it returned {rule.value}"
-            why = f"{what}, and no graph of it gives that node by node"
-            self.leave_out(self.kept.stage, "what it returned", why, is_suspect=True)
-            return
-        self.total.findings.append(found)
 
     def returns_something_wrong(self) -> bool:
         """Whether the call returned what the captured graph does not."""

@@ -12,13 +12,26 @@ from fxls.runtime.checks.verdict import not_finite
 from fxls.runtime.numbers.blame import where
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.kept import KeptCompilation
+from fxls.runtime.numbers.notes import Notes
 from fxls.runtime.numbers.replaying import replayed
 from fxls.tensor_view import shown
 from fxls.verdicts.comparison import Finding
 
-__all__ = ["finding_in"]
+__all__ = ["finding_in", "note_finding"]
 
 _MOST_GIVEN = 8
+
+
+def note_finding(notes: Notes, rule: Rule) -> None:
+    """Note which node makes what breaks a rule, though no step of the compiler does."""
+    notes.judged -= 1  # it is no step
+    kept = notes.kept
+    found = finding_in(kept, rule)
+    if found is None:
+        why = f"it returned {rule.value}, and no graph of it gives that node by node"
+        notes.leave_out(kept.stage, "what it returned", why, is_suspect=True)
+        return
+    notes.total.findings.append(found)
 
 
 def finding_in(kept: KeptCompilation, rule: Rule) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Generator
 from traceback import FrameSummary
@@ -62,7 +63,7 @@ def _noting_innermost(_context: Any, /) -> Generator[None, Any, Any]:
     frame = yield
     with logging_faults(_ERRORS):
         following = sys.modules[_FOLLOWING].__file__
-        at: Any = sys._getframe()  # pyright: ignore[reportPrivateUsage]  # Dynamo is further out
+        at: Any = inspect.currentframe()  # Dynamo is further out
         while at is not None:
             if at.f_code.co_filename == following:
                 translator = at.f_locals.get("self")
