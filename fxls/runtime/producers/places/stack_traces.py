@@ -81,13 +81,17 @@ def _span(path: str, line: int, shown: str, carets: str, name: str) -> Span:
     text = linecache.getline(path, line).rstrip()
     indent = len(text) - len(text.lstrip())
     start, end = indent, len(text)
-    if _CARETS.match(carets) and text and text.strip() == shown.strip():
+    has_carets = bool(_CARETS.match(carets))
+    if has_carets and text and text.strip() == shown.strip():
         first = len(shown) - len(shown.lstrip())
         start = indent + len(carets) - len(carets.lstrip()) - first
         end = indent + len(carets.rstrip()) - first
-        if end >= len(text):
-            # torch often knows where an expression starts, and not where it ends.
-            end = end_of(path, line, start, name) or end
+    if end >= len(text):
+        # torch often knows where an expression starts, and not where it ends.
+        known = end_of(path, line, start, name)
+        # Python underlines no whole line, so an expression of several begins with one.
+        if known is not None and (has_carets or known[0] > line):
+            return Span.of(line - 1, start, known[0] - 1, known[1])
     return Span.of(line - 1, start, line - 1, end)
 
 

@@ -50,8 +50,8 @@ _OF_NO_CALL = frozenset({*_OPERATORS.values(), "getitem", "setitem", "getattr"})
 
 
 class _Expression(NamedTuple):
-    end: int
-    """The column behind it."""
+    end: tuple[int, int]
+    """The line, counted from one, and the column behind it."""
     words: tuple[str, ...]
     """What a node may have called here."""
     is_call: bool
@@ -77,15 +77,15 @@ def called(meta: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def end_of(path: str, line: int, start: int, name: str) -> int | None:
-    """The column behind the expression that starts in a line, counted from one, and
-    column, where `name` was called.
+def end_of(path: str, line: int, start: int, name: str) -> tuple[int, int] | None:
+    """The line and the column behind the expression that starts in a line, counted from
+    one, and column, where `name` was called.
 
-    The longest where that does not tell which one; None where none starts there, or all
-    end in another line.
+    The longest of those that end in the line where that does not tell which one; None
+    where there is none.
     """
     found = _starting(path).get((line, start), ())
-    fitting = _fitting(found, name) or found
+    fitting = _fitting(found, name) or [one for one in found if one.end[0] == line]
     return max((one.end for one in fitting), default=None)
 
 
@@ -110,25 +110,30 @@ def tree(path: str) -> ast.Module:
 
 @lru_cache(maxsize=64)
 def _starting(path: str) -> Mapping[tuple[int, int], Sequence[_Expression]]:
-    """The expressions of a file by the line and the column where they start.
-
-    Those that end on another line are left out.
-    """
+    """The expressions of a file by the line and the column where Python says they start."""
     found: dict[tuple[int, int], list[_Expression]] = {}
+
+    def column(line: int, offset: int) -> int:
+        text = linecache.getline(path, line).encode()
+        return len(text[:offset].decode(errors="ignore"))
+
     for node in ast.walk(tree(path)):
         if not isinstance(node, ast.expr | ast.AugAssign):
             continue
-        if node.lineno != node.end_lineno:
-            continue
-        text = linecache.getline(path, node.lineno).encode()
-        start, end = (
-            len(text[:offset].decode(errors="ignore"))
-            for offset in (node.col_offset, node.end_col_offset)
-        )
+        line, offset = node.lineno, node.col_offset
+        last, behind = node.end_lineno or line, node.end_col_offset or offset
         is_call = isinstance(node, ast.Call)
         calls_a_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Call)
-        one = _Expression(end, _words(node), is_call, calls_a_call)
-        found.setdefault((node.lineno, start), []).append(one)
+        one = _Expression(
+            (last, column(last, behind)), _words(node), is_call, calls_a_call
+        )
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            method = node.func
+            if method.end_lineno and method.lineno != method.end_lineno:
+                # Python says that such a call starts at the name of the method.
+                line = method.end_lineno
+                offset = (method.end_col_offset or 0) - len(method.attr.encode())
+        found.setdefault((line, column(line, offset)), []).append(one)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,4 +169,42 @@ def test_it_is_the_expression_of_our_tracer_or_one_around_it(
         assert span.start == right.start, (node, other)
         assert span.end >= right.end, (node, other)
         exact += span == right
+    assert exact >= 0.6 * len(ours)
+
+
+def in_lines(random: random.Random, text: str) -> str:
+    """The same expression, with line breaks before methods and behind operators."""
+    pieces = re.split(r"((?<=\))\.(?=[a-z])|(?<= [-+*/@]) )", text)
+    return "".join(
+        f"\n        {piece.strip()}" if odd % 2 and random.random() < 0.6 else piece
+        for odd, piece in enumerate(pieces)
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_an_expression_of_several_lines_is_whole(seed: int, tmp_path: Path) -> None:
+    """Python says that a method on a line of its own starts at its name, as torch does."""
+    choose = random.Random(seed)
+    lines = [f"    x = ({in_lines(choose, written(choose, 4))})\n" for _ in range(6)]
+    text = f"import torch\ndef program(x, y):\n{''.join(lines)}    return x\n"
+    rows = text.split("\n")
+    program = loaded(tmp_path / "program.py", text).program
+    ours = [n for n in fx.symbolic_trace(program).graph.nodes if "call" in n.op]
+    nodes = captured(program, torch.ones(3, 3), torch.ones(3, 3))
+    exact = several = 0
+    for node, other in zip(nodes, ours, strict=True):
+        seen, asked = origin_of(node.meta), other.origin
+        assert seen is not None
+        assert isinstance(seen[0], Place)
+        assert asked is not None
+        span, right = seen[0].span, asked.places[0].span
+        assert span.end >= right.end, (node, other)
+        if span.start != right.start:
+            assert other.op == "call_method"
+            said = rows[span.start.line][span.start.column - 1 :]
+            assert said.startswith(f".{other.target}(")
+            assert span.start.line > right.start.line
+        exact += span.end == right.end
+        several += right.start.line != right.end.line
+    assert several >= 0.1 * len(ours), "the seed breaks lines"
     assert exact >= 0.6 * len(ours)
