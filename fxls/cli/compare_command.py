@@ -135,7 +135,7 @@ def compare(options: argparse.Namespace) -> int:
     from fxls.cli.comparisons.entry import entry_of, to_compare
     from fxls.cli.comparisons.listings import compare_listings, names_listings
     from fxls.cli.followed_program import follow, followed, unclear
-    from fxls.cli.reports.compare_report import compare_as_json, compare_text
+    from fxls.cli.reports.compare_report import compare_as_json
     from fxls.store import locate
     from fxls.verdicts.comparison import decode
 
@@ -165,16 +165,34 @@ def compare(options: argparse.Namespace) -> int:
     more += ["--break-on", options.break_on] * bool(options.break_on)
     found = followed("compare", more, options, python, decode)
     reproduced = _reproduced(options.reproduce, found, python)
-    sources = sources_here()
     if options.json:
         print(json.dumps(compare_as_json(found, reproduced)))
     else:
-        print(harmless(compare_text(found, sources, reproduced)))
-        if not found.graphs and entry is None and (named := _first_entry(python)):
-            say(f"help: To compare the entry of the file, say `{named}`.")
+        _print(found, reproduced, python, is_entry=entry is not None)
     if found.is_found:
         return ExitCode.TROUBLE
     return ExitCode.OK if found.is_clear else ExitCode.USAGE
+
+
+def _print(
+    found: Comparison,
+    reproduced: Reproduced | None,
+    python: PythonArguments,
+    *,
+    is_entry: bool,
+) -> None:
+    """Say what was found; an entry that could not be made has said why itself."""
+    from fxls.cli.reports.compare_report import compare_text
+
+    if is_entry and not found.graphs and found.raised == _REFUSED:
+        return
+    print(harmless(compare_text(found, sources_here(), reproduced)))
+    if not found.graphs and not is_entry and (named := _first_entry(python)):
+        say(f"help: To compare the entry of the file, say `{named}`.")
+
+
+_REFUSED = "SystemExit: 2"
+"""What the program of an entry ends with that is not there, or cannot be called."""
 
 
 def _not_of_listings(

@@ -289,6 +289,7 @@ def test_what_names_no_entry_is_said(fxls: Command) -> None:
         "fxls: error: net.py has no Nix\n"
         "help: Its entries are `Net(4)(torch.randn(2, 4))`.\n" in other.err
     )
+    assert other.out == ""
     assert "an entry takes no arguments, as 'again' is one" in more.err
     assert "there is no file nowhere.py" in nowhere.err
     asked = "help: To compare the entry of the file, say `fxls compare"
