@@ -57,7 +57,9 @@ def test_each_near_miss_is_an_analysis_at_the_node_that_stood_in_the_way(
             rewriter.replace_pattern_with_filters(gm, *PATTERNS[name], [in_order])
 
     found: dict[str, set[tuple[str, str, str]]] = {text: set() for text in PLANTED}
-    for one in remarks:
+    missed = [one for one in remarks if one.subject is not Subject.SEARCHED]
+    assert len(missed) < len(remarks), "each pattern says how often it was looked for"
+    for one in missed:
         assert (one.kind, one.subject) == (RemarkKind.ANALYSIS, Subject.PATTERN)
         assert one.place is not None
         text = list(PLANTED)[int(one.place.place.function[1:])]
@@ -120,7 +122,8 @@ def test_a_matcher_that_a_program_asks_itself_says_as_much(
         gm = fx.symbolic_trace(shifted_by_three)
         pattern = fx.symbolic_trace(shifted)
         assert utils.SubgraphMatcher(pattern.graph).match(gm.graph) == []
-    (one,) = remarks
+    searched, one = sorted(remarks, key=lambda one: one.subject is Subject.PATTERN)
+    assert (searched.kind, searched.subject) == (RemarkKind.ANALYSIS, Subject.SEARCHED)
     assert one.about == "shifted at relu"
     assert one.reason == "add has 3.0, and the pattern has 1.0 there"
     assert quoted(one.place) == "torch.mm(x, w) + 3.0"
