@@ -70,6 +70,8 @@ def _debugger() -> Iterator[Part]:
 _AREAS = {
     "engine": "fxls.engine",
     "dynamo": "torch.compile",
+    "functorch": "torch.compile",
+    "guards": "torch.compile",
     "inductor": "torch.compile",
     "export": "torch.export",
 }

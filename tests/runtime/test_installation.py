@@ -68,6 +68,16 @@ HOOKS = [
         for package in ("torch.fx", "fxls.engine")
     ),
     (
+        "torch._dynamo.symbolic_convert",
+        "what torch.compile captures has lines without columns",
+        "InstructionTranslatorBase.frame_summary",
+    ),
+    (
+        "torch._guards",
+        "errors of torch.compile have lines without columns",
+        "TracingContext._populate_loc_in_frame_summary",
+    ),
+    (
         "torch._dynamo.trace_rules",
         "torch.compile may look into fxls and pdb",
         "FORCE_SKIP_FILES",
@@ -181,6 +191,14 @@ HOOKS = [
     ),
     *(
         (
+            f"{package}.graph_module",
+            f"functions that change graphs of {package} are no passes",
+            "GraphModule.recompile",
+        )
+        for package in ("torch.fx", "fxls.engine")
+    ),
+    *(
+        (
             f"{package}.passes.graph_transform_observer",
             f"passes of {whose} are no revisions",
             "GraphTransformObserver.__enter__",
@@ -279,9 +297,11 @@ def test_its_hooks_are_a_table_of_what_is_replaced_and_what_is_so_without(
 
 
 def test_without_a_run_nothing_is_replaced_for_its_record(tmp_path: Path) -> None:
-    rows = {hook.module for hook in built(Store(tmp_path / ".fxls")).hooks.rows}
-    assert "torch._dynamo.output_graph" in rows
-    assert "torch._dynamo.symbolic_convert" not in rows
+    rows = built(Store(tmp_path / ".fxls")).hooks.rows
+    names = {name for hook in rows for name in hook.replacements}
+    assert "OutputGraph.call_user_compiler" in names
+    assert "InstructionTranslatorBase.log_graph_break" not in names
+    assert "fxls.engine.graph_module" not in {hook.module for hook in rows}
 
 
 def test_its_parts_stay_what_they_are(tmp_path: Path) -> None:

@@ -84,7 +84,8 @@ class ObservedPasses:
         )
         steps = compiler_steps.of_inductor(sorted_=self._sorted, matched=self._matched)
         plain = PlainFunctions(self._recorder, self._lister, self._outside)
-        return (*plain.hooks(), *observers, *managers, *steps)
+        functions = plain.hooks() if self._recorder.is_on else ()
+        return (*functions, *observers, *managers, *steps)
 
     @contextlib.contextmanager
     def block(self, module: Any) -> Generator[list[Pass]]:

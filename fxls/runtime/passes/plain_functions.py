@@ -71,7 +71,7 @@ class PlainFunctions:
     def _recompile(
         self, module: Any, /, *_: Any, **__: Any
     ) -> Generator[None, Any, Any]:
-        if not self._recorder.is_on or capture_of(module) is not PLAIN:
+        if capture_of(module) is not PLAIN:
             return (yield)
         begun: tuple[_Compiled, _Ran | None] | None = None
         with logging_faults(_FAULT):

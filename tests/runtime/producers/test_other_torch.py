@@ -54,6 +54,8 @@ NAMES = {
     "FORCE_SKIP_FILES": "torch._dynamo.trace_rules",
     "OutputGraph.call_user_compiler": "torch._dynamo.output_graph",
     "InstructionTranslatorBase.log_graph_break": "torch._dynamo.symbolic_convert",
+    "InstructionTranslatorBase.frame_summary": "torch._dynamo.symbolic_convert",
+    "TracingContext._populate_loc_in_frame_summary": "torch._guards",
     "CheckFunctionManager.__init__": "torch._dynamo.guards",
     "boxed_nop": "torch._dynamo.backends.debugging",
     "_recursive_pre_grad_passes": "torch._inductor.compile_fx",
@@ -172,6 +174,7 @@ PROGRAMS: Mapping[str, Callable[[], list[float]]] = {
     "torch._inductor.pattern_matcher": passed,
     "torch.fx": traced,
     "torch._dynamo": compiled,
+    "torch._guards": compiled,
     "torch.export": exported,
     "torch._export": exported,
     "torch._inductor": lowered,
@@ -278,7 +281,9 @@ def _with_debugger(
     if "Interpreter.run" in request.node.nodeid:
         constants: Any = ModuleType("_pydevd_bundle.pydevd_constants")
         constants.get_global_debugger = lambda: None
-        for module in (ModuleType("pydevd"), constants):
+        debugger: Any = ModuleType("pydevd")
+        debugger.PyDB = type("PyDB", (), {"initialize_network": lambda *_: None})
+        for module in (debugger, constants):
             monkeypatch.setitem(sys.modules, module.__name__, module)
 
 
