@@ -271,7 +271,7 @@ def test_an_entry_is_compiled_and_led_back_as_a_program_would(
         f"{wrong}: where is wrong, in the backward of relu",
         "  where, torch.ops.aten.where.self, from net.py:13:16",
         " 13 |         return torch.relu(self.linear(x)).sin()",
-        "    |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+        "    |                ^^^^^^^^^^^^^^^^^^^^^^^^^^",
     ]
     assert "  wrong gradients: self.linear.weight, self.linear.bias" in lines
     assert ended.code == 1

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from fxls.store import Store
 from tests.cli.command import Command
 
 pytestmark = pytest.mark.slow
@@ -23,9 +24,14 @@ def f(x, w):
 
 
 def revision(fxls: Command, text: str) -> str:
-    """Trace a model; the path of its listing."""
+    """Trace a model; the path of its listing, in which a command's output has no hash."""
     fxls.file(text)
-    return fxls.run("trace", "net.py", "--show", "path").out.strip()
+    assert fxls.run("trace", "net.py", "--show", "path").code == 0
+    store = Store(fxls.folder / ".fxls")
+    (identity,) = store.identities()
+    newest = store.newest(identity)
+    assert newest is not None
+    return str(newest.path)
 
 
 def test_the_first_node_that_is_another_one_is_named_with_its_line(

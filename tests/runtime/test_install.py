@@ -18,7 +18,7 @@ import torch
 
 import fxls
 from fxls.engine import GraphModule, symbolic_trace
-from fxls.runtime import installed, listing_of
+from fxls.runtime import installed, installing, listing_of
 from fxls.store import Store
 from tests.runtime import nets
 
@@ -158,7 +158,13 @@ def first_line(module: GraphModule) -> int:
     return code_of(module).co_firstlineno
 
 
-def test_code_that_runs_stays_while_a_graph_is_compiled_anew(store: Store) -> None:
+def test_code_that_runs_stays_while_a_graph_is_compiled_anew(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The record of a run that lives keeps what it names, which each recompilation is.
+    installation = installing.current()
+    assert installation is not None
+    monkeypatch.setattr(installation.recorder, "_writer", None)
     writing = installed()
     assert writing is not None
     writing.bound.megabytes = 0.1

@@ -113,7 +113,7 @@ def forgets_faster(graph: Any) -> None:
             *(Writing, writes_in_another_order, ("mul_", "index_add_")),
             "z.mul_(2.0) z.index_add_(0, torch.tensor([0, 2, 2]), torch.ones(3, 6))",
         ),
-        (Writing, cuts_gradients, ("detach",), ""),
+        (Writing, cuts_gradients, ("detach",), "torch.tanh(z) + y"),
         (Normalized, forgets_faster, ("batch_norm",), "self.norm(x)"),
     ],
     ids=lambda one: getattr(one, "__name__", None),
