@@ -41,7 +41,7 @@ await story('view', 'net.py', async (page, done) => {
   assert.deepEqual(await graphs.names(), [
     'Net, net, 5 nodes, TIME',
     'Rewritten, rewritten, 5 nodes, TIME, 2 revisions',
-    'Revision of DAY TIME, 5 nodes, 3e15267f8004, newest',
+    'Revision of rewritten.py:28, +1 -1 ~1, 5 nodes, TIME, newest',
     'Revision of DAY TIME, 5 nodes, 0012d6f6f750',
   ]);
   await graphs.walk('0012d6f6f750');
@@ -50,7 +50,7 @@ await story('view', 'net.py', async (page, done) => {
 
   done('two revisions are compared');
   await graphs.focus();
-  await graphs.menu('3e15267f8004', 'Compare Generated Code with …');
+  await graphs.menu('rewritten.py:28', 'Compare Generated Code with …');
   await chosen(page, '.quick-input-list', 'Rewritten_0012d6f6f750.py').waitFor();
   await page.keyboard.press('Enter');
   const compared = page.locator('.monaco-diff-editor .modified').first();
