@@ -58,7 +58,7 @@ export class Tree {
     const item = this.#page.locator('.monaco-menu .action-item', { hasText: title });
     const limit = Date.now() + LIMIT;
     while (Date.now() < limit) {
-      await this.rows.filter({ hasText: row }).click({ button: 'right' });
+      await this.rows.filter({ hasText: row }).first().click({ button: 'right' });
       if (await appears(item, 3000)) return item;
       await this.#page.keyboard.press('Escape');
     }
