@@ -73,7 +73,7 @@ def test_what_is_off_is_one_line_that_says_why(fxls: Command) -> None:
             " no origins"
         )
     ]
-    assert f"torch.fx: {15 - lacking()} of 16 parts work\n" in ended.out
+    assert f"torch.fx: {17 - lacking()} of 18 parts work\n" in ended.out
     assert ended.out.endswith("report it with what `fxls doctor --json` prints.\n")
 
 

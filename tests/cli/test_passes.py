@@ -350,8 +350,9 @@ def test_without_a_run_it_says_how_to_make_one(fxls: Command) -> None:
         "",
         "fxls: no run in this store has passes\n"
         "help: `fxls run FILE` records a program; inductor has passes, pass managers "
-        "have, and functions that recompile a graph module are some; other backends "
-        "have none; --store or FXLS_STORE names another folder.\n",
+        "have, and functions that recompile a graph module are some, also those of a "
+        "backend of yours; torch's other backends have none; --store or FXLS_STORE "
+        "names another folder.\n",
     )
 
 

@@ -25,6 +25,7 @@ from fxls.runtime.passes.revisions import listed
 from fxls.runtime.passes.scope import Scope
 from fxls.runtime.patterns.written_patterns import written_in
 from fxls.runtime.producers import compiler_steps
+from fxls.runtime.producers.capture import in_backend, note_capture
 from fxls.runtime.producers.compiler_steps import (
     DIVIDED,
     JOINT_PASS,
@@ -113,9 +114,21 @@ class AotSteps:
                 result = yield
             finally:
                 _trace.reset(token)
+        self._undivided(trace)
         # What needs no gradients is not divided, and is not to be kept.
         self._here.left = trace if _is_joint(trace.module) else None
         return result
+
+    def _undivided(self, trace: _Trace) -> None:
+        """Let a whole graph that a backend of the program's is given be its forward."""
+        step = self._step(("forward",)) if in_backend() else None
+        if (
+            step is not None
+            and trace.module is not None
+            and not _is_joint(trace.module)
+        ):
+            note_capture(trace.module, step.capture)
+            self._passes.in_backend(trace.module, step.compilation)
 
     def _created(self, *_: Any, **named: Any) -> Generator[None, Any, Any]:
         trace = _trace.get()

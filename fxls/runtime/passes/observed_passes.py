@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from fxls.engine.graph_module import GraphModule
-from fxls.record import OUTSIDE, Pass, names, pairs
+from fxls.record import OUTSIDE, Pass, RevisionName, names, pairs
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.passes.change import Change, change, with_change
@@ -34,6 +34,7 @@ from fxls.runtime.passes.revisions import (
 )
 from fxls.runtime.passes.scope import Running, Scope, current
 from fxls.runtime.producers import compiler_steps
+from fxls.runtime.producers.capture import in_backend, note_capture
 from fxls.runtime.producers.recompiled import on_recompile
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.record.recorder import Recorder
@@ -60,6 +61,7 @@ class ObservedPasses:
         self._recorder = recorder
         self._outside = Counter[str]()
         """How often each pass outside of a compilation ran."""
+        self._functions = PlainFunctions(recorder, self._lister, self._outside)
 
     def hooks(self) -> tuple[Hook, ...]:
         """The observers that passes run in, and what runs several passes."""
@@ -83,8 +85,7 @@ class ObservedPasses:
             for package, _ in _PACKAGES
         )
         steps = compiler_steps.of_inductor(sorted_=self._sorted, matched=self._matched)
-        plain = PlainFunctions(self._recorder, self._lister, self._outside)
-        functions = plain.hooks() if self._recorder.is_on else ()
+        functions = self._functions.hooks() if self._recorder.is_on else ()
         return (*functions, *observers, *managers, *steps)
 
     @contextlib.contextmanager
@@ -123,6 +124,8 @@ class ObservedPasses:
                 scope.modules.pop()
         else:
             outer, scope = scope, Scope(step, [module])
+            if outer is None:
+                self._functions.look(module)
             if outer is not None:
                 if outer.modules[0] is module:
                     self._look(outer, module)
@@ -135,6 +138,13 @@ class ObservedPasses:
                 yield functools.partial(self._look, scope)
             finally:
                 current.reset(token)
+
+    def in_backend(
+        self, module: Any, compilation: str, revision: RevisionName | None = None
+    ) -> None:
+        """Let what a backend of the program's does to a module be passes."""
+        if self._recorder.is_on:
+            self._functions.follow(module, compilation, revision)
 
     # -- steps of AOTAutograd ----------------------------------------------------
 
@@ -211,6 +221,9 @@ class ObservedPasses:
             reasons=pairs([*how.reasons]),
         )
         self._recorder.note(event)
+        if in_backend():
+            note_capture(module, capture)
+            self.in_backend(module, step.compilation, after)
         if self._listener is not None:
             self._listener.passed(step, event, before.state, state)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,14 +14,19 @@ import typing_extensions
 
 import fxls
 
-__all__ = ["pass_here", "pass_that_raised"]
+__all__ = ["is_by_compiler", "pass_here", "pass_that_raised"]
 
 _MANAGER = "infra/pass_manager.py"
 """Where a function of torch's, or of ours, calls passes: by a local name each."""
 _OURS = tuple(f"{Path(str(one.__file__)).parent}/" for one in (fxls, torch))
 _FX = (f"{_OURS[0]}engine/", _OURS[1])
-_DECORATES = str(typing_extensions.__file__).replace("\\", "/")
-"""Has functions around what is deprecated, as much of `torch.ao` is."""
+_COMPILERS = tuple(
+    f"{_OURS[1]}{name}/" for name in ("_dynamo", "_functorch", "_inductor", "_export")
+)
+_DECORATES = tuple(
+    str(one.__file__).replace("\\", "/") for one in (typing_extensions, contextlib)
+)
+"""Have functions around what is deprecated, as much of `torch.ao` is, and blocks."""
 _MAKES_CODE = ("__init__", "graph", "recompile")
 """What compiles a graph of a graph module, and says nothing of why."""
 _UNKNOWN = "(unknown)"
@@ -40,6 +46,19 @@ def pass_that_raised(error: BaseException) -> str:
     return next(_names(reversed([*_frames(error.__traceback__)])), _UNKNOWN)
 
 
+def is_by_compiler() -> bool:
+    """Whether a compiler of torch's calls who asks, and no function of the program's that
+    the compiler has called.
+    """
+    files = (frame.f_code.co_filename for frame in _outwards(inspect.currentframe()))
+    for file in (one.replace("\\", "/") for one in files):
+        if file.startswith(_COMPILERS):
+            return True
+        if not file.startswith(("<", *_OURS)) and file not in _DECORATES:
+            return False
+    return False
+
+
 def _names(frames: Iterable[FrameType]) -> Iterator[str]:
     called = ""
     for frame in frames:
@@ -53,7 +72,7 @@ def _names(frames: Iterable[FrameType]) -> Iterator[str]:
         elif file.startswith(_FX):
             # A function in another one decorates what is called.
             called = called if "<locals>" in frame.f_code.co_qualname else name
-        elif not file.startswith(("<", *_OURS)) and file != _DECORATES:
+        elif not file.startswith(("<", *_OURS)) and file not in _DECORATES:
             if not name.startswith("<"):
                 yield name
             elif called and called.rpartition(".")[2] not in _MAKES_CODE:

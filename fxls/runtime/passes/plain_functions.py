@@ -1,14 +1,15 @@
 """Plain functions that change a graph and recompile its module are passes as well.
 
 Nothing of the program has to say so. A pass then begins where the module was compiled
-last, ends where it is recompiled, and has the name of the function that does that.
+last, ends where it is recompiled, and has the name of the function that does that. The
+functions of a backend of the program's do that to modules that torch.compile gave it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -17,10 +18,18 @@ from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.passes.change import Change, change, with_change
 from fxls.runtime.passes.graph_state import GraphState
-from fxls.runtime.passes.pass_names import pass_here
+from fxls.runtime.passes.pass_names import is_by_compiler, pass_here
 from fxls.runtime.passes.revisions import Lister, note_made
 from fxls.runtime.passes.scope import current
-from fxls.runtime.producers.capture import PLAIN, capture_of
+from fxls.runtime.producers.capture import (
+    PLAIN,
+    capture_of,
+    in_backend,
+    note_capture,
+    of_backend,
+    published_as,
+)
+from fxls.runtime.producers.recompiled import of_lazy_modules
 from fxls.runtime.record.recorder import Recorder
 
 __all__ = ["PlainFunctions"]
@@ -28,10 +37,14 @@ __all__ = ["PlainFunctions"]
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class _Compiled:
-    """A graph module as it was when it was compiled last."""
+    """A graph module as it was when it was compiled last, or given to a backend."""
 
     state: GraphState
     revision: RevisionName | None = None
+    compilation: str | None = None
+    """torch's name of it, for a module that a backend was given."""
+    counts: Counter[str] = field(default_factory=Counter[str])
+    """How often each pass ran on such a module."""
 
 
 class _Ran(NamedTuple):
@@ -39,11 +52,13 @@ class _Ran(NamedTuple):
 
     name: str
     found: Change
-    before: RevisionName | None
+    last: _Compiled
 
 
 class PlainFunctions:
-    """What sees the recompilations of modules that no compiler made."""
+    """What sees the recompilations of modules that no compiler made, or that one gave to
+    a backend of the program's.
+    """
 
     def __init__(
         self,
@@ -59,7 +74,7 @@ class PlainFunctions:
 
     def hooks(self) -> tuple[Hook, ...]:
         """The recompilation of graph modules, around all that makes listings there."""
-        return tuple(
+        each = (
             Hook(
                 f"{package}.graph_module",
                 without := f"functions that change graphs of {package} are no passes",
@@ -67,19 +82,81 @@ class PlainFunctions:
             )
             for package in ("torch.fx", "fxls.engine")
         )
+        made = of_lazy_modules(
+            asked_for=self._asked_for, made=self._constructed, copied=self._copied
+        )
+        return (*each, *made)
+
+    def follow(
+        self, module: Any, compilation: str, revision: RevisionName | None = None
+    ) -> None:
+        """Let what recompiles a module that a backend is given be passes.
+
+        `revision` is how the store names the graph, where it is not what the module runs.
+        """
+        revision = revision or self._lister_of(module).running(module)
+        self._keep(module, _Compiled(GraphState(module), revision, compilation))
+
+    def look(self, module: Any) -> None:
+        """Let what changed a module that a backend was given be a pass, though nobody
+        recompiled it; for who is about to go on with its graph.
+        """
+        if _given(_class_of(module)) is not None:
+            self._lazily(module)
 
     def _recompile(
         self, module: Any, /, *_: Any, **__: Any
     ) -> Generator[None, Any, Any]:
-        if capture_of(module) is not PLAIN:
+        if not _is_followed(module):
             return (yield)
-        begun: tuple[_Compiled, _Ran | None] | None = None
+        begun: list[tuple[_Compiled, _Ran | None]] = []
         with logging_faults(_FAULT):
-            begun = self._begun(module)
+            begun.append(self._begun(module))
         code = yield
         with logging_faults(_FAULT):
-            self._ended(module, begun)
+            for now, ran in begun:  # none where a fault was logged
+                now.revision = self._lister_of(module).running(module)
+                self._ended(module, now, ran)
         return code
+
+    def _asked_for(self, kind: Any, /) -> Generator[None, Any, Any]:
+        """A module whose code is made when it is called is to be recompiled."""
+        known = _given(kind) if isinstance(kind, type) else None
+        if known is not None and _is_followed(known.state.module):
+            with logging_faults(_FAULT):
+                self._lazily(known.state.module)
+        return (yield)
+
+    def _constructed(
+        self, module: Any, /, *_: Any, **__: Any
+    ) -> Generator[None, Any, Any]:
+        """A module whose code is made when it is called is made of another one."""
+        result = yield
+        is_new = in_backend() and _LAST not in _held_by(_class_of(module))
+        if is_new and not is_by_compiler():
+            with logging_faults(_FAULT):
+                self._lazily(module)
+        return result
+
+    def _copied(self, module: Any, /, *_: Any) -> Generator[None, Any, Any]:
+        """A copy of what a backend was given is followed as well, as that of a backward
+        graph is, which torch keeps for later.
+        """
+        copy = yield
+        known = _given(_class_of(module))
+        if known is not None and known.compilation is not None:
+            with logging_faults(_FAULT):
+                note_capture(copy, published_as(module))
+                self.follow(copy, known.compilation, known.revision)
+        return copy
+
+    def _lazily(self, module: Any) -> None:
+        """Let what changed a module be a pass, though its code is not made yet."""
+        now, ran = self._begun(module)
+        if ran is not None:
+            revised = self._lister_of(module).kept(module)(published_as(module))
+            now.revision = RevisionName(revised.identity, revised.file)
+            self._ended(module, now, ran)
 
     def _begun(self, module: Any) -> tuple[_Compiled, _Ran | None]:
         """What is about to be compiled, and the pass that made it of what was before."""
@@ -90,22 +167,27 @@ class PlainFunctions:
             return last, None
         now = _Compiled(GraphState(module))
         # In a block, an observer or a step of a compiler it is told there.
-        if last is None or is_same or current.get() is not None:
+        if last is None or current.get() is not None:
             return now, None
-        ran = _Ran(pass_here(), change(last.state, now.state), last.revision)
+        if last.compilation is not None:
+            now.compilation, now.counts = last.compilation, last.counts
+            if (given := last.state.module) is not module:
+                note_capture(module, of_backend(published_as(given), given.graph))
+        if is_same:
+            return now, None
+        ran = _Ran(pass_here(), change(last.state, now.state), last)
         note_made(lister, ran.name, ran.found, last.state, now.state)
         return now, ran
 
-    def _ended(self, module: Any, begun: tuple[_Compiled, _Ran | None] | None) -> None:
-        if begun is None:
-            return  # a fault was logged
-        now, ran = begun
-        now.revision = self._lister_of(module).running(module)
+    def _ended(self, module: Any, now: _Compiled, ran: _Ran | None) -> None:
+        self._keep(module, now)
+        if ran is not None:
+            self._note(ran, now.revision)
+
+    def _keep(self, module: Any, now: _Compiled) -> None:
         setattr(_class_of(module), _LAST, now)
         if now.revision is not None:
             self._by_file[now.revision.text] = now
-        if ran is not None:
-            self._note(ran, now.revision)
 
     def _last(self, lister: Lister, module: Any) -> _Compiled | None:
         """The module when it was compiled last, or what a new one was made from."""
@@ -115,16 +197,34 @@ class PlainFunctions:
         return known
 
     def _note(self, ran: _Ran, after: RevisionName | None) -> None:
-        self._counts[ran.name] += 1
+        compilation = ran.last.compilation
+        counts = self._counts if compilation is None else ran.last.counts
+        counts[ran.name] += 1
         event = Pass(
             ran.name,
-            self._counts[ran.name],
+            counts[ran.name],
+            compilation,
             producer="" if after is None else after.identity.producer,
             stage="" if after is None else after.identity.stage,
-            before=ran.before,
+            before=ran.last.revision,
             after=after,
         )
         self._recorder.note(with_change(event, ran.found))
+
+
+def _given(kind: Any) -> _Compiled | None:
+    """What is known of a module of this class that a backend was given."""
+    known: _Compiled | None = _held_by(kind).get(_LAST)
+    return None if known is None or known.compilation is None else known
+
+
+def _is_followed(module: Any) -> bool:
+    """Whether what makes the code of a module may be the end of a pass."""
+    capture = capture_of(module)
+    if capture is None or capture is PLAIN:
+        return capture is PLAIN
+    is_given = in_backend() or _LAST in _held_by(_class_of(module))
+    return is_given and not is_by_compiler()
 
 
 _class_of: Callable[[Any], Any] = type

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, cast
 
 __all__ = ["is_torchs", "name_of_backend"]
 
 
 def is_torchs(compiler: Any) -> bool:
-    """Whether a backend comes with torch, and what it makes is its own business."""
-    module = getattr(_innermost(compiler), "__module__", "") or ""
-    return module.partition(".")[0] in ("torch", "functools", "fxls")
+    """Whether a backend comes with torch, and what it makes is its own business.
+
+    One that `torch._dynamo.backends.common.aot_autograd` made is of whoever made the
+    compilers that it was given.
+    """
+    inner = _innermost(compiler)
+    module = getattr(inner, "__module__", "") or ""
+    if module.partition(".")[0] not in ("torch", "functools", "fxls"):
+        return False
+    given: Any = getattr(inner, "kwargs", None)
+    known = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    return all(is_torchs(known[name]) for name in _COMPILERS if known.get(name))
 
 
 def name_of_backend(compiler: Any) -> str:
@@ -20,7 +30,15 @@ def name_of_backend(compiler: Any) -> str:
 
 
 def _innermost(compiler: Any) -> Any:
-    """What torch has wrapped."""
-    while (inner := getattr(compiler, "compiler_fn", None)) is not None:
-        compiler = inner
-    return compiler
+    """What torch, or `functools.partial`, has wrapped."""
+    while True:
+        if isinstance(compiler, functools.partial):
+            compiler = cast("Any", compiler).func
+        elif (inner := getattr(compiler, "compiler_fn", None)) is not None:
+            compiler = inner
+        else:
+            return compiler
+
+
+_COMPILERS = ("fw_compiler", "bw_compiler", "inference_compiler")
+"""Of the two halves of a graph, and of one that is not divided."""

@@ -22,10 +22,12 @@ __all__ = [
     "capture_of",
     "capturing",
     "hushed",
+    "in_backend",
     "in_place_of",
     "is_hushed",
     "note_capture",
     "note_file",
+    "of_backend",
     "parents_by",
     "published_as",
     "with_reason",
@@ -122,6 +124,17 @@ def capturing(capture: Capture | None) -> Generator[None]:
         _here.reset(token)
 
 
+def of_backend(capture: Capture, graph: Any) -> Capture:
+    """What is said of a graph that a backend of the program's makes of one."""
+    stage = capture.stage.removesuffix(_OF_BACKEND) + _OF_BACKEND
+    return replace(capture, stage=stage, parents=parents_by(graph), remarks=())
+
+
+def in_backend() -> bool:
+    """Whether a backend of the program's compiles a graph."""
+    return _here.get() is not None and not _hushed.get()
+
+
 @contextlib.contextmanager
 def in_place_of(whom: str, reason: str) -> Generator[None]:
     """Say of each graph that is made in the block who could not capture the model."""
@@ -167,6 +180,7 @@ def published_as(module: Any) -> Capture:
 
 
 PLAIN = Capture("torch.fx")
+_OF_BACKEND = ", of the backend"
 _here: ContextVar[Capture | None] = ContextVar("fxls_capture", default=None)
 _hushed: ContextVar[bool] = ContextVar("fxls_hushed", default=False)
 _instead: ContextVar[tuple[str, str] | None] = ContextVar("fxls_instead", default=None)

@@ -34,6 +34,7 @@ from fxls.runtime.producers.capture import (
     hushed,
     is_hushed,
     note_capture,
+    of_backend,
     parents_by,
 )
 from fxls.runtime.producers.compile_cache import CompileCache
@@ -90,12 +91,14 @@ class Dynamo:
         root_of: Callable[[Any], tuple[str, str] | None] = lambda _: None,
         breakpoints: Breakpoints | None = None,
         in_step: InStep = in_any_step,
+        follow: Callable[[Any, str], None] = lambda _module, _compilation: None,
     ) -> None:
         """`watches` tells whether the values of nodes are wanted, so that they are to be
         run one by one; `root_of` what a graph module was made of; `in_step` sees the
-        passes of a step.
+        passes of a step; `follow` those of a backend of the program's.
         """
         self._in_step = in_step
+        self._follow = follow
         self._publish = publish
         self._watches = watches
         self._cached = cached
@@ -179,9 +182,8 @@ class Dynamo:
         with logging_faults("a graph of torch.compile is no listing"):
             capture = self.captured(gm, output)
             if not hush:
-                stage = f"{capture.stage}, of the backend"
-                parents = parents_by(gm._graph)
-                theirs = replace(capture, stage=stage, parents=parents, remarks=())
+                theirs = of_backend(capture, gm._graph)
+                self._follow(gm, compile_id())
         with contextlib.ExitStack() as while_compiling:
             with logging_faults("breakpoints in compiled graphs stop nothing"):
                 because = self._runs_nodes_because(gm, output)
