@@ -146,12 +146,9 @@ class Session:
             if not is_gone(document, self._written)
         )
         real = real_path(path)
-        spellings = frozenset(
-            source.path
-            for document in found
-            for source in document.listing.sources
-            if real_path(source.path) == real
-        )
+        # Thousands of listings name one file, which the system is asked about once.
+        named = {one.path for document in found for one in document.listing.sources}
+        spellings = frozenset(one for one in named if real_path(one) == real)
         text = self.text_of(path) or ""
         moves = {
             document.path: moved

@@ -323,11 +323,14 @@ def _refuse_links(root: Path, folder: Path) -> None:
 
     Asked before each use. Who can exchange a folder in between is no stranger.
     """
-    while folder != root:
-        assert folder != folder.parent, "it lies in the store"
-        if _is_link(folder):
-            raise OSError(errno.ELOOP, "a symbolic link leads out of it", str(folder))
-        folder = folder.parent
+    # Strings, because making paths takes longer than asking the system.
+    top, here = str(root), str(folder)
+    while here != top:
+        above = os.path.dirname(here)  # noqa: PTH120
+        assert above != here, "it lies in the store"
+        if _is_link(here):
+            raise OSError(errno.ELOOP, "a symbolic link leads out of it", here)
+        here = above
 
 
 def _refuse_others(found: os.stat_result, path: Path) -> None:
@@ -337,7 +340,7 @@ def _refuse_others(found: os.stat_result, path: Path) -> None:
         raise OSError(errno.EMLINK, "", str(path))
 
 
-def _is_link(path: Path) -> bool:
+def _is_link(path: Path | str) -> bool:
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
