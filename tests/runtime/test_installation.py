@@ -11,6 +11,7 @@ import pytest
 from fxls.runtime.installation import built
 from fxls.runtime.record.run_head import ThisRun
 from fxls.store import Store
+from tests.runtime.splitting import MAKES_PARTS, OF_MODULE
 
 TRACED = "nodes of torch.fx have no exact origins"
 WAY = "graphs that torch.export makes on its way to {} are listings"
@@ -49,9 +50,9 @@ HOOKS = [
         "Transformer.transform",
     ),
     (
-        "torch.fx.passes.split_module",
+        OF_MODULE,
         "the parts of a split module have no origins",
-        "_make_graph_module",
+        MAKES_PARTS,
     ),
     (
         "torch.fx.graph_module",

@@ -10,7 +10,10 @@ import sys
 from collections.abc import Generator, Mapping
 from typing import Any
 
+import torch
+
 from fxls.engine.origins.resolve import RawOrigin
+from fxls.installed_torch import is_at_least
 from fxls.runtime.hooks import Hook, around
 from fxls.runtime.producers.torch_tracer import TorchTracer
 from fxls.runtime.torch_private import fx
@@ -32,12 +35,16 @@ class CopiedGraphs:
                 _TRANSFORMED,
                 {"Transformer.transform": around(self._transform, _TRANSFORMED)},
             ),
-            Hook(
-                "torch.fx.passes.split_module",
-                _PARTS,
-                {"_make_graph_module": around(self._part, _PARTS)},
-            ),
+            self._hook_of_parts(),
         )
+
+    def _hook_of_parts(self) -> Hook:
+        if is_at_least(torch.__version__, "2.12"):
+            module, name, watch = _SPLITTING, "_make_graph_module", self._part
+        else:  # there `split_module` calls the class, which it has no name of its own for
+            module, name = "torch.fx.graph_module", "GraphModule.__init__"
+            watch = self._module
+        return Hook(module, _PARTS, {name: around(watch, _PARTS)})
 
     def _transform(
         self, transformer: Any, /, *_: Any, **__: Any
@@ -52,6 +59,14 @@ class CopiedGraphs:
     def _part(self, *args: Any, **_: Any) -> Generator[None, Any, Any]:
         # The names that `split_module` has for the old nodes and the new ones.
         self._split(sys._getframe(2).f_locals, args[1])  # pyright: ignore[reportPrivateUsage]  # there is no other way
+        return (yield)
+
+    def _module(
+        self, _: Any, /, root: Any, graph: Any, *__: Any, **___: Any
+    ) -> Generator[None, Any, Any]:
+        caller = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # as above
+        if caller.f_globals.get("__name__") == _SPLITTING:
+            self._split(caller.f_locals, graph)
         return (yield)
 
     def _split(self, names: Mapping[str, Any], graph: Any) -> None:
@@ -69,6 +84,7 @@ class CopiedGraphs:
 
 
 _TRANSFORMED = "what a Transformer makes has no origins"
+_SPLITTING = "torch.fx.passes.split_module"
 _PARTS = "the parts of a split module have no origins"
 
 

@@ -89,9 +89,6 @@ def test_parts_of_a_split_module_are_stages_of_it(store: Store) -> None:
     assert torch.equal(parts(x), module(x))
 
     found = listings_in(store)
-    if not hasattr(splitting, "_make_graph_module"):  # an older torch
-        assert list(found) == [("Net", "torch.fx", ""), ("GraphModule", "torch.fx", "")]
-        return
     names = ["", "submod_0", "submod_1"]
     assert list(found) == [("Net", "torch.fx", name) for name in names]
     whole, first, second = found.values()

@@ -60,8 +60,6 @@ def test_a_part_that_is_unpickled_is_still_that_part(store: Store) -> None:
     whole = any_fx.split_module(fx.symbolic_trace(Net()), None, first_part)
     part = copied_by_pickle(whole).submod_0
     said = Identity(MODULE, "Net", "torch.fx", "submod_0")
-    if not hasattr(any_fx, "_make_graph_module"):  # an older torch
-        said = Identity("torch.fx.graph_module", "GraphModule", "torch.fx")
     assert listing_in(store, part).identity == said
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import fxls
+from tests.runtime.splitting import MAKES_PARTS, OF_MODULE
 
 _SORTING = ("pre_grad", "joint_graph", "post_grad")
 
@@ -53,7 +54,7 @@ PUT = {
     "torch.fx.graph.Graph.node_copy",
     "torch.fx._symbolic_trace.Tracer.trace",
     "torch.fx.interpreter.Transformer.transform",
-    "torch.fx.passes.split_module._make_graph_module",
+    f"{OF_MODULE}.{MAKES_PARTS}",
     "torch.fx.passes.graph_transform_observer.GraphTransformObserver.__enter__",
     "torch.fx.passes.graph_transform_observer.GraphTransformObserver.__exit__",
     "torch.fx.passes.infra.pass_manager.PassManager.__call__",
