@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, cast
 
 from fxls import regular_file
 from fxls.parsing import parse
+from fxls.text import Span
 
-__all__ = ["MODULE", "called", "end_of", "tree"]
+__all__ = ["MODULE", "called", "end_of", "only_call", "tree"]
 
 MODULE = "forward"
 """What is called where a module is."""
@@ -89,6 +90,45 @@ def end_of(path: str, line: int, start: int, name: str) -> tuple[int, int] | Non
     return max((one.end for one in fitting), default=None)
 
 
+def only_call(path: str, line: int) -> Span | None:
+    """The call that is all of what a line, counted from one, assigns to a variable or
+    returns, where a statement of its own begins there.
+    """
+    return _only_calls(path).get(line)
+
+
+@lru_cache(maxsize=64)
+def _only_calls(path: str) -> Mapping[int, Span]:
+    found: dict[int, Span | None] = {}
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.stmt):
+            # What shares its line with another one is of neither.
+            call = None if node.lineno in found else _call_of(node)
+            found[node.lineno] = None if call is None else _span(path, call)
+    return {line: span for line, span in found.items() if span is not None}
+
+
+def _call_of(statement: ast.stmt) -> ast.Call | None:
+    match statement:
+        case ast.Assign(targets=[ast.Name()], value=ast.Call() as call):
+            return call
+        case ast.Return(value=ast.Call(func=ast.Name()) as call):
+            return call
+        case _:
+            return None
+
+
+def _span(path: str, node: ast.expr) -> Span:
+    last, behind = node.end_lineno or node.lineno, node.end_col_offset or 0
+    start = _column(path, node.lineno, node.col_offset)
+    return Span.of(node.lineno - 1, start, last - 1, _column(path, last, behind))
+
+
+def _column(path: str, line: int, offset: int) -> int:
+    text = linecache.getline(path, line).encode()
+    return len(text[:offset].decode(errors="ignore"))
+
+
 def _fitting(found: Sequence[_Expression], name: str) -> Sequence[_Expression]:
     if fitting := [one for one in found if name in one.words]:
         return fitting
@@ -113,10 +153,6 @@ def _starting(path: str) -> Mapping[tuple[int, int], Sequence[_Expression]]:
     """The expressions of a file by the line and the column where Python says they start."""
     found: dict[tuple[int, int], list[_Expression]] = {}
 
-    def column(line: int, offset: int) -> int:
-        text = linecache.getline(path, line).encode()
-        return len(text[:offset].decode(errors="ignore"))
-
     for node in ast.walk(tree(path)):
         if not isinstance(node, ast.expr | ast.AugAssign):
             continue
@@ -125,7 +161,7 @@ def _starting(path: str) -> Mapping[tuple[int, int], Sequence[_Expression]]:
         is_call = isinstance(node, ast.Call)
         calls_a_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Call)
         one = _Expression(
-            (last, column(last, behind)), _words(node), is_call, calls_a_call
+            (last, _column(path, last, behind)), _words(node), is_call, calls_a_call
         )
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             method = node.func
@@ -133,7 +169,7 @@ def _starting(path: str) -> Mapping[tuple[int, int], Sequence[_Expression]]:
                 # Python says that such a call starts at the name of the method.
                 line = method.end_lineno
                 offset = (method.end_col_offset or 0) - len(method.attr.encode())
-        found.setdefault((line, column(line, offset)), []).append(one)
+        found.setdefault((line, _column(path, line, offset)), []).append(one)
     return found
 
 
