@@ -21,6 +21,7 @@ from fxls.listing import Failure
 from fxls.store import locate
 from fxls.worker.evaluate import Refused, evaluate
 from fxls.worker.load import home_of, load
+from fxls.worker.produce import ignore_compilers
 
 __all__ = ["main", "named_entry"]
 
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not isinstance(entry, Entry):
         return _refuse(entry if isinstance(entry, str) else _said(entry))
     path = Path(entry.path)
+    ignore_compilers()
     any_torch.manual_seed(0)
     try:
         data = regular_file.read(path, regular_file.SOURCE_BYTES)

@@ -35,7 +35,7 @@ from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
 from fxls.worker.failures import failure_of
 from fxls.worker.load import home_of, load
 from fxls.worker.places import Territory
-from fxls.worker.produce import able, silence
+from fxls.worker.produce import able, ignore_compilers, silence
 from fxls.worker.refusals import in_a_line
 from fxls.worker.traced import Tracing, traced
 
@@ -50,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(entry)
     path = Path(entry.path)
     store = options.store or locate(path)
+    ignore_compilers()
     torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
     try:
         root = install(store)

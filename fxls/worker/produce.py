@@ -14,7 +14,7 @@ from fxls.entry import Entry, Producer
 from fxls.listing import Failure, Listing, Reason
 from fxls.worker.evaluate import Model, Refused
 
-__all__ = ["able", "listings_by", "silence"]
+__all__ = ["able", "ignore_compilers", "listings_by", "silence"]
 
 
 def listings_by(producer: Producer, model: Model, entry: Entry) -> tuple[Listing, ...]:
@@ -52,6 +52,13 @@ def able(
     if model.inputs is None and Producer.ENGINE in order:
         return (Producer.ENGINE,)
     return order
+
+
+def ignore_compilers() -> None:
+    """Let torch's private modules warn nobody of a compilation that the user's program
+    does not ask for, as of a slow Python; what the program warns of is shown.
+    """
+    warnings.filterwarnings("ignore", module=r"torch\._")
 
 
 @contextlib.contextmanager

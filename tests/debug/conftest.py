@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.debug.project import Project
 from tests.support.installed import built, unpacked
+
+STOPS_AT_CALL = sys.version_info >= (3, 13)
+"""Whether `set_trace` stops at the line that calls it, and not at the next one."""
+
+BREAKS_IN_BODY = sys.version_info >= (3, 13)
+"""Whether `break FUNCTION` is at the first line of its body, and not at its `def`."""
 
 NET = """\
     import torch

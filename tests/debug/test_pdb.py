@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.debug.conftest import NET, STOP
+from tests.debug.conftest import BREAKS_IN_BODY, NET, STOP, STOPS_AT_CALL
 from tests.debug.project import Project
 
 pytestmark = pytest.mark.slow
@@ -40,7 +40,7 @@ def test_a_breakpoint_by_function_stops_at_its_first_node(traced: Project) -> No
     assert said == [
         "<module> @ run.py: import torch",
         "<module> @ run.py: y = gm(x)",
-        "Breakpoint at Net:x",
+        f"Breakpoint at Net:{'linear' if BREAKS_IN_BODY else 'x'}",
         "forward @ Net:linear",
         "forward @ Net:add",
         "forward @ Net:relu",
@@ -84,8 +84,8 @@ def test_without_a_store_the_text_in_memory_is_shown(project: Project) -> None:
         "> <fxls Net.forward>(5)forward()\n-> linear = self.linear(x);  x = None",
         "> <fxls Net.forward>(6)forward()\n-> add = linear + linear;  linear = None",
         (
-            "4 B\tdef forward(self, x):\n"
-            "  5  \t    linear = self.linear(x);  x = None\n"
+            f"4 {' ' if BREAKS_IN_BODY else 'B'}\tdef forward(self, x):\n"
+            f"  5 {'B' if BREAKS_IN_BODY else ' '}\t    linear = self.linear(x);  x = None\n"
             "  6  ->\t    add = linear + linear;  linear = None\n"
             "  7  \t    relu = torch.relu(add);  add = None\n"
             "  8  \t    scaled = net_scaled(relu, factor = 3);  relu = None\n"
@@ -139,11 +139,15 @@ Block.forward @ net.py: doubled = x + x""",
 
 def test_set_trace_stops_where_it_is_said(project: Project) -> None:
     project.write({"net.py": NET, "stop.py": STOP})
-    assert pdb(project, "stop.py", "step", "step", "continue", module="") == [
+    last = "breakpoint()" if STOPS_AT_CALL else 'print("ran", tuple(y.shape))'
+    first = ["<module> @ stop.py: fxls.set_trace()"] * STOPS_AT_CALL
+    typed = ["step"] * (2 + STOPS_AT_CALL)
+    assert pdb(project, "stop.py", *typed, "continue", module="") == [
+        *first,
         "<module> @ stop.py: y = gm(torch.ones(2, 4))",
         "--Call--\nforward @ Net:x",
         "forward @ Net:linear",
-        '<module> @ stop.py: print("ran", tuple(y.shape))',
+        f"<module> @ stop.py: {last}",
     ]
 
 
