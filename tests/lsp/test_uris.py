@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import PureWindowsPath
+from urllib.parse import quote, unquote
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fxls.lsp.uris import (
     link_to,
@@ -59,6 +63,27 @@ def test_a_path_of_windows_is_a_uri_and_back(path: str, uri: str) -> None:
 )
 def test_a_drive_is_one_however_it_is_written(uri: str) -> None:
     assert windows_path(uri) == "c:\\work\\net.py"
+
+
+@settings(max_examples=200)
+@given(
+    root=st.sampled_from(["c:\\", "Z:\\", "\\\\server\\share\\"]),
+    parts=st.lists(
+        st.text(
+            st.characters(
+                exclude_categories=["Cs", "Cc"], exclude_characters='\\/:*?"<>|'
+            ),
+            min_size=1,
+        ).filter(lambda part: set(part) != {"."}),
+        min_size=1,
+    ),
+)
+def test_paths_of_windows_are_uris_of_their_parts(root: str, parts: list[str]) -> None:
+    path = PureWindowsPath(root, *parts)
+    drive = "" if root.startswith("\\\\") else "///"
+    uri = f"file:{drive}{quote(path.as_posix(), safe='/:')}"
+    assert unquote(windows_uri(str(path))) == unquote(uri)
+    assert windows_path(uri) == str(path)[0].lower() + str(path)[1:]
 
 
 def test_this_machine_is_no_server_of_windows() -> None:
