@@ -7,10 +7,12 @@ Values in, values out: nothing here knows torch, an editor or the store.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from fxls.listing import Place
 from fxls.record import (
     ON_REQUEST,
     Cause,
@@ -104,6 +106,10 @@ class SourceRemark:
     """For an export that depends on a value, what would tell torch of it."""
     why_no_graph: str = ""
     """Of those `without_graph`, what kept torch from ending one, where it says that."""
+    inside: tuple[str, ...] = ()
+    """For a break, the compilations of Python's own functions in what broke it that broke
+    or were compiled again as well.
+    """
 
     @property
     def page(self) -> str | None:
@@ -132,6 +138,8 @@ def remarks_of(
         elif isinstance(entry.event, Searched):
             searched.append(entry.event)
     found: dict[object, _Gathered] = {}
+    led_to: dict[Place, _Gathered] = {}
+    """By each place on the way to a break, the last one of these."""
     # Of some there are many; they take the room of nothing else.
     for one in sorted(said, key=lambda one: one.subject in ON_REQUEST):
         place = _shown(one.places or one.others, is_own)
@@ -139,6 +147,11 @@ def remarks_of(
         if place is not None and not _is_persons(place, is_own):
             callers = tuple(each for each in one.callers if _is_persons(each, is_own))
             place = callers[0] if callers else place
+        caller = _caller_of_python(one, callers, is_own)
+        broken = led_to.get(caller.place) if caller is not None else None
+        if broken is not None:
+            broken.inside[one.compilation or ""] = None
+            continue
         key = _key(one, place, one.places[0] if callers and one.places else None)
         gathered = found.get(key)
         if gathered is None:
@@ -147,6 +160,8 @@ def remarks_of(
             frames = (*_frames(one, place, is_own), *callers)
             gathered = found[key] = _Gathered(one, place, frames, callers)
         gathered.add(one, behind.of(one))
+        if one.subject is Subject.BREAK:
+            led_to.update((each.place, gathered) for each in one.places)
     remarks = (one.remark(compilations) for one in found.values())
     return (*remarks, *_searched(searched, is_own))
 
@@ -166,6 +181,7 @@ def merged(found: Iterable[SourceRemark]) -> tuple[SourceRemark, ...]:
             without_graph=_both(before.without_graph, one.without_graph),
             why_no_graph=before.why_no_graph or one.why_no_graph,
             rest=_both(before.rest, one.rest),
+            inside=_both(before.inside, one.inside),
             values=_both(before.values, one.values),
             nodes=_both(before.nodes, one.nodes)[:_MOST_NAMED],
             of_limit=_nearer(before.of_limit, one.of_limit),
@@ -229,6 +245,11 @@ def costs_of(remark: SourceRemark) -> Iterator[str]:
     if remark.rest:
         count = _counted(len(remark.rest), "compilation")
         yield f"the rest of the function is {count} more: {_listed(remark.rest)}"
+    if remark.inside:
+        count = _counted(len(remark.inside), "compilation")
+        yield (
+            f"{count} of Python's own functions inside of it: {_listed(remark.inside)}"
+        )
 
 
 def role_of(frame: QuotedPlace, remark: SourceRemark) -> str:
@@ -265,6 +286,7 @@ class _Gathered:
     )
     rest: list[str] = field(default_factory=list[str])
     why_no_graph: str = ""
+    inside: dict[str, None] = field(default_factory=dict[str, None])
 
     def add(self, one: Remark, rest: Iterable[str]) -> None:
         self.rest += rest
@@ -311,7 +333,13 @@ class _Gathered:
         )
         why = self.why_no_graph if without else ""
         rest = tuple(name for name in self.rest if name not in names)
-        return replace(made, without_graph=without, why_no_graph=why, rest=rest)
+        return replace(
+            made,
+            without_graph=without,
+            why_no_graph=why,
+            rest=rest,
+            inside=tuple(self.inside),
+        )
 
 
 def _searched(
@@ -391,6 +419,28 @@ def _is_persons(place: QuotedPlace, is_own: Callable[[str], bool]) -> bool:
     return not place.place.path.startswith("<") and is_own(place.place.path)
 
 
+def _caller_of_python(
+    one: Remark, callers: tuple[QuotedPlace, ...], is_own: Callable[[str], bool]
+) -> QuotedPlace | None:
+    """Where the program calls a function of Python's own modules, if it is about one that
+    is compiled by itself.
+
+    Nobody changes such a function. It is compiled because a graph broke, and what broke
+    it calls the function in Python: one message that is logged comes to a dozen of these
+    compilations.
+    """
+    count = one.followed if one.subject is Subject.BREAK else len(one.places)
+    paths = [each.place.path for each in one.places[:count]]
+    if one.subject not in _OF_A_FUNCTION or not paths:
+        return None
+    # The compiled function is the outermost one; it may have called some of torch's.
+    parts = re.split(r"[/\\]", paths[-1])
+    if any(map(is_own, paths)) or "<" in parts[0] or _PACKAGES.intersection(parts):
+        return None
+    outer = (each for each in one.places[count:] if _is_persons(each, is_own))
+    return next(outer, callers[0] if callers else None)
+
+
 def _frames(
     one: Remark, place: QuotedPlace | None, is_own: Callable[[str], bool]
 ) -> tuple[QuotedPlace, ...]:
@@ -455,6 +505,11 @@ def _changed(remark: SourceRemark) -> str:
     said = ", ".join(others[: _MOST_VALUES - 1])
     return f"{remark.about}, which was {first}, then {said}{more}"
 
+
+_PACKAGES = frozenset({"site-packages", "dist-packages"})
+_OF_A_FUNCTION = frozenset(
+    {Subject.BREAK, Subject.RECOMPILATION, Subject.LIMIT, Subject.SKIPPED}
+)
 
 _MEANS = {
     "no shared data": "both use that tensor, and in no step of their loops the same"

@@ -357,3 +357,72 @@ def test_thousands_of_recompilations_are_one_remark_of_a_few_lines() -> None:
     )
     names = ", ".join(f"0/{n}" for n in range(1, 17))
     assert [*costs_of(one)] == [f"in 6000 compilations: {names} and 5984 more"]
+
+
+LOGGING = "/usr/lib/python3.11/logging/__init__.py"
+
+
+def where_logging_is_installed(events: Iterable[Event]) -> tuple[SourceRemark, ...]:
+    entries = (Entry(at, 1, 1.0, 2.0, one) for at, one in enumerate(events))
+    return remarks_of(entries, lambda path: path.startswith("/p/"))
+
+
+def of_function(subject: Subject, name: str, *places: QuotedPlace) -> Remark:
+    return Remark(subject, "x", name, places=places, about="args[0]: size 0")
+
+
+def test_what_breaks_inside_of_pythons_own_functions_is_of_the_break_that_ran_them() -> (
+    None
+):
+    polyfill = at(513, "/v/site-packages/torch/_dynamo/polyfills/__init__.py")
+    logged, call = at(10), at(65, function="<module>")
+    record = replace(
+        broken("4/0", at(297, LOGGING), polyfill, at(1601, LOGGING), logged, call),
+        followed=3,
+        id="GB0007",
+    )
+    again = replace(
+        of_function(Subject.RECOMPILATION, "4/1", at(1595, LOGGING)),
+        # torch does not know each frame that led to a compilation.
+        callers=(call,),
+    )
+    events = [
+        replace(broken("0/0", logged, call), followed=1, id="GB0291"),
+        record,
+        again,
+        replace(
+            of_function(Subject.LIMIT, "4/8", at(1595, LOGGING)), callers=(logged,)
+        ),
+    ]
+    (one,) = where_logging_is_installed(events)
+
+    assert (one.id, one.compilations) == ("GB0291", ("0/0",))
+    assert one.inside == ("4/0", "4/1", "4/8")
+    assert [*costs_of(one)] == [
+        "in 1 compilation: 0/0",
+        "3 compilations of Python's own functions inside of it: 4/0, 4/1, 4/8",
+    ]
+    assert merged([one, dataclasses.replace(one, inside=("7/0",))]) == (
+        dataclasses.replace(one, inside=("4/0", "4/1", "4/8", "7/0")),
+    )
+
+
+def test_what_breaks_inside_of_an_installed_package_is_said_by_itself() -> None:
+    package = at(5, "/v/site-packages/lib.py")
+    first, second = where_logging_is_installed(
+        [
+            replace(broken("0/0", at(10)), followed=1),
+            replace(broken("1/0", package, at(10), reason="other"), followed=1),
+        ]
+    )
+    assert (first.inside, second.frames[0], second.place) == ((), package, at(10))
+
+
+def test_what_breaks_in_a_function_of_python_that_was_followed_is_of_who_calls_it() -> (
+    None
+):
+    """No break led to it: it is the break."""
+    again = replace(broken("0/0", at(2146, LOGGING), at(10)), followed=2)
+    (one,) = where_logging_is_installed([again, replace(again, compilation="0/1")])
+    assert (one.inside, one.place) == ((), at(10))
+    assert one.compilations == ("0/0", "0/1")

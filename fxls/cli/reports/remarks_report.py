@@ -177,6 +177,7 @@ def remark_as_json(one: RemarkNow) -> dict[str, Any]:
         "without_graph": list(remark.without_graph),
         "why_no_graph": remark.why_no_graph,
         "rest": list(remark.rest),
+        "inside": list(remark.inside),
         "place": remark.place and _quoted_as_json(remark.place),
         "line_today": one.span and one.span.start.line + 1,
         "frames": [_quoted_as_json(frame) for frame in remark.frames],

@@ -102,3 +102,43 @@ def test_a_file_under_two_paths_and_two_names_has_a_remark_for_each_of_its_break
     assert {quoted(one.place) for one in breaks} == {'print("in step")'}
     files = {Path(one.place.place.path).resolve() for one in breaks if one.place}
     assert files == {real.resolve()}
+
+
+LOGGED = """\
+import logging
+
+log = logging.getLogger("of_a_test")
+log.propagate = False
+log.addHandler(logging.NullHandler())
+log.setLevel(logging.INFO)
+
+
+def step(x):
+    y = x + 1
+    log.info("mean %s", y)
+    return y * 2
+"""
+
+
+def test_a_message_that_is_logged_is_one_break_whatever_logging_does(
+    tmp_path: Path,
+) -> None:
+    # Torch compiles each function of `logging` that the tensor is given to.
+    path = tmp_path / "logged.py"
+    path.write_text(LOGGED, "utf-8")
+    with recorded(tmp_path / ".fxls") as remarks:
+        step = any_torch.compile(loaded(path).step, backend="eager")
+        for size in (2, 3):
+            step(torch.ones(size))
+
+    of_line = [one for one in remarks if one.place and "log" in one.place.line]
+    first, *others = of_line
+    assert (first.subject, quoted(first.place)) == (
+        Subject.BREAK,
+        'log.info("mean %s", y)',
+    )
+    assert len(first.inside) >= 4
+    # Behind the break, for the tensor that was computed ahead of it.
+    assert [title_of(one) for one in others] == [
+        "Recompiled because of y: size 0, which was 2, then 3"
+    ]
