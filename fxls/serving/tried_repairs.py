@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from fxls.entry import Entry
 from fxls.ide.edits.fix import Fix, applied, moved
 from fxls.listing import source_digest
+from fxls.record import Subject
 from fxls.text import Span
 from fxls.wire import Problem, Tried
 
 __all__ = ["Trial", "TriedRepairs", "comes_to"]
 
 _MOST = 512
+_ERROR = Subject.ERROR.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,22 @@ class Trial:
     def said(self) -> str:
         """What came of it, in a few words."""
         one, here = self.outcome, self._moved(self.span)
+        was = {
+            each.subject
+            for each in self.before.problems
+            if _is_at(each, self.fix.path, self.span)
+        }
+        # What an export cannot know is raised; what ends a graph is not.
+        if one.raised is not None and _ERROR not in was:
+            where = (new.written for new in self._new if new.subject == _ERROR)
+            at = next((f", at {written}" for written in where if written), "")
+            return f"tried: {one.raised}{at}"
         if any(_is_at(new, self.fix.path, here) for new in self._new):
             return "tried: the problem is still there"
         if one.differences:
-            return f"tried: other {' and '.join(one.differences)} than in eager"
+            gone = "" if self._new else "the problem is gone, with "
+            differing = " and ".join(one.differences)
+            return f"tried: {gone}other {differing} than in eager"
         for new in self._new:
             at = f" at {new.written}" if new.written else ""
             return f"tried: the problem is gone, and there is another one{at}"

@@ -35,7 +35,7 @@ WAITS = "Let print wait until the graph ran: reorderable_logging_functions.add(p
 LEFT_OUT = "Leave print out where it is compiled"
 PYTHON = "Leave step to Python: @torch.compiler.disable"
 GONE = "tried: the problem is gone, and all is as in eager"
-OTHER = "tried: other prints than in eager"
+OTHER = "tried: the problem is gone, with other prints than in eager"
 
 
 def model(folder: Path, below: str = "") -> Path:

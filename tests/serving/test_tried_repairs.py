@@ -28,9 +28,15 @@ def at(text: str, expression: str) -> Span:
     return Span(lines.point(start), lines.point(start + len(expression)))
 
 
-def problem(text: str, expression: str, id_: str = "GB1", path: str = PATH) -> Problem:
+def problem(
+    text: str,
+    expression: str,
+    id_: str = "GB1",
+    path: str = PATH,
+    subject: str = "break",
+) -> Problem:
     place = Place(path, "step", at(text, expression))
-    return Problem("break", id_, place, expression)
+    return Problem(subject, id_, place, expression)
 
 
 def change(*pairs: tuple[str, str]) -> Fix:
@@ -90,6 +96,42 @@ def test_what_is_otherwise_than_in_eager_is_said_before_other_problems() -> None
         "tried: other outputs and prints than in eager",
     )
     assert (raising.holds, raising.said) == (False, "tried: ValueError: x")
+    silent = Trial(DETACHED, TEXT, span, before, Tried(1, BEFORE[1:], ("prints",)))
+    assert (silent.holds, silent.said) == (
+        False,
+        "tried: the problem is gone, with other prints than in eager",
+    )
+
+
+def test_what_a_repair_raises_is_said_with_its_place_where_that_is_known() -> None:
+    span, before = at(TEXT, ITEM), Tried(1, BEFORE)
+    after = applied(BELOW, TEXT)
+    for expression in (ITEM, "n > 3"):
+        error = problem(after, expression, "", subject="error")
+        outcome = Tried(1, (*BEFORE[1:], error), (), "TypeError: no")
+        trial = Trial(BELOW, TEXT, span, before, outcome)
+        assert (trial.holds, trial.said) == (
+            False,
+            f"tried: TypeError: no, at {expression}",
+        )
+    # A break that came first is not what was raised.
+    outcome = Tried(1, (problem(after, "n > 3", "GB3"),), (), "TypeError: no")
+    trial = Trial(BELOW, TEXT, span, before, outcome)
+    assert trial.said == "tried: TypeError: no"
+
+
+def test_what_an_export_cannot_know_is_judged_as_a_problem() -> None:
+    """It is raised also where the repair does what it is to do."""
+    span = at(TEXT, ITEM)
+    before = Tried(1, (problem(TEXT, ITEM, "", subject="error"),), (), "Guard: u0")
+    after = applied(BELOW, TEXT)
+    for expression, said in (
+        (ITEM, "tried: the problem is still there"),
+        ("n > 3", "tried: the problem is gone, and there is another one at n > 3"),
+    ):
+        left = (problem(after, expression, "", subject="error"),)
+        trial = Trial(BELOW, TEXT, span, before, Tried(1, left, (), "Guard: u0"))
+        assert trial.said == said
 
 
 def test_problems_of_other_files_stay_where_they_are() -> None:
