@@ -53,7 +53,7 @@ class _Ran:
     """Of these, as far as they have some."""
     mutations: object = None
     """The inputs behind the run, and what the model keeps."""
-    prints: str = ""
+    said: _Said = field(default_factory=lambda: _Said())
     heard: list[Event] = field(default_factory=list[Event])
     """What the compiler said."""
     error: BaseException | None = None
@@ -61,6 +61,30 @@ class _Ran:
     def call(self, model: Callable[..., object], given: Inputs) -> None:
         """Call it twice: what one call leaves behind is there in the next one."""
         self.outputs = [model(*given.args, **given.kwargs) for _ in range(2)]
+
+
+@dataclass(slots=True)
+class _Said:
+    """What a run says, and where."""
+
+    prints: io.StringIO = field(default_factory=io.StringIO)
+    errors: io.StringIO = field(default_factory=io.StringIO)
+    """What is written to standard error, but for warnings and messages."""
+    warned: list[warnings.WarningMessage] = field(
+        default_factory=list[warnings.WarningMessage]
+    )
+    messages: list[tuple[str, int, str]] = field(
+        default_factory=list[tuple[str, int, str]]
+    )
+    """What is logged: by which logger, how severe, and what."""
+
+    def forget(self) -> None:
+        """What was said so far is no answer of the model's."""
+        for text in (self.prints, self.errors):
+            text.seek(0)
+            text.truncate()
+        self.warned.clear()
+        self.messages.clear()
 
 
 class RepairAttempt:
@@ -93,7 +117,7 @@ class RepairAttempt:
         return Tried(
             self._request.id,
             tuple(self._problems(repaired.heard)),
-            () if error is not None else tuple(_differences(eager, repaired)),
+            () if error is not None else tuple(self._differences(eager, repaired)),
             None if error is None else _in_words(error),
             self._sources(),
         )
@@ -107,9 +131,8 @@ class RepairAttempt:
     def _ran(self, how: _How, changed: Changed | None = None) -> _Ran:
         """A run of the entry, which begins as each other one does."""
         ran = _Ran()
-        prints = io.StringIO()
-        with _finding(changed), contextlib.redirect_stdout(prints), _silence():
-            raised = caught(lambda: self._run(ran, how, changed, prints))
+        with _finding(changed), _noted(ran.said):
+            raised = caught(lambda: self._run(ran, how, changed))
         if isinstance(raised, UserRaised):
             ran.error = raised.error
         return ran
@@ -123,12 +146,9 @@ class RepairAttempt:
                 said = "" if quoted is None else written_at(quoted)
                 yield Problem(one.subject.value, one.id, place, said)
 
-    def _run(
-        self, ran: _Ran, how: _How, changed: Changed | None, prints: io.StringIO
-    ) -> None:
+    def _run(self, ran: _Ran, how: _How, changed: Changed | None) -> None:
         root, given = self._model(changed)
-        # What is printed by the import is no answer of the model's.
-        ahead = len(prints.getvalue())
+        ran.said.forget()
         any_torch: Any = torch
         any_torch.compiler.reset()
         if how == "export":
@@ -136,7 +156,7 @@ class RepairAttempt:
             copied = copy.deepcopy((given.args, given.kwargs))
             with _heard(ran):
                 call = exported_call(root, *copied)
-            ahead = len(prints.getvalue())
+            ran.said.forget()
             ran.call(call, given)
         elif how == "compile":
             with _heard(ran):
@@ -151,7 +171,6 @@ class RepairAttempt:
         if isinstance(root, torch.nn.Module) and not self._is_export:
             state = dict(root.state_dict())
         ran.mutations = (given.args, dict(given.kwargs), state)
-        ran.prints = prints.getvalue()[ahead:]
 
     def _model(
         self, changed: Changed | None
@@ -196,6 +215,31 @@ class RepairAttempt:
         failure = failure_of(error, Reason.RUN, self._territory, entry, None)
         return Failed(self._request.id, failure, self._sources())
 
+    def _differences(self, eager: _Ran, repaired: _Ran) -> Generator[str]:
+        if not is_same(eager.outputs, repaired.outputs):
+            yield "outputs"
+        if not is_same(eager.gradients, repaired.gradients):
+            yield "gradients"
+        if not is_same(eager.mutations, repaired.mutations):
+            yield "mutations"
+        before, behind = eager.said, repaired.said
+        if before.prints.getvalue() != behind.prints.getvalue():
+            yield "prints"
+        if before.errors.getvalue() != behind.errors.getvalue():
+            yield "prints to stderr"
+        if self._warnings(before) != self._warnings(behind):
+            yield "warnings"
+        if before.messages != behind.messages:
+            yield "log messages"
+
+    def _warnings(self, said: _Said) -> list[tuple[type[Warning], str]]:
+        """The warnings of the program; torch warns of what it compiles as well."""
+        return [
+            (one.category, str(one.message))
+            for one in said.warned
+            if self._territory.holds(one.filename)
+        ]
+
     def _sources(self) -> tuple[str, ...]:
         found = imported_files(self._territory, self._before)
         return tuple(sorted({str(self._path), *found}))
@@ -207,17 +251,6 @@ def _heard(ran: _Ran) -> Generator[None]:
     with hearing() as events:
         ran.heard = events
         yield
-
-
-def _differences(eager: _Ran, repaired: _Ran) -> Generator[str]:
-    if not is_same(eager.outputs, repaired.outputs):
-        yield "outputs"
-    if not is_same(eager.gradients, repaired.gradients):
-        yield "gradients"
-    if not is_same(eager.mutations, repaired.mutations):
-        yield "mutations"
-    if eager.prints != repaired.prints:
-        yield "prints"
 
 
 def _in_words(error: BaseException) -> str:
@@ -239,19 +272,31 @@ def _finding(changed: Changed | None) -> Generator[None]:
 
 
 @contextlib.contextmanager
-def _silence() -> Generator[None]:
-    """Nobody asked for what torch logs and warns of here."""
+def _noted(said: _Said) -> Generator[None]:
+    """Nobody hears what is said in the block: it is noted, but for what torch logs."""
     # Not all logging is turned off, because torch says of its compilations by it.
     levels = [(one, one.level) for one in logging.getLogger("torch").handlers]
     for handler, _ in levels:
         handler.setLevel(logging.CRITICAL + 1)
+    handled = logging.Logger.callHandlers
+
+    def noted(logger: logging.Logger, record: logging.LogRecord) -> None:
+        if record.name.partition(".")[0] == "torch":
+            handled(logger, record)
+        else:
+            said.messages.append((record.name, record.levelno, record.getMessage()))
+
+    logging.Logger.callHandlers = noted
     try:
         with (
-            contextlib.redirect_stderr(io.StringIO()),
-            warnings.catch_warnings(),
+            contextlib.redirect_stdout(said.prints),
+            contextlib.redirect_stderr(said.errors),
+            warnings.catch_warnings(record=True) as warned,
         ):
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("always")
+            said.warned = warned
             yield
     finally:
+        logging.Logger.callHandlers = handled
         for handler, level in levels:
             handler.setLevel(level)

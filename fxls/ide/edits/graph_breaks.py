@@ -14,6 +14,7 @@ from fxls.text import Span
 
 __all__ = ["break_fixes"]
 
+_LOGGER = "GB0291"
 _BRANCH = "GB0170"
 _DYNAMIC_SHAPE = "GB0036"
 _SCALARS = frozenset({"GB0124", "GB0109", "GB0033"})
@@ -37,6 +38,7 @@ def break_fixes(source: PythonSource, span: Span, number: str) -> Iterator[Fix]:
 def _fixes(source: PythonSource, node: ast.expr, number: str) -> Iterator[Fix]:
     if isinstance(node, ast.Call):
         yield from _printing(source, node)
+        yield from _logging(source, node, number)
         yield from _taken_away(source, node)
         yield from _numbers(source, node, number)
         callee = source.imported_as(dotted(node.func))
@@ -79,6 +81,26 @@ def _printing(source: PythonSource, node: ast.Call) -> Iterator[Fix]:
         start = source.span(statement).start
         edits = (*source.needs_torch(), Edit(Span(start, start), line))
         yield Fix(f"Leave {callee} out where it is compiled", source.path, edits)
+
+
+def _logging(source: PythonSource, node: ast.Call, number: str) -> Iterator[Fix]:
+    """Let torch leave out what one function of `logging` logs, or one method of loggers."""
+    logging = source.said_as("logging")
+    method = dotted(node.func).rpartition(".")[2]
+    statement = next(source.around(node))
+    if logging is None or method not in _LOGGED or not isinstance(statement, ast.Expr):
+        return
+    if source.imported_as(dotted(node.func)) == f"logging.{method}":
+        function = f"{logging}.{method}"
+    elif number == _LOGGER:
+        function = f"{logging}.Logger.{method}"
+    else:
+        return
+    yield _configured(
+        source,
+        f"Leave each {method}() out where it is compiled",
+        f"ignore_logging_functions.add({function})",
+    )
 
 
 def _taken_away(source: PythonSource, node: ast.Call) -> Iterator[Fix]:

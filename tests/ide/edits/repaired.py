@@ -61,6 +61,28 @@ def step(x):
             "-     log.debug('y')",
             "+         log.debug('y')",
         ],
+        "Leave each debug() out where it is compiled: ignore_logging_functions.add(logging.Logger.debug)": [
+            "+ torch._dynamo.config.ignore_logging_functions.add(logging.Logger.debug)"
+        ],
+    },
+    """\
+import logging as said
+import torch
+
+
+def step(x):
+    y = x + 1
+    said.error('y')
+    return y * 2
+""": {
+        "Leave said.error out where it is compiled": [
+            "+     if not torch.compiler.is_compiling():",
+            "-     said.error('y')",
+            "+         said.error('y')",
+        ],
+        "Leave each error() out where it is compiled: ignore_logging_functions.add(said.error)": [
+            "+ torch._dynamo.config.ignore_logging_functions.add(said.error)"
+        ],
     },
     """\
 import torch

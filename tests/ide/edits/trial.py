@@ -33,6 +33,7 @@ def as_before() -> Generator[None]:
         for name, value in kept.items():
             setattr(config, name, value)
         config.reorderable_logging_functions.clear()
+        config.ignore_logging_functions.clear()
         sys.path[:] = path
         for name in [one for one in sys.modules if one not in known]:
             if one_of_a_test(name):
