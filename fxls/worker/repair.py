@@ -280,9 +280,9 @@ def _noted(said: _Said) -> Generator[None]:
         handler.setLevel(logging.CRITICAL + 1)
     handled = logging.Logger.callHandlers
 
-    def noted(logger: logging.Logger, record: logging.LogRecord) -> None:
+    def noted(self: logging.Logger, record: logging.LogRecord) -> None:
         if record.name.partition(".")[0] == "torch":
-            handled(logger, record)
+            handled(self, record)
         else:
             said.messages.append((record.name, record.levelno, record.getMessage()))
 
