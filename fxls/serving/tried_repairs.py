@@ -51,7 +51,7 @@ class Trial:
             where = (new.written for new in self._new if new.subject == _ERROR)
             at = next((f", at {written}" for written in where if written), "")
             return f"tried: {one.raised}{at}"
-        if any(_is_at(new, self.fix.path, here) for new in self._new):
+        if any(self._is_still(new, here) for new in self._new):
             return "tried: the problem is still there"
         if one.differences:
             gone = "" if self._new else "the problem is gone, with "
@@ -63,6 +63,20 @@ class Trial:
         if one.raised is not None:
             return f"tried: {one.raised}"
         return "tried: the problem is gone, and all is as in eager"
+
+    def _is_still(self, new: Problem, here: Span) -> bool:
+        """Whether a problem is the one that was to be repaired, or one in its place.
+
+        A branch on what was taken out of a tensor before is another one.
+        """
+        at = new.place
+        ids = [
+            each.id
+            for each in self.before.problems
+            if _is_at(each, self.fix.path, self.span)
+        ]
+        is_wider = at is not None and at.span != here and at.span.encloses(here)
+        return _is_at(new, self.fix.path, here) and (new.id in ids or not is_wider)
 
     @property
     def _new(self) -> list[Problem]:

@@ -8,25 +8,34 @@ from dataclasses import dataclass
 
 from fxls.ide.edits.fix import Edit, Fix
 from fxls.ide.edits.python_source import PythonSource
+from fxls.ide.edits.telling import tells
 from fxls.text import Span
 
 __all__ = ["assumptions", "branch_fixes"]
 
 
-def branch_fixes(source: PythonSource, test: ast.expr) -> Iterator[Fix]:
-    """What takes the place of a branch on a tensor."""
-    parent = next(source.around(test))
+def branch_fixes(source: PythonSource, node: ast.expr) -> Iterator[Fix]:
+    """What takes the place of a branch on a tensor, or on a number out of one.
+
+    The tensor may be a part of what is asked.
+    """
+    test, parent = _test(source, node)
+    if isinstance(parent, ast.If) and _only_tells(source, parent):
+        yield _left_out(source, test)
+    asked = _asked(source, test)
+    if asked is None:
+        return
     if isinstance(parent, ast.Assert) and parent.test is test:
-        yield _asserted(source, parent, f"{source.argument(test)}")
+        yield _asserted(source, parent, asked)
         return
     if isinstance(parent, ast.If) and _raises(parent) and parent.test is test:
-        text = f"{source.torch}.logical_not({source.argument(test)})"
+        text = f"{source.torch}.logical_not({asked})"
         yield _asserted(source, parent, text)
         return
     choice = _choice(source, test, parent)
     if choice is None:
         return
-    torch, asked = source.torch, source.argument(test)
+    torch = source.torch
     then, other = (source.argument(one) for one in (choice.then, choice.other))
     imported = source.needs_torch()
     both = isinstance(choice.then, ast.Tuple) or isinstance(choice.other, ast.Tuple)
@@ -124,22 +133,25 @@ def _of_statement(source: PythonSource, branch: ast.If) -> _Choice | None:
         if isinstance(other, ast.Return) and then.value and other.value:
             return _Choice(span, "return ", then.value, other.value)
         return None
-    name = _assigned(then)
+    name = _assigned(source, then)
     if name is None or not isinstance(then, ast.Assign):
         return None
     if other is None:
         return _Choice(span, f"{name} = ", then.value, then.targets[0])
-    if isinstance(other, ast.Assign) and _assigned(other) == name:
+    if isinstance(other, ast.Assign) and _assigned(source, other) == name:
         return _Choice(span, f"{name} = ", then.value, other.value)
     return None
 
 
-def _assigned(statement: ast.stmt) -> str | None:
-    """The one name that a statement binds to the value of an expression."""
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        return target.id if isinstance(target, ast.Name) else None
-    return None
+def _assigned(source: PythonSource, statement: ast.stmt) -> str | None:
+    """The one place that a statement binds to the value of an expression."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    # What is called to find the place would be called twice.
+    is_place = isinstance(target, ast.Name | ast.Attribute | ast.Subscript)
+    calls = any(isinstance(one, ast.Call) for one in ast.walk(target))
+    return source.said(target) if is_place and not calls else None
 
 
 def _asserted(source: PythonSource, statement: ast.stmt, condition: str) -> Fix:
@@ -156,12 +168,81 @@ def _raises(branch: ast.If) -> bool:
     )
 
 
+def _test(source: PythonSource, node: ast.expr) -> tuple[ast.expr, ast.AST]:
+    """All that is asked, of which an expression may be a part, and what asks it."""
+    test = node
+    for parent in source.around(node):
+        if not isinstance(parent, ast.BoolOp | ast.UnaryOp | ast.Compare | ast.BinOp):
+            return test, parent
+        test = parent
+    raise AssertionError("an expression is in a statement")
+
+
+def _asked(source: PythonSource, test: ast.expr) -> str | None:
+    """What a branch asks, as a tensor that has the answer; None where it asks what can be
+    no tensor.
+    """
+    torch = source.torch
+    match test:
+        case ast.BoolOp(op=op, values=values):
+            parts = [_asked(source, one) for one in values]
+            found = [one for one in parts if one is not None]
+            computed = all(isinstance(one, _COMPUTED) for one in values)
+            if len(found) < len(values) or not computed:
+                return None
+            name = "logical_and" if isinstance(op, ast.And) else "logical_or"
+            text = found[0]
+            for one in found[1:]:
+                text = f"{torch}.{name}({text}, {one})"
+            return text
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            text = _asked(source, operand)
+            return text and f"{torch}.logical_not({text})"
+        case ast.Compare(ops=ops) if any(isinstance(one, _OF_OBJECTS) for one in ops):
+            return None
+        case _:
+            return _without_items(source, test)
+
+
+def _without_items(source: PythonSource, node: ast.expr) -> str:
+    """An expression as it is written, with tensors where it takes numbers out of them."""
+    text = source.argument(node)
+    for one in ast.walk(node):
+        match one:
+            case ast.Call(func=ast.Attribute(attr="item", value=tensor), args=[]):
+                text = text.replace(source.said(one), source.said(tensor))
+            case _:
+                pass
+    return text
+
+
+def _only_tells(source: PythonSource, branch: ast.If) -> bool:
+    """Whether a branch does nothing but print, warn or log."""
+    return not branch.orelse and all(
+        isinstance(one, ast.Expr)
+        and isinstance(one.value, ast.Call)
+        and tells(source, one.value)
+        for one in branch.body
+    )
+
+
+def _left_out(source: PythonSource, test: ast.expr) -> Fix:
+    start, end = source.span(test).start, source.span(test).end
+    before = f"not {source.torch}.compiler.is_compiling() and "
+    is_bare = isinstance(test, ast.BoolOp | ast.IfExp | ast.Lambda)
+    edits = (Edit(Span(start, start), f"{before}{'(' * is_bare}"),)
+    if is_bare:
+        edits = (*edits, Edit(Span(end, end), ")"))
+    title = "Leave the check out where it is compiled"
+    return Fix(title, source.path, (*source.needs_torch(), *edits))
+
+
 def _own(source: PythonSource, node: ast.expr) -> str:
     """A value of a branch that shares no memory with an input, which torch refuses."""
     if isinstance(node, ast.Tuple):
         parts = [_own(source, one) for one in node.elts]
         return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
-    is_path = isinstance(node, ast.Name | ast.Attribute)
+    is_path = isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
     return f"{source.argument(node)}.clone()" if is_path else source.argument(node)
 
 
@@ -172,6 +253,10 @@ def _may_move(node: ast.expr) -> bool:
         for one in ast.walk(node)
     )
 
+
+_COMPUTED = ast.Call | ast.Compare | ast.UnaryOp | ast.BoolOp
+"""What a tensor is computed by; a name may be that of a number or a setting."""
+_OF_OBJECTS = ast.Is | ast.IsNot | ast.In | ast.NotIn
 
 _CONTRARY: dict[type[ast.cmpop], str] = {
     ast.Lt: ">=",

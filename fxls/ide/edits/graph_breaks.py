@@ -10,6 +10,7 @@ from fxls.ide.edits.branches import branch_fixes
 from fxls.ide.edits.fix import Edit, Fix
 from fxls.ide.edits.hoisting import hoisting_fixes
 from fxls.ide.edits.python_source import Function, PythonSource, dotted
+from fxls.ide.edits.telling import can_wait, is_logged, tells
 from fxls.text import Span
 
 __all__ = ["break_fixes"]
@@ -19,9 +20,6 @@ _BRANCH = "GB0170"
 _DYNAMIC_SHAPE = "GB0036"
 _SCALARS = frozenset({"GB0124", "GB0109", "GB0033"})
 _DISABLED = "GB0098"
-_LOGGED = frozenset(
-    {"debug", "info", "warning", "error", "critical", "exception", "log"}
-)
 _MADE_BY_HAND = frozenset({"breakpoint", "pdb.set_trace", "torch._dynamo.graph_break"})
 
 
@@ -62,19 +60,16 @@ def _printing(source: PythonSource, node: ast.Call) -> Iterator[Fix]:
     """Print behind the graph, or where nothing is compiled."""
     statement = next(source.around(node))
     callee = dotted(node.func)
-    can_wait = callee == "print" or (
-        callee == "warnings.warn" and source.said_as("warnings") == "warnings"
-    )
-    is_logged = callee.rpartition(".")[2] in _LOGGED and "." in callee
-    if not isinstance(statement, ast.Expr) or not (can_wait or is_logged):
+    if not isinstance(statement, ast.Expr) or not tells(source, node):
         return
-    if can_wait:
-        yield _configured(
+    if can_wait(source, node):
+        fix = _configured(
             source,
             f"Let {callee} wait until the graph ran",
             f"reorderable_logging_functions.add({callee})",
             is_preferred=True,
         )
+        yield replace(fix, edits=(*fix.edits, *_as_texts(source, node)))
     if source.has_own_lines(statement):
         inner = source.indentation(statement) + "    "
         line = f"if not {source.torch}.compiler.is_compiling():{source.ending}{inner}"
@@ -83,12 +78,25 @@ def _printing(source: PythonSource, node: ast.Call) -> Iterator[Fix]:
         yield Fix(f"Leave {callee} out where it is compiled", source.path, edits)
 
 
+def _as_texts(source: PythonSource, node: ast.Call) -> Iterator[Edit]:
+    """A shape, which torch cannot keep until a graph ran, is printed by its text."""
+    for one in node.args:
+        match one:
+            case (
+                ast.Attribute(attr="shape")
+                | ast.Call(func=ast.Attribute(attr="size"), args=[], keywords=[])
+            ):
+                yield Edit(source.span(one), f"str({source.said(one)})")
+            case _:
+                pass
+
+
 def _logging(source: PythonSource, node: ast.Call, number: str) -> Iterator[Fix]:
     """Let torch leave out what one function of `logging` logs, or one method of loggers."""
     logging = source.said_as("logging")
     method = dotted(node.func).rpartition(".")[2]
     statement = next(source.around(node))
-    if logging is None or method not in _LOGGED or not isinstance(statement, ast.Expr):
+    if logging is None or not is_logged(node) or not isinstance(statement, ast.Expr):
         return
     if source.imported_as(dotted(node.func)) == f"logging.{method}":
         function = f"{logging}.{method}"
@@ -121,6 +129,10 @@ def _numbers(source: PythonSource, node: ast.Call, number: str) -> Iterator[Fix]
     """Numbers out of tensors: kept as tensors, or as unknown numbers of the graph."""
     of = node.func
     is_item = isinstance(of, ast.Attribute) and of.attr == "item" and not node.args
+    branching = [*branch_fixes(source, node)] if is_item else []
+    if branching:
+        yield from branching
+        return  # neither a tensor nor an unknown number says which way to go
     if is_item and isinstance(of, ast.Attribute):
         behind = Span(source.span(of.value).end, source.span(node).end)
         # Brackets around the tensor are not a part of it.

@@ -14,6 +14,102 @@ import torch
 
 def step(x):
     y = x + 1
+    print('y', y.shape, y.size(), y.mean())
+    return y * 2
+""": {
+        "Let print wait until the graph ran: reorderable_logging_functions.add(print)": [
+            "+ torch._dynamo.config.reorderable_logging_functions.add(print)",
+            "-     print('y', y.shape, y.size(), y.mean())",
+            "+     print('y', str(y.shape), str(y.size()), y.mean())",
+        ],
+        "Leave print out where it is compiled": [
+            "+     if not torch.compiler.is_compiling():",
+            "-     print('y', y.shape, y.size(), y.mean())",
+            "+         print('y', y.shape, y.size(), y.mean())",
+        ],
+    },
+    """\
+import torch
+
+
+def step(x):
+    if torch.isnan(x).any() or x.sum() > 99:
+        print('nan', x)
+    return x * 2
+""": {
+        "Leave the check out where it is compiled": [
+            "-     if torch.isnan(x).any() or x.sum() > 99:",
+            "+     if not torch.compiler.is_compiling() and (torch.isnan(x).any() or x.sum() > 99):",
+        ],
+    },
+    """\
+import torch
+
+
+def step(x):
+    y = x.sin()
+    if torch.isnan(y).any() or not x.sum() > 0: x = x * 3
+    else: x = x + y
+    return x
+""": {
+        "Compute both and choose: torch.where": [
+            "+     x = torch.where(torch.logical_or(torch.isnan(y).any(), torch.logical_not(x.sum() > 0)), x * 3, x + y)",
+            "-     if torch.isnan(y).any() or not x.sum() > 0: x = x * 3",
+            "-     else: x = x + y",
+        ],
+        "Branch in the graph: torch.cond": [
+            "+     x = torch.cond(torch.logical_or(torch.isnan(y).any(), torch.logical_not(x.sum() > 0)), lambda: x * 3, lambda: x + y)",
+            "-     if torch.isnan(y).any() or not x.sum() > 0: x = x * 3",
+            "-     else: x = x + y",
+        ],
+    },
+    """\
+import torch
+
+
+def step(x):
+    if x.sum().item() > 3:
+        x = torch.flip(x, dims=[0])
+    return x
+""": {
+        "Compute both and choose: torch.where": [
+            "+     x = torch.where(x.sum() > 3, torch.flip(x, dims=[0]), x)",
+            "-     if x.sum().item() > 3:",
+            "-         x = torch.flip(x, dims=[0])",
+        ],
+        "Branch in the graph: torch.cond": [
+            "+     x = torch.cond(x.sum() > 3, lambda: torch.flip(x, dims=[0]), lambda: x.clone())",
+            "-     if x.sum().item() > 3:",
+            "-         x = torch.flip(x, dims=[0])",
+        ],
+    },
+    """\
+import torch
+
+
+def step(x):
+    y = torch.zeros(2, 4)
+    if x.sum() > 3:
+        y[0] = x * 2
+    return y
+""": {
+        "Compute both and choose: torch.where": [
+            "+     y[0] = torch.where(x.sum() > 3, x * 2, y[0])",
+            "-     if x.sum() > 3:",
+            "-         y[0] = x * 2",
+        ],
+        "Branch in the graph: torch.cond": [
+            "+     y[0] = torch.cond(x.sum() > 3, lambda: x * 2, lambda: y[0].clone())",
+            "-     if x.sum() > 3:",
+            "-         y[0] = x * 2",
+        ],
+    },
+    """\
+import torch
+
+
+def step(x):
+    y = x + 1
     print('y', y)
     return y * 2
 """: {
