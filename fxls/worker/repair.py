@@ -78,13 +78,19 @@ class _Said:
     )
     """What is logged: by which logger, how severe, and what."""
 
+    _ahead: tuple[int, int] = (0, 0)
+
     def forget(self) -> None:
         """What was said so far is no answer of the model's."""
-        for text in (self.prints, self.errors):
-            text.seek(0)
-            text.truncate()
+        self._ahead = len(self.prints.getvalue()), len(self.errors.getvalue())
         self.warned.clear()
         self.messages.clear()
+
+    @property
+    def printed(self) -> tuple[str, str]:
+        """What was printed, and what was written to standard error."""
+        prints, errors = self._ahead
+        return self.prints.getvalue()[prints:], self.errors.getvalue()[errors:]
 
 
 class RepairAttempt:
@@ -223,9 +229,9 @@ class RepairAttempt:
         if not is_same(eager.mutations, repaired.mutations):
             yield "mutations"
         before, behind = eager.said, repaired.said
-        if before.prints.getvalue() != behind.prints.getvalue():
+        if before.printed[0] != behind.printed[0]:
             yield "prints"
-        if before.errors.getvalue() != behind.errors.getvalue():
+        if before.printed[1] != behind.printed[1]:
             yield "prints to stderr"
         if self._warnings(before) != self._warnings(behind):
             yield "warnings"
