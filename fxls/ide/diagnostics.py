@@ -12,7 +12,8 @@ from fxls.ide.listing.document import Document
 from fxls.ide.listing.freshness import Freshness, freshness_in_words
 from fxls.listing import Failure, Place, Reason
 from fxls.record import Subject
-from fxls.record.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
+from fxls.record.remark_wording import costs_of, role_of, title_of
+from fxls.record.remarks import RemarkKind, SourceRemark
 from fxls.text import Span
 
 __all__ = [

@@ -64,7 +64,8 @@ from fxls.ide.source.under_cursor import (
 from fxls.listing import KERNELS, Facts, Identity, Place, Scope
 from fxls.record import ON_REQUEST, OUTSIDE
 from fxls.record.kernel_times import CALL
-from fxls.record.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
+from fxls.record.remark_wording import costs_of, role_of, title_of
+from fxls.record.remarks import RemarkKind, SourceRemark
 from fxls.text import LineTable, Point, Span
 
 __all__ = ["Beside", "Passes", "SourceText", "hover", "remark_hover", "source_hover"]

@@ -22,15 +22,13 @@ from fxls.record import (
     Subject,
     pairs,
 )
+from fxls.record.remark_wording import costs_of, role_of, title_of
 from fxls.record.remarks import (
     RemarkKind,
     SourceRemark,
     at_each_place,
-    costs_of,
     merged,
     remarks_of,
-    role_of,
-    title_of,
 )
 from fxls.text import Span
 

@@ -18,7 +18,8 @@ from fxls import __version__
 from fxls.cli.report import Sources, place_as_json, position, snippet
 from fxls.counted import counted
 from fxls.record import QuotedPlace, Subject
-from fxls.record.remarks import RemarkKind, SourceRemark, costs_of, role_of, title_of
+from fxls.record.remark_wording import costs_of, role_of, title_of
+from fxls.record.remarks import RemarkKind, SourceRemark
 from fxls.text import Span
 
 __all__ = [

@@ -36,7 +36,7 @@ from fxls.record import (
     RevisionName,
 )
 from fxls.record.pass_facts import with_facts
-from fxls.record.remarks import costs_of, title_of
+from fxls.record.remark_wording import costs_of, title_of
 from fxls.record.remarks import remarks_of as by_line
 from fxls.record.run_overview import compilations_of, remarks_of
 from fxls.serving.ownership import is_own

@@ -11,7 +11,8 @@ import torch
 
 import fxls
 from fxls.record import Remark, Searched, Subject
-from fxls.record.remarks import RemarkKind, role_of
+from fxls.record.remark_wording import role_of
+from fxls.record.remarks import RemarkKind
 from fxls.store.runs import Runs
 from tests.runtime.patterns import planted_replacements
 from tests.runtime.patterns.planted_replacements import PATTERNS, PLANTED, shifted

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from fxls.record import Subject
-from fxls.record.remarks import SourceRemark, costs_of
+from fxls.record.remark_wording import costs_of
+from fxls.record.remarks import SourceRemark
 from fxls.record.trace_texts import of_limit
 from tests.runtime.producers.recording import loaded, recorded
 

@@ -15,7 +15,8 @@ import pytest
 import torch
 
 from fxls.record import Subject
-from fxls.record.remarks import RemarkKind, SourceRemark, role_of, title_of
+from fxls.record.remark_wording import role_of, title_of
+from fxls.record.remarks import RemarkKind, SourceRemark
 from fxls.text import LineTable, Span
 from tests.runtime.passes.watching import Gpt, passes_alone
 from tests.runtime.producers import (

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from fxls.record import Subject
-from fxls.record.remarks import SourceRemark, role_of, title_of
+from fxls.record.remark_wording import role_of, title_of
+from fxls.record.remarks import SourceRemark
 from tests.runtime.producers.recording import loaded, quoted, recorded
 
 any_torch: Any = torch
