@@ -179,6 +179,7 @@ def test_programs_get_json_with_the_version_of_its_schema(recorded: Command) -> 
         "without_graph": [],
         "why_no_graph": "",
         "rest": ["1/0"],
+        "inside": [],
         "place": place,
         "line_today": 3,
     }
