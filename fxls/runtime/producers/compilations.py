@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import islice
+from traceback import walk_stack
 from typing import Any
 
 from fxls.installed_torch import private
@@ -213,11 +215,23 @@ def _broken(translator: Any, exc: Any) -> BreakAt:
     """Where a graph ends."""
     outer: Any = private("torch._dynamo.exc:get_stack_above_dynamo", "", _nothing)
     above, stack = outer(), getattr(exc, "real_stack", None) or ()
-    columns = {**_known(above), **_columns(translator, exc, stack)}
+    # torch 2.11 knows the lines of who called what it compiles; they run at this moment.
+    calling = _known(above) or dict(_running())
+    columns = {**calling, **_columns(translator, exc, stack)}
     if not above or not stack:
         return BreakAt(columns)
     frames = ((one.filename, one.lineno, one.name) for one in (*above, *stack))
     return BreakAt(columns, tuple(frames), len(stack))
+
+
+def _running() -> Iterator[tuple[Line, Columns]]:
+    """The spans of what the frames of this thread are at, outermost first."""
+    for frame, line in reversed([*walk_stack(None)]):
+        code, at = frame.f_code, frame.f_lasti // 2
+        for start, end, column, end_column in islice(code.co_positions(), at, at + 1):
+            if start and end and column is not None and end_column is not None:
+                where = Columns(start, column, end, end_column)
+                yield (code.co_filename, line), where
 
 
 def _known(frames: Iterable[Any]) -> dict[Line, Columns]:
