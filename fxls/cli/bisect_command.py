@@ -45,8 +45,9 @@ each step of the compiler left it, and with copies of the inputs of its first ca
       first, second, *_ = gm(*inputs)
       assert (first <= second).all()
 
-A graph is bad where it raises AssertionError or returns False, cannot be tested where it
-raises something else, and is good otherwise.
+A graph is bad where it raises AssertionError or returns False, where gm.graph.lint()
+raises, and where the graph raises but the one before does not. It cannot be tested where
+the function raises something else, and is good otherwise.
 
 With --settings or --commits the program runs again and again: under other settings of
 torch, or as it was in other commits. Without --check these ask whether its numbers are

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Bisection", "FirstBad", "Untested", "decode", "encode"]
+__all__ = ["CODE", "Bisection", "FirstBad", "Untested", "decode", "encode"]
+
+CODE = "inductor's code"
+"""The last step of a graph: the function is given what runs in its place."""
 
 
 class FirstBad(msgspec.Struct, frozen=True):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from fxls.counted import counted
-from fxls.verdicts.bisection import Bisection, FirstBad, Untested
+from fxls.verdicts.bisection import CODE, Bisection, FirstBad, Untested
 
 __all__ = ["bisect_as_json", "bisect_text"]
 
@@ -18,7 +19,7 @@ def bisect_text(found: Bisection) -> str:
     for one in found.found:
         lines += [f"bad: {_who(one)}, in {one.stage}, {one.compilation}"]
         lines += [f"  {line}" for line in one.reason.splitlines()]
-    lines += [f"not tested: {_untested(one)}" for one in found.untested]
+    lines += _untested(found.untested)
     if found.refused:
         lines.append(f"error: {found.refused}")
     if found.raised is not None:
@@ -54,6 +55,17 @@ def _who(one: FirstBad) -> str:
     return f"{one.name}{ordinal}" if one.name else "the graph as it was captured"
 
 
-def _untested(one: Untested) -> str:
-    name = f"what {one.name} made" if one.name else "the graph as it was captured"
-    return f"{name}, in {one.stage}, {one.compilation}: {one.why}"
+def _untested(untested: Sequence[Untested]) -> list[str]:
+    """What was not tested; many graphs mostly have one reason."""
+    by_reason: dict[str, list[str]] = {}
+    for one in untested:
+        name = f"what {one.name} made" if one.name else "the graph as it was captured"
+        if one.name == CODE:
+            name = CODE
+        where = f"{name}, in {one.stage}, {one.compilation}"
+        by_reason.setdefault(one.why, []).append(where)
+    lines: list[str] = []
+    for why, names in by_reason.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        lines.append(f"not tested: {names[0]}{more}: {why}")
+    return lines

@@ -32,7 +32,7 @@ def wrong_fakes(graph: ReplayedGraph, run: Replay) -> Iterator[WrongFake]:
     """Compare what operators of the program gave with what torch noted of them."""
     for row in graph.rows:
         if _is_programs(row) and row.name in run.values:
-            said = leaves(row.node.meta.get("val"))
+            said = leaves(graph.said_of(row).get("val"))
             for real, fake in zip(leaves(run.values[row.name]), said, strict=False):
                 reason = _difference(real, fake)
                 if reason:

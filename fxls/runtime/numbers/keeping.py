@@ -87,6 +87,7 @@ class Keeping:
         kept = self._latest.get(step.compilation)
         if kept is None:
             return
+        state.keep_what_nodes_say()
         stage = step.capture.stage
         if stage.endswith(", traced") and kept.traced is None:
             kept.traced, kept.traced_stage = state, stage
@@ -99,6 +100,7 @@ class Keeping:
         """A pass changed a graph."""
         kept = self._latest.get(step.compilation)
         if kept is not None:
+            after.keep_what_nodes_say()
             kept.changes.append(Change(step, told, before, after))
 
     def raised(self, step: Step, told: Pass, /) -> None:
@@ -118,6 +120,7 @@ class Keeping:
         self._before_compiling()
         name = str(gm.meta.get("dynamo_compile_id"))
         state = GraphState(gm)
+        state.keep_what_nodes_say()
         backend = output.compiler_fn
         call = KeptCall(state.inputs)
         kept = KeptCompilation(
@@ -142,6 +145,7 @@ class Keeping:
             kept.stage = _stage(gm)
             if kept.given_on is None and _is_of(compiled, gm):
                 kept.given_on = GraphState(gm)
+                kept.given_on.keep_what_nodes_say()
             return self._seen(compiled, kept, call, is_boxed=False)
         return compiled
 
@@ -188,6 +192,7 @@ class Keeping:
         if lowered is not None and lowered.state is None:
             with logging_faults(compiled_calls.KERNELS):
                 lowered.state = GraphState(lowering.module)
+                lowered.state.keep_what_nodes_say()
                 self._here.lowering = lowering
         with self._noting_crash(lowered, lowering):
             return (yield)

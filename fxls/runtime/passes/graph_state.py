@@ -23,6 +23,9 @@ _LONGEST = 1 << 16
 _MOST_NUMBERS = 1 << 20
 """So many numbers are compared of a submodule that may be a copy."""
 
+_OF_VALUES = ("val", "example_value", "tensor_meta")
+"""What torch notes of the value of a node."""
+
 
 class Row(NamedTuple):
     """What a node is."""
@@ -51,6 +54,26 @@ class GraphState:
         self.module = module
         self.rows: tuple[Row, ...] = tuple(map(self._row, module.graph.nodes))
         self.inputs = [row.name for row in self.rows if row.opcode == "placeholder"]
+        self._said: dict[Any, dict[str, Any]] = {}
+
+    def keep_what_nodes_say(self) -> None:
+        """Keep what each node notes of its value, which a later step may alter."""
+        if self._said:
+            return  # what it said first is what the step that made it left behind
+        for row in self.rows:
+            meta = row.node.meta
+            self._said[row.node] = {key: meta[key] for key in _OF_VALUES if key in meta}
+
+    def meta_of(self, node: Any) -> dict[str, Any]:
+        """What a node notes, as a dictionary of its own; of its value what it noted when
+        that was kept.
+        """
+        meta = dict(node.meta)
+        if node in self._said:
+            for key in _OF_VALUES:
+                meta.pop(key, None)
+            meta |= self._said[node]
+        return meta
 
     def still_holds(self, module: Any) -> bool:
         """Whether a module has a graph that is the same."""
@@ -113,6 +136,7 @@ class GraphState:
     def _row_of(node: Any, module: Any) -> Row:
         state: Any = object.__new__(GraphState)
         state.module = module
+        state._said = {}
         return state._row(node)
 
 
