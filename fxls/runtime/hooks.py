@@ -6,9 +6,10 @@ left out, which is said once, and the others are as they would be with it.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from fxls.on_import import OnImport
 from fxls.runtime.faults import saying
 from fxls.runtime.patches import Patches
 
-__all__ = ["Hook", "Hooks", "around", "unfit"]
+__all__ = ["Hook", "Hooks", "around", "giving", "unfit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,31 @@ def around(
         if not _takes(original, watch):
             raise _Other(str(inspect.signature(original)))
         return watched(original, watch, saying(what_fails))
+
+    return replacement
+
+
+def giving(
+    names: Collection[str], instead: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    """What makes of a function of theirs the same function, that is given for each of
+    these arguments, unless it is None, what `instead` makes of it.
+    """
+
+    def replacement(original: Any) -> Any:
+        signature = inspect.signature(original)
+        if not signature.parameters.keys() >= {*names}:
+            raise _Other(str(signature))
+
+        @functools.wraps(original)
+        def given(*args: Any, **kwargs: Any) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            for name in names:
+                if bound.arguments.get(name) is not None:
+                    bound.arguments[name] = instead(bound.arguments[name])
+            return original(*bound.args, **bound.kwargs)
+
+        return given
 
     return replacement
 

@@ -21,7 +21,7 @@ from fxls.runtime.numbers.graphs import (
     doubled,
     leaves,
 )
-from fxls.runtime.numbers.precision import STRICT, Judged, Verdict, judged
+from fxls.runtime.numbers.precision import STRICT, Judged, Roundings, Verdict, judged
 from fxls.runtime.numbers.replaying import (
     RANDOM,
     ChangesInPlace,
@@ -91,7 +91,7 @@ class Claims:
     """Judges values one after the other."""
 
     segments: Segments
-    roundings: tuple[float, float] = STRICT
+    roundings: Roundings = STRICT
     judged: int = 0
     values: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
     """How far those that could be judged are off, by the node of the graph behind."""

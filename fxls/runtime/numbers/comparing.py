@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fxls.attempt import attempting
 from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, where
-from fxls.runtime.numbers.claims import changed
+from fxls.runtime.numbers.claims import Claims, changed
 from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.decompositions import judge_decompositions
+from fxls.runtime.numbers.drawing import HOW, is_drawn_otherwise, no_longer_random
 from fxls.runtime.numbers.fakes import lies_of_writing, wrong_fakes
 from fxls.runtime.numbers.findings import note_finding
 from fxls.runtime.numbers.gradient_names import (
@@ -24,6 +25,7 @@ from fxls.runtime.numbers.in_place import changed_names, wrong_in_place
 from fxls.runtime.numbers.inputs import inputs_of, inputs_of_part
 from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.kept import (
+    Behind,
     Change,
     Copies,
     KeptCompilation,
@@ -161,17 +163,8 @@ class _OfCompilation(OfKernels):
         for one in early:
             self.guarded(one.step.capture.stage, one.told.name, self._compare_pass, one)
         self.guarded(kept.traced_stage, "decompositions", self._compare_decompositions)
-        for group, is_backward in (
-            ([o for o in late if o not in back], False),
-            (back, True),
-        ):
-            for one in group:
-                stage = one.step.capture.stage
-                self.guarded(stage, one.told.name, self._compare_pass, one)
-            for lowered in kept.lowered:
-                if lowered.is_backward == is_backward and lowered.call.happened:
-                    stage = stage_of(kept, lowered)
-                    self.guarded(stage, "kernels", self.compare_kernels, lowered)
+        self._compare_half([one for one in late if one not in back], is_backward=False)
+        self._compare_half(back, is_backward=True)
         missed, judged = [*self.missed], self.judged
         if not self.has_fault:
             self.guarded(kept.stage, "what the function returned", self._compare_whole)
@@ -182,6 +175,20 @@ class _OfCompilation(OfKernels):
             why = f"nobody sees what {kept.backend} compiles behind AOTAutograd called"
             self.leave_out(kept.traced_stage, "the code and its gradients", why)
         self.total.unjudged += is_hidden or is_open or is_unsure or not self.judged
+
+    def _compare_half(self, changes: Sequence[Change], *, is_backward: bool) -> None:
+        """Compare what is made of a forward or of a backward graph."""
+        kept = self.kept
+        for one in changes:
+            stage = one.step.capture.stage
+            self.guarded(stage, one.told.name, self._compare_pass, one)
+        for behind in kept.behind:
+            if behind.is_backward == is_backward and behind.call.happened:
+                self._compare_behind(behind)
+        for lowered in kept.lowered:
+            if lowered.is_backward == is_backward and lowered.call.happened:
+                stage = stage_of(kept, lowered)
+                self.guarded(stage, "kernels", self.compare_kernels, lowered)
 
     def _is_of_outputs(self, stage: str, what: str) -> bool:
         """Whether a step can make nothing wrong but what the function returns."""
@@ -222,9 +229,7 @@ class _OfCompilation(OfKernels):
         if kept.given_on is None:
             return
         before, after = kept.captured, kept.given_on
-        if len(before.rows) == len(after.rows) and all(
-            is_same(*pair) for pair in zip(before.rows, after.rows, strict=True)
-        ):
+        if _is_alike(before, after):
             return
         self.guarded(
             kept.stage,
@@ -235,6 +240,37 @@ class _OfCompilation(OfKernels):
             before,
             after,
         )
+
+    def _compare_behind(self, behind: Behind) -> None:
+        """Judge what a backend makes of a graph of AOTAutograd: it may change the graph,
+        and run something else.
+        """
+        half = "backward" if behind.is_backward else "forward"
+        name = (behind.name, 1, f"{self.kept.stage}, {half}")
+        both = behind.before, behind.after
+        count = len(self.total.faults)
+        if not _is_alike(*both):
+            inputs = behind.call.values
+            self.guarded(
+                *(name[2], behind.name, self._compare_graphs),
+                *(Kind.BACKEND, name, *both, inputs),
+            )
+        if len(self.total.faults) == count:
+            self.guarded(name[2], behind.name, self._compare_run, behind, name)
+
+    def _compare_run(self, behind: Behind, name: tuple[str, int, str]) -> None:
+        call = behind.call
+        if call.outputs is None or call.why_not:
+            raise NotRun(call.why_not or "the budget of memory is used up")
+        graph = ReplayedGraph(behind.after)
+        self.check_memory(graph)
+        found = wrong_output(graph, call)
+        if found is not None:
+            how = "what it returned is compared with the graph that it was given"
+            self.note_fault(
+                *(Kind.BACKEND, name, found.evidence, [where(graph, found.name)], how),
+                no_script("no graph says what it runs"),
+            )
 
     def _compare_pass(self, one: Change) -> None:
         told = one.told
@@ -272,6 +308,8 @@ class _OfCompilation(OfKernels):
             return
         self.note_open(name, found.claims.open)
         values = found.claims.values
+        if self._judge_random(kind, name, (old, new), inputs, found.claims):
+            return
         if not found.claims.wrong:
             self.note_values(name[0], name[2], values, (), after)
             altered = {node for _, node in changed_names(old, new)}
@@ -301,6 +339,29 @@ class _OfCompilation(OfKernels):
             ),
             gradients=gradients_among(otherwise, before, self.kept.captured),
         )
+
+    def _judge_random(
+        self,
+        kind: Kind,
+        name: tuple[str, int, str],
+        graphs: tuple[ReplayedGraph, ReplayedGraph],
+        inputs: Mapping[str, Any],
+        claims: Claims,
+    ) -> bool:
+        """Judge what is random in the graph before; whether it is not any more."""
+        if claims.wrong or kind is Kind.PARTITION:
+            return False
+        old, new = graphs
+        fixed = no_longer_random(old, new, inputs, claims)
+        if fixed is None:
+            if is_drawn_otherwise(old, new, claims):
+                self.missed.append((name[2], name[0]))
+            return False
+        nodes = changed_nodes(old, new, fixed, claims.segments.known)
+        places = [where(*one) for one in nodes]
+        scripts = no_script("it is about random numbers")
+        self.note_fault(kind, name, fixed.evidence, places, HOW, scripts)
+        return True
 
     def _compare_in_place(
         self,
@@ -493,3 +554,10 @@ class _OfCompilation(OfKernels):
         """The same for a pass; None where it is one of the program's own."""
         is_own = kind is not Kind.PASS or "custom" in name
         return None if is_own else self._compiling()
+
+
+def _is_alike(one: GraphState, other: GraphState) -> bool:
+    """Whether a graph is as it was."""
+    return len(one.rows) == len(other.rows) and all(
+        is_same(*pair) for pair in zip(one.rows, other.rows, strict=True)
+    )

@@ -10,7 +10,6 @@ import torch
 
 from fxls.runtime.numbers.graphs import ReplayedGraph, leaves
 from fxls.runtime.numbers.replaying import Replay
-from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import schema_of
 from fxls.verdicts.comparison import Evidence
 
@@ -31,7 +30,7 @@ class WrongFake:
 def wrong_fakes(graph: ReplayedGraph, run: Replay) -> Iterator[WrongFake]:
     """Compare what operators of the program gave with what torch noted of them."""
     for row in graph.rows:
-        if _is_programs(row) and row.name in run.values:
+        if _is_programs(row.target) and row.name in run.values:
             said = leaves(graph.said_of(row).get("val"))
             for real, fake in zip(leaves(run.values[row.name]), said, strict=False):
                 reason = _difference(real, fake)
@@ -48,17 +47,24 @@ def lies_of_writing(graph: ReplayedGraph, name: str) -> WrongFake | None:
     and its signature says that it changes none.
     """
     row = graph.by_name[name]
-    schema: Any = schema_of(row.target)
-    if not _is_programs(row) or schema.is_mutable:
+    operator, reason = row.target, "it changes what it is given, and its signature says"
+    schema: Any = schema_of(operator)
+    if "auto_functionalized" in str(operator):
+        # It is given copies of what its signature says that it changes.
+        operator, reason = row.args[0], f"{reason} so of other arguments"
+    elif schema is None or schema.is_mutable:
         return None
-    reason = "it changes what it is given, and its signature says that it does not"
+    else:
+        reason += " that it does not"
+    if not _is_programs(operator):
+        return None
     evidence = Evidence("", (), float("inf"), 0.0, 0.0, 0.0, reason)
-    return WrongFake(str(row.target), name, evidence)
+    return WrongFake(str(operator), name, evidence)
 
 
-def _is_programs(row: Row) -> bool:
-    namespace = getattr(row.target, "namespace", None)
-    return schema_of(row.target) is not None and namespace not in _TORCHS
+def _is_programs(operator: Any) -> bool:
+    namespace = getattr(operator, "namespace", None)
+    return schema_of(operator) is not None and namespace not in _TORCHS
 
 
 def _difference(real: Any, fake: Any) -> str:

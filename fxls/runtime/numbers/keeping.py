@@ -14,9 +14,10 @@ from fxls.rules import Rule
 from fxls.runtime.checks.verdict import is_finite, not_finite
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
-from fxls.runtime.numbers.graphs import leaves
+from fxls.runtime.numbers.graphs import leaves, randomness
 from fxls.runtime.numbers.judgements import ListingsOf
 from fxls.runtime.numbers.kept import (
+    Behind,
     Change,
     Copies,
     Crash,
@@ -29,7 +30,11 @@ from fxls.runtime.numbers.settings import settings_of
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.passes.observed_passes import line_of
 from fxls.runtime.producers import compiled_calls
-from fxls.runtime.producers.backends import is_torchs, name_of_backend
+from fxls.runtime.producers.backends import (
+    is_torchs,
+    name_of_backend,
+    name_of_compiler,
+)
 from fxls.runtime.producers.capture import capture_of, is_hushed
 from fxls.runtime.producers.compiler_steps import is_given_gradients
 from fxls.runtime.producers.steps import Step
@@ -78,6 +83,7 @@ class Keeping:
             lowered=self._lowered,
             written=self._written,
             decomposed=self._decomposed,
+            behind=self._behind,
         )
 
     # -- passes ------------------------------------------------------------------
@@ -146,7 +152,7 @@ class Keeping:
             if kept.given_on is None and _is_of(compiled, gm):
                 kept.given_on = GraphState(gm)
                 kept.given_on.keep_what_nodes_say()
-            return self._seen(compiled, kept, call, is_boxed=False)
+            return self._seen(compiled, kept, call, is_boxed=False, is_whole=True)
         return compiled
 
     def _compiled(self, gm: Any, *_: Any, **named: Any) -> Generator[None, Any, Any]:
@@ -185,6 +191,48 @@ class Keeping:
         kept.calls.append(call)
         seen: Any = self._seen(result, kept, call, is_boxed=True)
         seen._boxed_call = True
+        return seen
+
+    def _behind(self, compiler: Any) -> Any:
+        """The same compiler of graphs behind AOTAutograd, of whose code the calls are
+        seen, unless torch's own compile it.
+        """
+        if not inspect.isroutine(compiler) and _is_of_torch(compiler):
+            return compiler  # it has parts that torch asks for
+
+        def compile_seen(gm: Any, *inputs: Any, **named: Any) -> Any:
+            kept = self._latest.get(compile_id())
+            if kept is None:
+                return compiler(gm, *inputs, **named)
+            before, count = _state_of(gm), len(kept.calls)
+            result = compiler(gm, *inputs, **named)
+            with logging_faults(compiled_calls.BEHIND):
+                if len(kept.calls) == count and before is not None and callable(result):
+                    return self._seen_behind(kept, compiler, gm, before, result)
+            return result
+
+        return functools.update_wrapper(compile_seen, compiler, updated=())
+
+    def _seen_behind(
+        self,
+        kept: KeptCompilation,
+        compiler: Any,
+        gm: Any,
+        before: GraphState,
+        run: Any,
+    ) -> Any:
+        after = GraphState(gm)
+        after.keep_what_nodes_say()
+        is_backward = is_given_gradients(gm)
+        call = KeptCall(before.inputs, is_backward=is_backward)
+        kept.calls.append(call)
+        name = name_of_compiler(compiler)
+        kept.behind.append(Behind(name, call, is_backward, before, after))
+        is_boxed = getattr(run, "_boxed_call", False)
+        seen: Any = self._seen(
+            run, kept, call, is_boxed=is_boxed, is_whole=False, is_returned=True
+        )
+        seen._boxed_call = is_boxed
         return seen
 
     def _lowered(self, lowering: Any, /, *_: Any) -> Generator[None, Any, Any]:
@@ -249,9 +297,12 @@ class Keeping:
         call: KeptCall,
         *,
         is_boxed: bool,
+        is_whole: bool = False,
+        is_returned: bool = False,
     ) -> Callable[..., Any]:
         """The same function, of whose first call the inputs are kept, and of some later
-        ones; of the captured graph also what it returns.
+        ones; of the captured graph, `is_whole`, and where that is asked for also what it
+        returns.
 
         Where rules are asked for, it is the first call that breaks one.
         """
@@ -261,13 +312,15 @@ class Keeping:
             given = args[0] if is_boxed else args
             now, copies = call, self.copies
             with logging_faults(_FAILED):
-                now, copies = self._taking(kept, call, given, is_boxed=is_boxed)
+                now, copies = self._taking(kept, call, given, is_whole=is_whole)
             if now.happened:
                 return theirs(*args)
             now.happened = True
             with logging_faults(_FAILED):
                 taken = copies.take([*given])
-                if not is_boxed and is_autocast():
+                if is_whole or is_returned:
+                    now.randomness = randomness()
+                if is_whole and is_autocast():
                     now.why_not = "it is called under autocast"
                 elif isinstance(taken, str):
                     now.why_not = taken
@@ -280,12 +333,13 @@ class Keeping:
             except Exception as error:
                 now.raised = line_of(error)
                 raise
-            if self._rules and (not is_boxed or call.is_backward):
+            if self._rules and (is_whole or call.is_backward):
                 with logging_faults(_FAILED):
-                    call.found = self._broken(leaves(result), is_backward=is_boxed)
-            if not is_boxed and not now.why_not:
+                    call.found = self._broken(leaves(result), is_backward=not is_whole)
+            if (is_whole or is_returned) and not now.why_not:
                 with logging_faults(_FAILED):
-                    _watch_backward(now, leaves(result))
+                    if is_whole:
+                        _watch_backward(now, leaves(result))
                     outputs = copies.take(leaves(result))
                     if not isinstance(outputs, str):
                         now.outputs = tuple(outputs)
@@ -299,16 +353,16 @@ class Keeping:
         call: KeptCall,
         given: Sequence[Any],
         *,
-        is_boxed: bool,
+        is_whole: bool,
     ) -> tuple[KeptCall, Copies]:
         """What keeps this call, unless that happened already, and for how much memory."""
         if self._rules:
-            if call.happened and not is_boxed and kept.found is None:
+            if call.happened and is_whole and kept.found is None:
                 # Nothing was in what it returned, nor in its gradients: begin again.
                 for one in (kept.call, *kept.calls):
                     one.forget(self.copies)
             return call, self.copies
-        if not is_boxed:
+        if is_whole:
             gone = kept.later.ask(call.count, given, self.copies)
             for one in (call, *kept.calls):
                 one.again.pop(gone, None)
@@ -325,6 +379,19 @@ class Keeping:
             if any(not is_finite(one) and not_finite(rule, one) for one in values):
                 return rule
         return None
+
+
+def _is_of_torch(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] == "torch"
+
+
+def _state_of(gm: Any) -> GraphState | None:
+    """A graph as it is; None where it is none."""
+    if not hasattr(gm, "graph"):
+        return None
+    state = GraphState(gm)
+    state.keep_what_nodes_say()
+    return state
 
 
 def _watch_backward(call: KeptCall, results: list[Any]) -> None:

@@ -18,6 +18,7 @@ from fxls.runtime.torch_private import version_of
 from fxls.verdicts.comparison import Kind
 
 __all__ = [
+    "Behind",
     "Change",
     "Copies",
     "Crash",
@@ -51,6 +52,8 @@ class KeptCall:
     happened: bool = False
     raised: str = ""
     """What the call raised, in a line."""
+    randomness: Any = None
+    """The state of the generator before the call, where what it returned is kept."""
     has_backward: bool = False
     """Whether gradients of what it returned were asked for."""
     found: Rule | None = None
@@ -126,6 +129,20 @@ class Lowered:
     """Of inductor while it compiled, where they are not the usual ones."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Behind:
+    """A graph of AOTAutograd that something else than torch's own compilers compiled."""
+
+    name: str
+    """Of what compiled it."""
+    call: KeptCall
+    is_backward: bool
+    before: GraphState
+    """The graph that it was given."""
+    after: GraphState
+    """The same when it was done."""
+
+
 class Later:
     """Which calls of a function are kept behind the first one.
 
@@ -178,6 +195,7 @@ class KeptCompilation:
     calls: list[KeptCall] = field(default_factory=list[KeptCall])
     """Of the graphs behind AOTAutograd."""
     lowered: list[Lowered] = field(default_factory=list[Lowered])
+    behind: list[Behind] = field(default_factory=list[Behind])
     crash: Crash | None = None
     later: Later = field(default_factory=Later)
 
@@ -192,6 +210,7 @@ class KeptCompilation:
             call=other(self.call),
             calls=[other(one) for one in self.calls],
             lowered=[replace(one, call=other(one.call)) for one in self.lowered],
+            behind=[replace(one, call=other(one.call)) for one in self.behind],
         )
 
     @property

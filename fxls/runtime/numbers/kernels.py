@@ -16,7 +16,7 @@ from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.claims import Claims, Suspicion, judge_outputs
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.kept import Lowered, copy_of
-from fxls.runtime.numbers.precision import LENIENT
+from fxls.runtime.numbers.precision import OF_CODE
 from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.producers.compiled_calls import compile_with
@@ -59,7 +59,7 @@ def judge_kernels(
     given = dict(zip(lowered.call.names, own, strict=True))
     outputs = (*leaves(found), *(given.get(name) for name in graph.written))
     start = {name: inputs[name] for name in lowered.call.names}
-    claims = Claims(Segments(graph, start), LENIENT)
+    claims = Claims(Segments(graph, start), OF_CODE)
     result = Judgement(claims, outputs)
     values = {
         node: (buffer, reading.values[buffer])
@@ -102,7 +102,7 @@ def narrowed(
         made = attempt(lambda: compiled([_own(given[name]) for name in names]))
     if isinstance(made, Raised):
         return None
-    claims = Claims(segments, LENIENT)
+    claims = Claims(segments, OF_CODE)
     for name, value in zip(shown, leaves(made), strict=False):
         if claims.take(name, value):
             segments.known[name] = value

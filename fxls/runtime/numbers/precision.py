@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -19,9 +19,11 @@ from fxls.verdicts.comparison import Evidence
 __all__ = [
     "ALL_TOGETHER",
     "LENIENT",
+    "OF_CODE",
     "SHARE",
     "STRICT",
     "Judged",
+    "Roundings",
     "Verdict",
     "explained",
     "judged",
@@ -37,12 +39,26 @@ _WORST = 16.0
 another order, and other approximations of the same function, stay below."""
 _MEAN = 6.0
 """The same for the root of the mean square, which chance changes less."""
-STRICT = (8.0, 3.0)
-"""So many roundings are always explained: of the largest value for the worst element, and
-of all values for the mean."""
-LENIENT = (64.0, 32.0)
-"""The same for code that has functions as ``erf`` by approximations of its own."""
-_FEW = 64
+
+
+class Roundings(NamedTuple):
+    """How many roundings are explained whatever the known computation does."""
+
+    worst: float
+    """Of the largest value, for the worst element."""
+    mean: float
+    """Of all values, for the mean."""
+    worst_single: float = 0.0
+    """As `worst`, and besides it, of float32 where the value has fewer digits."""
+    mean_single: float = 0.0
+
+
+STRICT = Roundings(8.0, 3.0)
+LENIENT = Roundings(64.0, 32.0)
+"""For what is compared without trying how far roundings of its inputs move it."""
+OF_CODE = Roundings(8.0, 3.0, 56.0, 29.0)
+"""For code that has functions as ``erf`` by approximations of its own, in float32."""
+_FEW = 16
 """With fewer elements the mean says no more than the worst."""
 SHARE = 0.1
 """Of whole numbers and truth values so many may differ, where a rounding before them
@@ -71,7 +87,7 @@ def judged(
     own: torch.Tensor,
     moved: Callable[[], torch.Tensor | None],
     exact: Callable[[], torch.Tensor | None],
-    roundings: tuple[float, float] = STRICT,
+    roundings: Roundings = STRICT,
 ) -> Judged:
     """Judge a value by what the graph before gives of the same inputs.
 
@@ -98,7 +114,7 @@ def explained(
     own: torch.Tensor,
     moved: torch.Tensor | None,
     exact: torch.Tensor | None,
-    roundings: tuple[float, float],
+    roundings: Roundings,
     *,
     is_mean: bool = False,
 ) -> float | None:
@@ -123,9 +139,11 @@ def _judged_float(
     own: torch.Tensor,
     moved: torch.Tensor | None,
     reference: torch.Tensor,
-    roundings: tuple[float, float],
+    roundings: Roundings,
 ) -> Judged:
     dtype = own.dtype
+    if (lost := _lost_infinities(actual, own, moved, reference)) is not None:
+        return Judged(Verdict.WRONG, lost)
     bounds = _Bounds.of(own, moved, reference, roundings)
     off = (actual.double() - reference.double()).abs()[bounds.counts]
     if not off.numel():
@@ -141,6 +159,27 @@ def _judged_float(
         _name(dtype), tuple(actual.shape), error, known, allowed, bounds.scale, reason
     )
     return Judged(Verdict.WRONG if wrong else Verdict.RIGHT, evidence)
+
+
+def _lost_infinities(
+    actual: torch.Tensor,
+    own: torch.Tensor,
+    moved: torch.Tensor | None,
+    reference: torch.Tensor,
+) -> Evidence | None:
+    """What is to be said where a value is not infinite that is in float64 as well, as
+    what a mask leaves out is; None where there is none.
+    """
+    sure = own.isinf() & (reference.double() == own.double())
+    if moved is not None and moved.shape == own.shape:
+        sure &= _plain(moved) == own
+    lost = sure & (actual != own)
+    if not lost.any():
+        return None
+    count, of = int(lost.sum()), int(sure.sum())
+    reason = f"{count} of {of} infinite elements are others"
+    form = (_name(own.dtype), tuple(actual.shape))
+    return Evidence(*form, float("inf"), 0.0, 0.0, 0.0, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +200,7 @@ class _Bounds:
         own: torch.Tensor,
         moved: torch.Tensor | None,
         reference: torch.Tensor,
-        roundings: tuple[float, float],
+        roundings: Roundings,
     ) -> _Bounds:
         """What the known computation, in its own dtype and moved by roundings, allows."""
         kind = any_torch.finfo(own.dtype)
@@ -178,10 +217,13 @@ class _Bounds:
         sizes = wide.abs()[counts]
         scale, known = float(sizes.max()), float(usual.max())
         worst = _WORST * (known + float(spread.max()))
-        worst += roundings[0] * kind.eps * scale + kind.tiny
+        single = min(kind.eps, any_torch.finfo(torch.float32).eps)
+        always = roundings.worst * kind.eps + roundings.worst_single * single
+        worst += always * scale + kind.tiny
         known_mean = _rms(usual)
         mean = _MEAN * (known_mean + _rms(spread))
-        mean += roundings[1] * kind.eps * _rms(sizes) + kind.tiny
+        always = roundings.mean * kind.eps + roundings.mean_single * single
+        mean += always * _rms(sizes) + kind.tiny
         return cls(counts, scale, known, known_mean, worst, mean)
 
 

@@ -10,7 +10,7 @@ import torch
 
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, randomness
 from fxls.runtime.numbers.kept import KeptCall
-from fxls.runtime.numbers.precision import LENIENT, Verdict, judged
+from fxls.runtime.numbers.precision import OF_CODE, Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
 from fxls.verdicts.comparison import Evidence
 
@@ -37,11 +37,13 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
     if any("_autocast" in getattr(row.target, "__name__", "") for row in graph.rows):
         raise NotRun("it switches autocast")
     runs: dict[Mode, Mapping[str, Any]] = {}
+    random: set[Mode] = set()
 
     def value(name: str, mode: Mode) -> Any:
         if mode not in runs:
             try:
-                runs[mode] = _returned(graph, call.values, mode)
+                runs[mode], is_random = _returned(graph, call, mode)
+                random.update([mode] * is_random)
             except NotRun:
                 if mode is Mode.OWN:
                     raise
@@ -59,22 +61,28 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
             own,
             lambda one=one: value(one, Mode.MOVED),
             lambda one=one: value(one, Mode.EXACT),
-            LENIENT,
+            OF_CODE,
         )
+        if found.verdict is not Verdict.RIGHT and random:
+            raise NotRun("it draws random numbers")  # and may draw them in another way
         if found.verdict is Verdict.WRONG and found.evidence is not None:
             return WrongOutput(str(one), found.evidence)
     return None
 
 
 def _returned(
-    graph: ReplayedGraph, inputs: Mapping[str, Any], mode: Mode
-) -> Mapping[str, Any]:
+    graph: ReplayedGraph, call: KeptCall, mode: Mode
+) -> tuple[Mapping[str, Any], bool]:
+    """What a graph returns with the random numbers of a call, and whether it draws any."""
     with alone():
+        if call.randomness is not None:
+            any_torch.set_rng_state(call.randomness)
         before = randomness()
         values = {
-            name: formed(inputs[name], mode, graph.order[name]) for name in graph.inputs
+            name: formed(call.values[name], mode, graph.order[name])
+            for name in graph.inputs
         }
         compute(graph, values, mode)
-        if not any_torch.equal(before, randomness()):
-            raise NotRun("it draws random numbers")
-    return {str(one): values[one] for one in graph.outputs if one in values}
+        is_random = not any_torch.equal(before, randomness())
+    found = {str(one): values[one] for one in graph.outputs if one in values}
+    return found, is_random

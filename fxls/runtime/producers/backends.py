@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any, cast
 
-__all__ = ["is_torchs", "name_of_backend"]
+__all__ = ["is_torchs", "name_of_backend", "name_of_compiler"]
 
 
 def is_torchs(compiler: Any) -> bool:
@@ -27,6 +28,22 @@ def name_of_backend(compiler: Any) -> str:
     """The name of a backend, or of its class."""
     inner = _innermost(compiler)
     return getattr(inner, "__name__", type(inner).__name__)
+
+
+def name_of_compiler(compiler: Any) -> str:
+    """The name of what compiles a graph behind AOTAutograd."""
+    while (inner := _wrapped(compiler)) is not None:
+        compiler = inner
+    return getattr(compiler, "__name__", type(compiler).__name__)
+
+
+def _wrapped(compiler: Any) -> Any:
+    """What a function is around, as far as that can be told; or None."""
+    inner = getattr(compiler, "__wrapped__", None) or getattr(compiler, "func", None)
+    if inner is None and inspect.isfunction(compiler):
+        # So torch wraps the one for the backward.
+        inner = inspect.getclosurevars(compiler).nonlocals.get("bw_compiler_fn")
+    return inner
 
 
 def _innermost(compiler: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from fxls.installed_torch import always, private
-from fxls.runtime.hooks import Hook, around
+from fxls.runtime.hooks import Hook, around, giving
 
 __all__ = [
     "PRIVATE",
@@ -21,11 +21,13 @@ __all__ = [
 _Watch = Callable[..., Generator[None, Any, Any]]
 
 CALLS = "no numbers are compared, as nobody sees compiled functions called"
-AOT = "numbers behind AOTAutograd are compared under inductor alone"
+AOT = "numbers of aot_eager are not compared"
+BEHIND = "numbers of backends behind AOTAutograd are not compared"
 KERNELS = "numbers of kernels are not compared"
 SETTINGS = "reproducers lack the settings of inductor"
 DECOMPOSED = "numbers of decompositions are not compared"
 
+_COMPILERS = ("fw_compiler", "bw_compiler", "inference_compiler")
 
 _SLOT = "torch.fx.experimental.proxy_tensor:get_proxy_slot"
 _COMPILE = "torch._inductor.compile_fx:compile_fx_inner"
@@ -43,9 +45,11 @@ def of_compiled_calls(
     lowered: _Watch,
     written: _Watch,
     decomposed: _Watch,
+    behind: Callable[[Any], Any],
 ) -> tuple[Hook, ...]:
     """Where a backend gets a graph, inductor and `aot_eager` compile one; where inductor
-    lowers it and has written its code; and where an operator is decomposed.
+    lowers it and has written its code; and where an operator is decomposed. `behind`
+    makes of what compiles a graph behind AOTAutograd what is to do it instead.
     """
     return (
         Hook(
@@ -57,6 +61,11 @@ def of_compiled_calls(
             "torch._inductor.compile_fx",
             CALLS,
             {"_compile_fx_inner": around(compiled, CALLS)},
+        ),
+        Hook(
+            "torch._functorch.aot_autograd",
+            BEHIND,
+            {"aot_stage2_compile": giving(_COMPILERS, behind)},
         ),
         Hook(
             "torch._dynamo.backends.debugging",

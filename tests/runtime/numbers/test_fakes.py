@@ -155,3 +155,28 @@ def test_an_operator_that_changes_its_input_and_says_that_it_does_not_is_the_fau
     assert fault.evidence.reason == (
         "it changes what it is given, and its signature says that it does not"
     )
+
+
+def test_an_operator_that_changes_more_than_it_says_is_the_fault(
+    library: Any, numbers: Numbers
+) -> None:
+    library.define("bump(Tensor(a!) x, Tensor y) -> Tensor")
+
+    def real(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x.add_(1.0)
+        y.mul_(2.0)
+        return x + y
+
+    def model(x: torch.Tensor) -> torch.Tensor:
+        return any_torch.ops.fxls_numbers.bump(x.sin(), x.cos())
+
+    library.impl("bump", real, "CPU")
+    any_torch.library.register_fake(
+        "fxls_numbers::bump", lambda x, _y: any_torch.empty_like(x), lib=library
+    )
+    (fault,) = numbers.of(model, torch.rand(4, 8)).faults
+
+    assert blamed(fault)[:3] == ("fake", "traced", "fxls_numbers.bump.default")
+    assert fault.evidence.reason == (
+        "it changes what it is given, and its signature says so of other arguments"
+    )

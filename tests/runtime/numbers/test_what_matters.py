@@ -246,22 +246,35 @@ def test_a_function_that_changes_its_inputs_is_compared_as_a_whole(
     assert found.unseen == ()
 
 
-def test_of_code_that_nobody_sees_called_it_is_not_said_that_it_is_right(
-    numbers: Numbers,
-) -> None:
-    def compiler(gm: Any, _inputs: Any) -> Any:
-        for node in nodes(gm.graph, aten.mul.Tensor)[:1]:
-            node.target = aten.add.Tensor  # in the backward, which has the only one
-        gm.recompile()
-        return make_boxed(gm.forward)
+@pytest.mark.parametrize("half", [torch.float32, torch.bfloat16])
+def test_a_mask_that_is_left_out_is_named(half: Any, numbers: Numbers) -> None:
+    def masked(x: torch.Tensor) -> torch.Tensor:
+        keep = any_torch.ones(8, 8, dtype=torch.bool).tril()
+        scores = (x @ x.transpose(-2, -1)).masked_fill(~keep, float("-inf"))
+        return scores.softmax(-1) @ x
 
-    backend = common.aot_autograd(fw_compiler=compiler)
-    found = numbers.of(
-        nn.Tanh(), torch.randn(4, 8, requires_grad=True), backend=backend
-    )
+    def leaves_out(graph: Any) -> None:
+        for node in nodes(graph, aten.where.self):
+            node.replace_all_uses_with(node.args[2])
+            graph.erase_node(node)
 
-    assert found.faults == ()
-    assert not found.is_clear
-    assert [one.why for one in found.unseen if "gradients" in one.what] == [
-        "nobody sees what compiler_fn compiles behind AOTAutograd called"
-    ]
+    with config.patch(joint_custom_post_pass=leaves_out):
+        found = numbers.first(masked, any_torch.randn(2, 8, 8).to(half))
+
+    assert found[:3] == ("pass", "joint", "joint_custom_post_pass")
+    assert found.nodes == ("where",)
+
+
+def test_a_constant_in_bfloat16_is_named_in_few_elements(numbers: Numbers) -> None:
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return x.sin() * 1.5
+
+    def other(graph: Any) -> None:
+        for node in nodes(graph, aten.mul.Tensor):
+            node.args = (node.args[0], 1.8)
+
+    x = any_torch.randn(4, 4, dtype=torch.bfloat16)
+    with config.patch(post_grad_custom_post_pass=other):
+        found = numbers.first(scaled, x)
+
+    assert (found.name, found.code) == ("post_grad_custom_post_pass", "x.sin() * 1.5")

@@ -19,8 +19,9 @@ from fxls.runtime.numbers.decompositions import WrongDecomposition
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.precision import (
     ALL_TOGETHER,
-    LENIENT,
+    OF_CODE,
     STRICT,
+    Roundings,
     Verdict,
     explained,
     judged,
@@ -86,7 +87,7 @@ class Cut:
     def explained(
         self,
         given: Mapping[str, Any],
-        roundings: tuple[float, float],
+        roundings: Roundings,
         *,
         is_mean: bool = False,
     ) -> float | None:
@@ -289,7 +290,7 @@ def _compiled(
     """Scripts that compile a cut: with numbers of a seed, and with those that it had."""
     function = function_of(cut.graph, "function")
     for inputs, said, values in variants(cut.inputs, given):
-        limit = cut.explained(values, LENIENT, is_mean=how.is_mean)
+        limit = cut.explained(values, OF_CODE, is_mean=how.is_mean)
         if limit is None:
             continue
         text = script(

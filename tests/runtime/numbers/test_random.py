@@ -1,0 +1,88 @@
+"""A value that is random before a pass, and is not behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+
+from tests.runtime.numbers.looking import (
+    COMPILING,
+    Attention,
+    Numbers,
+    aten,
+    blamed,
+    config,
+    nodes,
+)
+
+pytestmark = COMPILING
+
+DROPOUT = "self.dropout(scores.softmax(-1))"
+
+
+def found_in(numbers: Numbers, hook: str, plant: Callable[[Any], None]) -> Any:
+    with config.patch({hook: plant}):
+        return numbers.of(Attention(dropout=0.5), torch.randn(2, 4, 8))
+
+
+def takes_out(graph: Any) -> None:
+    for node in nodes(graph, functional.dropout):
+        node.replace_all_uses_with(node.args[0])
+        graph.erase_node(node)
+
+
+def switches_off(graph: Any) -> None:
+    for node in nodes(graph, functional.dropout):
+        node.args, node.kwargs = (node.args[0], 0.5, False), {}
+
+
+@pytest.mark.parametrize("plant", [takes_out, switches_off])
+def test_a_pass_that_leaves_dropout_out_is_named(plant: Any, numbers: Numbers) -> None:
+    (fault,) = found_in(numbers, "pre_grad_custom_pass", plant).faults
+
+    assert blamed(fault)[:3] == ("pass", "pre-grad", "pre_grad_custom_pass")
+    assert blamed(fault).nodes == ("dropout",)
+    assert blamed(fault).code == DROPOUT
+    assert fault.evidence.reason == "it is random before, and here it is not"
+    assert fault.confirmed.startswith("of 8 times with other random numbers")
+
+
+def test_a_mask_that_is_always_the_same_is_named(numbers: Numbers) -> None:
+    def fixes(graph: Any) -> None:
+        for node in [*graph.nodes]:
+            if str(node.target).startswith("prims.inductor_random"):
+                with graph.inserting_after(node):
+                    shape = [*node.meta["val"].shape]
+                    made = graph.call_function(aten.full.default, (shape, 0.9))
+                    made.meta = dict(node.meta)
+                node.replace_all_uses_with(made)
+                graph.erase_node(node)
+
+    (fault,) = found_in(numbers, "post_grad_custom_post_pass", fixes).faults
+
+    assert blamed(fault)[:3] == (
+        *("pass", "forward, post-grad", "post_grad_custom_post_pass"),
+    )
+    assert [where.target for where in fault.where] == ["torch.ops.aten.full.default"]
+
+
+def test_dropout_that_no_pass_touches_is_no_fault(numbers: Numbers) -> None:
+    found = found_in(numbers, "post_grad_custom_post_pass", lambda _graph: None)
+
+    assert found.faults == ()
+    assert found.is_clear
+
+
+def test_a_value_that_nobody_reads_may_be_drawn_no_more(numbers: Numbers) -> None:
+    def draws_for_nothing(x: torch.Tensor) -> torch.Tensor:
+        functional.dropout(x, 0.5)
+        return x.sin()
+
+    with config.patch(pre_grad_custom_pass=takes_out):
+        found = numbers.of(draws_for_nothing, torch.randn(4, 8))
+
+    assert found.faults == ()
