@@ -72,6 +72,7 @@ def test_the_setting_is_found_though_the_program_sets_it_itself(fxls: Command) -
         "right with: torch._functorch.config.cse = False",
     ]
     assert lines[2].startswith("1 setting of ")
+    assert "run 1: bad" in ended.err.splitlines()
     assert ended.code == 1
 
 

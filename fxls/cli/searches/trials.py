@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from fxls.cli.command import say
 from fxls.cli.followed_program import START
+from fxls.counted import counted
 
 __all__ = ["Answer", "Outcome", "Trials", "smallest"]
 
@@ -75,6 +77,9 @@ class Trials:
         self.runs += 1
         self.open += found.answer is Answer.OPEN
         self._known[key] = found
+        # A run takes as long as the program does, and there may be many.
+        under = f" under {counted(len(settings), 'other setting')}" if settings else ""
+        say(f"run {self.runs}{under}: {found.answer.value}")
         return found
 
 
