@@ -66,8 +66,7 @@ def test_what_is_off_is_one_line_that_says_why(fxls: Command) -> None:
             " no origins"
         )
     ]
-    assert "torch.fx: 17 of 18 parts work
-" in ended.out
+    assert "torch.fx: 17 of 18 parts work\n" in ended.out
     assert ended.out.endswith("report it with what `fxls doctor --json` prints.\n")
 
 
