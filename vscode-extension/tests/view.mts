@@ -114,6 +114,24 @@ await story('view', 'net.py', async (page, done) => {
   await git('checkout', '--quiet', 'main');
   await graphs.rows.filter({ hasText: 'Other' }).waitFor({ state: 'detached' });
   await graphs.rows.filter({ hasText: 'Net' }).waitFor();
+
+  done('a listing that moves to its newest revision leaves the focus where it is');
+  await graphs.focus();
+  await graphs.walk('Net');
+  await page.keyboard.press('Enter');
+  const tab = page.locator('.tab.active', { hasText: 'Net_' });
+  const before = await tab.innerText();
+  await page.keyboard.press('F1');
+  const palette = page.locator('.quick-input-widget input.input');
+  await palette.waitFor();
+  await palette.fill('>fxls');
+  await writeFile(net, text.replace('torch.relu(', 'torch.tanh('));
+  await tab.filter({ hasNotText: before }).waitFor();
+  assert.equal(await palette.inputValue(), '>fxls');
+  assert.ok(await palette.evaluate((input) => input === document.activeElement));
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+Home');
+  await page.locator('.statusbar-item', { hasText: 'Ln 1, Col 1' }).waitFor();
 });
 
 async function git(...words: string[]): Promise<void> {

@@ -51,13 +51,13 @@ async function moveTabs({ old, new: next, lines }: Revised): Promise<void> {
     );
     const cursor = editor?.selection.active.line;
     const line = lines.find(([from]) => from === cursor)?.[1];
-    const isInFront = editor === vscode.window.activeTextEditor;
     // What is behind another tab moves when its window is looked at, not before.
     if (!tab.isActive) continue;
     await vscode.window.showTextDocument(vscode.Uri.parse(next), {
       viewColumn: tab.group.viewColumn,
       preview: false,
-      preserveFocus: !isInFront,
+      // An editor that has the focus keeps it: both listings are shown by one.
+      preserveFocus: true,
       ...(line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) }),
     });
     await vscode.window.tabGroups.close(tab);
