@@ -258,6 +258,9 @@ def _ran(
     launch = f"{started}-check-{os.getpid()}-{secrets.token_hex(4)}"
     environment = {**os.environ, "FXLS_LAUNCH": launch}
     environment.pop("FXLS_RUN", None)
+    if options.update:
+        # What a cache has tries no pattern, and the baseline would be without it.
+        environment.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
     command = [sys.executable, "-P", "-m", "fxls", "run", "--record", "--quiet"]
     command += ["--store", str(root), *python.flags, *["--"] * is_file]
     command += python.program

@@ -393,10 +393,15 @@ def test_kernels_and_dynamic_sizes_are_of_the_function(fxls: Command) -> None:
     """Two kernels more, because a sort cannot be fused; and a size that is not marked."""
     fresh = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
     fxls.file(FUSED, "train.py")
-    assert fxls.run("check", "--update", "train.py", env=fresh).code == 0
+    # What this leaves in the cache does not keep a baseline from being whole.
+    assert fxls.run("run", "train.py").code == 0
+    assert fxls.run("check", "--update", "train.py").code == 0
     baseline = json.loads((fxls.folder / "fxls-baseline.json").read_bytes())
-    assert baseline["programs"]["train.py"]["functions"] == {
-        "train.py: step": {"dynamic: size 0 of x": 1, "graphs": 1, "kernels": 1}
+    assert baseline["programs"]["train.py"] == {
+        "functions": {
+            "train.py: step": {"dynamic: size 0 of x": 1, "graphs": 1, "kernels": 1}
+        },
+        "matches": {},
     }
     slower = FUSED.replace("x + 1)", "(x + 1).sort(0).values)")
     fxls.file(
