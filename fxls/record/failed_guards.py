@@ -318,7 +318,10 @@ _WORDS = (
 )
 """The forms in which torch says a guard that is no expression, and what it is about."""
 _TABLE = re.compile(r"\b[LG]\['([A-Za-z_]\w*)'\]")
-_ON_STACK = re.compile(r"\b___stack\d+\b((?:\.\w+|\[[^\[\]]+\])*)")
+_ON_STACK = re.compile(
+    r"(?:\bL\[')?\b___stack\d+\b(?:'\])?"
+    r"((?:\.\w+(?:\(\d+\))?|\[[^\[\]]+\])*)"
+)
 _PATHS = (
     # torch asks for the value of the first key, and so on, whatever that is.
     (

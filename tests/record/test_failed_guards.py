@@ -10,6 +10,7 @@ from fxls.record.failed_guards import (
     expression_span,
     failed_guard,
     head_span,
+    in_the_programs_words,
     input_span,
     is_condition,
 )
@@ -155,3 +156,23 @@ def test_what_fails_besides_and_in_another_function_is_said() -> None:
     assert known.news("0", both) == [failed_guard(grad), failed_guard(one), None]
     assert known.news("0", [one, two]) == [failed_guard(one), failed_guard(two)]
     assert known.news("1", [one]) == [failed_guard(one)]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "Cache line invalidated because L['___stack1'] got deallocated",
+            "Cache line invalidated because a value from before the graph break"
+            " got deallocated",
+        ),
+        (
+            "L['___stack0'].size()[1] is odd",
+            ".size(1) of a value from before the graph break is odd",
+        ),
+    ],
+)
+def test_a_reason_has_no_names_of_torchs_for_values_on_the_stack(
+    said: str, shown: str
+) -> None:
+    assert in_the_programs_words(said) == shown
