@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from fxls.attempt import attempting
-from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, where
-from fxls.runtime.numbers.claims import Claims, changed
-from fxls.runtime.numbers.confirming import confirmed
+from fxls.runtime.numbers.blame import where
 from fxls.runtime.numbers.decompositions import judge_decompositions
-from fxls.runtime.numbers.drawing import HOW, is_drawn_otherwise, no_longer_random
 from fxls.runtime.numbers.fakes import lies_of_writing, wrong_fakes
 from fxls.runtime.numbers.findings import note_finding
-from fxls.runtime.numbers.gradient_names import (
-    computing,
-    expression_of,
-    gradients_among,
-)
-from fxls.runtime.numbers.gradients import wrong_gradient
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
-from fxls.runtime.numbers.in_place import changed_names, wrong_in_place
-from fxls.runtime.numbers.inputs import inputs_of, inputs_of_part
+from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.kept import (
     Behind,
@@ -30,32 +19,24 @@ from fxls.runtime.numbers.kept import (
     Copies,
     KeptCompilation,
 )
-from fxls.runtime.numbers.of_kernels import OfKernels, stage_of
-from fxls.runtime.numbers.raising import broken_by, broken_when_run
+from fxls.runtime.numbers.of_changes import GRADIENTS, OfChanges
+from fxls.runtime.numbers.of_kernels import stage_of
+from fxls.runtime.numbers.raising import broken_by
 from fxls.runtime.numbers.replaying import ChangesInPlace, replayed
-from fxls.runtime.numbers.saving import exchanged, wrongly_saved
-from fxls.runtime.numbers.scripts.gradient_scripts import of_gradients
 from fxls.runtime.numbers.scripts.reproducing import (
-    BACKENDS,
-    Compiling,
-    of_change,
     of_decomposition,
     of_function,
 )
 from fxls.runtime.numbers.total import Total, no_script
 from fxls.runtime.numbers.whole import wrong_output
 from fxls.runtime.passes.graph_state import GraphState, is_same
-from fxls.runtime.passes.partition import PARTITION
 from fxls.verdicts.comparison import (
     SCHEMA,
     Comparison,
-    Fault,
     Kind,
 )
 
 __all__ = ["compared"]
-
-_GRADIENTS = ": gradients"
 
 
 def compared(
@@ -108,7 +89,7 @@ def _compare_later_calls(kept: KeptCompilation, copies: Copies, total: Total) ->
         return
 
 
-class _OfCompilation(OfKernels):
+class _OfCompilation(OfChanges):
     """Compares what is kept of one compilation."""
 
     def compare(self, *, has_raised: bool) -> None:
@@ -161,7 +142,7 @@ class _OfCompilation(OfKernels):
         late = [one for one in kept.changes if one not in early]
         back = [one for one in late if "backward" in one.step.capture.stage]
         for one in early:
-            self.guarded(one.step.capture.stage, one.told.name, self._compare_pass, one)
+            self.guarded(one.step.capture.stage, one.told.name, self.compare_pass, one)
         self.guarded(kept.traced_stage, "decompositions", self._compare_decompositions)
         self._compare_half([one for one in late if one not in back], is_backward=False)
         self._compare_half(back, is_backward=True)
@@ -181,7 +162,7 @@ class _OfCompilation(OfKernels):
         kept = self.kept
         for one in changes:
             stage = one.step.capture.stage
-            self.guarded(stage, one.told.name, self._compare_pass, one)
+            self.guarded(stage, one.told.name, self.compare_pass, one)
         for behind in kept.behind:
             if behind.is_backward == is_backward and behind.call.happened:
                 self._compare_behind(behind)
@@ -193,7 +174,7 @@ class _OfCompilation(OfKernels):
     def _is_of_outputs(self, stage: str, what: str) -> bool:
         """Whether a step can make nothing wrong but what the function returns."""
         is_late = "backward" in stage or stage.endswith("joint")
-        is_gradients = is_late or what.endswith(_GRADIENTS)
+        is_gradients = is_late or what.endswith(GRADIENTS)
         return not is_gradients or not self.kept.call.has_backward
 
     def _hides_gradients(self) -> bool:
@@ -234,7 +215,7 @@ class _OfCompilation(OfKernels):
         self.guarded(
             kept.stage,
             kept.backend,
-            self._compare_graphs,
+            self.compare_graphs,
             Kind.BACKEND,
             (kept.backend, 1, kept.stage),
             before,
@@ -252,7 +233,7 @@ class _OfCompilation(OfKernels):
         if not _is_alike(*both):
             inputs = behind.call.values
             self.guarded(
-                *(name[2], behind.name, self._compare_graphs),
+                *(name[2], behind.name, self.compare_graphs),
                 *(Kind.BACKEND, name, *both, inputs),
             )
         if len(self.total.faults) == count:
@@ -271,199 +252,6 @@ class _OfCompilation(OfKernels):
                 *(Kind.BACKEND, name, found.evidence, [where(graph, found.name)], how),
                 no_script("no graph says what it runs"),
             )
-
-    def _compare_pass(self, one: Change) -> None:
-        told = one.told
-        stage = one.step.capture.stage
-        inputs = inputs_of_part(self.kept, one) if told.subgraph else None
-        kind = Kind.PARTITION if told.name == PARTITION else Kind.PASS
-        name = (told.name, told.ordinal, stage)
-        self._compare_graphs(kind, name, one.before, one.after, inputs)
-
-    def _compare_graphs(
-        self,
-        kind: Kind,
-        name: tuple[str, int, str],
-        before: GraphState,
-        after: GraphState,
-        inputs: Mapping[str, Any] | None = None,
-    ) -> None:
-        old, new = ReplayedGraph(before), ReplayedGraph(after)
-        if inputs is None:
-            inputs = inputs_of(self.kept, new)
-        self.check_memory(new)
-        try:
-            found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
-        except ChangesInPlace:
-            if kind is Kind.PARTITION:
-                raise
-            self._compare_in_place(kind, name, old, new, inputs)
-            return
-        self.total.passes += 1
-        if kind is Kind.PARTITION and "backward" in name[2]:
-            self._judge_saved(name, old, new)
-        broken = broken_when_run(kind, name, (old, after), found.after, inputs)
-        if broken is not None:
-            self.note_crash(broken)
-            return
-        self.note_open(name, found.claims.open)
-        values = found.claims.values
-        if self._judge_random(kind, name, (old, new), inputs, found.claims):
-            return
-        if not found.claims.wrong:
-            self.note_values(name[0], name[2], values, (), after)
-            altered = {node for _, node in changed_names(old, new)}
-            if new.is_captured and altered & found.claims.open.keys():
-                self.missed.append((name[2], name[0]))
-            self._compare_gradients_of(kind, name, old, new, inputs)
-            return
-        known = found.claims.segments.known
-        wrong = found.claims.wrong
-        first, how, otherwise = confirmed(old, inputs, found)
-        nodes = changed_nodes(old, new, first, known)
-        known_wrong = [first.new_name] if how else []
-        known_wrong += [node for graph, node, *_ in nodes if how and graph is new]
-        if how:
-            values = {**dict.fromkeys(known_wrong, first.evidence), **values}
-        of_others = {one.new_name for one in wrong}.difference(known_wrong)
-        values = {node: one for node, one in values.items() if node not in of_others}
-        self.note_values(name[0], name[2], values, known_wrong, after)
-        self.note_fault(
-            kind,
-            name,
-            first.evidence,
-            [where(*one) for one in nodes],
-            how,
-            lambda: of_change(
-                name[0], (old, new), known, first, self._compiling_of(kind, name[0])
-            ),
-            gradients=gradients_among(otherwise, before, self.kept.captured),
-        )
-
-    def _judge_random(
-        self,
-        kind: Kind,
-        name: tuple[str, int, str],
-        graphs: tuple[ReplayedGraph, ReplayedGraph],
-        inputs: Mapping[str, Any],
-        claims: Claims,
-    ) -> bool:
-        """Judge what is random in the graph before; whether it is not any more."""
-        if claims.wrong or kind is Kind.PARTITION:
-            return False
-        old, new = graphs
-        fixed = no_longer_random(old, new, inputs, claims)
-        if fixed is None:
-            if is_drawn_otherwise(old, new, claims):
-                self.missed.append((name[2], name[0]))
-            return False
-        nodes = changed_nodes(old, new, fixed, claims.segments.known)
-        places = [where(*one) for one in nodes]
-        scripts = no_script("it is about random numbers")
-        self.note_fault(kind, name, fixed.evidence, places, HOW, scripts)
-        return True
-
-    def _compare_in_place(
-        self,
-        kind: Kind,
-        name: tuple[str, int, str],
-        old: ReplayedGraph,
-        new: ReplayedGraph,
-        inputs: Mapping[str, Any],
-    ) -> None:
-        """Judge a change of a graph of which no node can be run by itself."""
-        self.check_memory(new, times=4)
-        found = wrong_in_place(old, new, inputs)
-        self.total.passes += 1
-        if found is None:
-            self._compare_gradients_of(kind, name, old, new, inputs)
-            return
-        self.note_fault(
-            kind,
-            name,
-            found.evidence,
-            [
-                where(graph, node, (new, old))
-                for graph, node in found.nodes[:MOST_NAMED]
-            ],
-            found.confirmed,
-            no_script(
-                "it changes values in place, and scripts run nodes by themselves"
-            ),
-        )
-
-    def _compare_gradients_of(
-        self,
-        kind: Kind,
-        name: tuple[str, int, str],
-        old: ReplayedGraph,
-        new: ReplayedGraph,
-        inputs: Mapping[str, Any],
-    ) -> None:
-        if kind is Kind.BACKEND or name[2].endswith("pre-grad"):
-            what = name[0] + _GRADIENTS
-            both = (old, new)
-            self.guarded(
-                name[2], what, self._compare_gradients, kind, name, both, inputs
-            )
-
-    def _compare_gradients(
-        self,
-        kind: Kind,
-        name: tuple[str, int, str],
-        graphs: tuple[ReplayedGraph, ReplayedGraph],
-        inputs: Mapping[str, Any],
-    ) -> None:
-        """Judge what a change before AOTAutograd makes of gradients alone."""
-        old, new = graphs
-        self.judged -= 1  # it is a part of a step
-        if not self.kept.call.has_backward:
-            return
-        self.check_memory(new, times=3)
-        found = wrong_gradient(old, new, inputs)
-        if found is None:
-            return
-        named = found.through[:MOST_NAMED]
-        readers = [row.name for row in old.rows if found.of in old.uses(row)]
-        read = (readers or [""])[0]
-        self.note_fault(
-            kind,
-            name,
-            found.evidence,
-            [where(graph, node, (new, old), read) for graph, node in named],
-            "each value is right, and of the same gradients of what it returns the graph"
-            " before computes another one",
-            lambda: of_gradients(name[0], graphs, inputs),
-            gradient_of=expression_of(old.by_name[found.of]),
-            gradients=[expression_of(old.by_name[one]) for one in found.inputs],
-            computed_by=computing(self.kept.traced, (node for _, node in named)),
-        )
-
-    def _judge_saved(
-        self, name: tuple[str, int, str], joint: ReplayedGraph, half: ReplayedGraph
-    ) -> None:
-        found = wrongly_saved(joint, half, self.kept.calls)
-        forward = [
-            one.after
-            for one in self.kept.changes
-            if one.told.name == PARTITION and "forward" in one.step.capture.stage
-        ]
-        if found is None and forward:
-            halves = ReplayedGraph(forward[0]), half
-            found = exchanged(joint, halves, self.kept.calls)
-        if found is None:
-            return
-        places = [where(half, node, (half, joint)) for node in found.users]
-        self.total.take(
-            Fault(
-                *(Kind.PARTITION, self.kept.name, name[2], name[0], name[1]),
-                tuple(places),
-                found.evidence,
-                found.confirmed,
-                overwritten=found.name,
-            ),
-            no_script("it takes a forward and a backward, and scripts compare values"),
-        )
 
     def _compare_fakes(self) -> None:
         kept = self.kept
@@ -516,7 +304,7 @@ class _OfCompilation(OfKernels):
                 one.evidence,
                 [place],
                 how if one.reaches else "",
-                lambda one=one: of_decomposition(one, graph, run, self._compiling()),
+                lambda one=one: of_decomposition(one, graph, run, self.compiling()),
             )
 
     def _compare_whole(self) -> None:
@@ -536,24 +324,10 @@ class _OfCompilation(OfKernels):
             found.evidence,
             [],
             "what it returned is compared with the captured graph",
-            (lambda: of_function(graph, values, output, self._compiling()))
+            (lambda: of_function(graph, values, output, self.compiling()))
             if kept.is_torchs
             else None,
         )
-
-    # -- scripts -------------------------------------------------------------------
-
-    def _compiling(self) -> Compiling:
-        """How scripts compile that are to compile as the program does."""
-        kept = self.kept
-        settings = [one.settings for one in kept.lowered]
-        backend = kept.backend if kept.backend in BACKENDS else "inductor"
-        return Compiling(backend, settings[0] if settings else {})
-
-    def _compiling_of(self, kind: Kind, name: str) -> Compiling | None:
-        """The same for a pass; None where it is one of the program's own."""
-        is_own = kind is not Kind.PASS or "custom" in name
-        return None if is_own else self._compiling()
 
 
 def _is_alike(one: GraphState, other: GraphState) -> bool:

@@ -120,7 +120,7 @@ class _Trial:
         segments = Segments(self._graph, start, states)
         found: dict[str, Any] = {}
         try:
-            found = segments.values(names, Mode.OWN)
+            found = segments.values(names, Mode.OWN, is_all=False)
         except NotRun:
             for name in names:
                 try:

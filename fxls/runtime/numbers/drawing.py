@@ -109,7 +109,7 @@ def _drawn(
         with alone():
             any_torch.manual_seed(seed)
             values = {name: formed(inputs[name], Mode.OWN, 0) for name in graph.inputs}
-            compute(graph, values, Mode.OWN)
+            compute(graph, values, Mode.OWN, wanted=names)
         draws.append({name: values[name] for name in names})
     return draws
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +39,9 @@ __all__ = [
 ]
 
 any_torch: Any = torch
+
+_KEPT: Mapping[str, list[str]] = {}
+"""Where no value is let go."""
 
 RANDOM = "random numbers are drawn in between"
 
@@ -159,10 +162,14 @@ class Segments:
 
     def value(self, name: str, mode: Mode) -> Any:
         """The value of a node, from what is known; raises `NotRun` where there is none."""
-        return self.values([name], mode)[name]
+        return self.values([name], mode, is_all=False)[name]
 
-    def values(self, names: Iterable[str], mode: Mode) -> dict[str, Any]:
-        """The values of nodes and of all between them and what is known."""
+    def values(
+        self, names: Iterable[str], mode: Mode, *, is_all: bool = True
+    ) -> dict[str, Any]:
+        """The values of nodes, and, unless it is said that these are not wanted, of all
+        between them and what is known.
+        """
         names = list(names)
         made: dict[str, Any] = {}
 
@@ -172,6 +179,7 @@ class Segments:
             return made[name]
 
         rows = self.region(names)
+        gone = _KEPT if is_all else _last_read(self.graph, rows, names)
         with alone():
             before = randomness()
             for row in rows:
@@ -189,9 +197,13 @@ class Segments:
                         f"{row.name} cannot be computed: {raised_by(run.error)}"
                     )
                 made[row.name] = run
+                del run
+                for name in gone.get(row.name, ()):
+                    made.pop(name, None)
             if not any_torch.equal(before, randomness()):
                 raise NotRun(RANDOM)
-        return {name: value(name) for name in (*names, *(r.name for r in rows))}
+        found = (*names, *(row.name for row in rows)) if is_all else names
+        return {name: value(name) for name in found}
 
 
 def is_random(row: Row) -> bool:
@@ -233,6 +245,18 @@ def formed(value: Any, mode: Mode, seed: int) -> Any:
     return nudged(own, seed) if mode is Mode.MOVED else doubled(own)
 
 
+def _last_read(
+    graph: ReplayedGraph, rows: Sequence[Row], wanted: Iterable[str]
+) -> Mapping[str, list[str]]:
+    """By node, the values that nobody reads behind it, and that are not wanted."""
+    last = {row.name: row.name for row in rows}
+    last |= {used: row.name for row in rows for used in graph.uses(row)}
+    found: dict[str, list[str]] = {}
+    for name in last.keys() - {*wanted}:
+        found.setdefault(last[name], []).append(name)
+    return found
+
+
 def _nothing(_name: str, _value: Any) -> None:
     """What is told of each node, where nobody asks."""
 
@@ -242,12 +266,16 @@ def compute(
     values: dict[str, Any],
     mode: Mode,
     ran: Callable[[str, Any], None] = _nothing,
+    wanted: Iterable[str] | None = None,
 ) -> None:
     """Add to the values of its inputs those of all its nodes; raises `NotRun`.
 
     They are computed from the first to the last, so they may change values in place.
-    `ran` is told of each, with what it gave.
+    `ran` is told of each, with what it gave. Where it is said which are `wanted`, the
+    others go when nobody reads them any more: all together need more memory than there
+    may be.
     """
+    gone = _KEPT if wanted is None else _last_read(graph, graph.rows, wanted)
     for row in graph.rows:
         if row.opcode == "placeholder":
             continue
@@ -261,6 +289,9 @@ def compute(
             raise NotRun(f"{row.name} cannot be computed: {raised_by(found.error)}")
         values[row.name] = found
         ran(row.name, found)
+        del found
+        for name in gone.get(row.name, ()):
+            values.pop(name, None)
 
 
 def raised_by(error: Exception) -> str:
