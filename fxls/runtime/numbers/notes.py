@@ -23,7 +23,7 @@ class Notes:
         self.kept = kept
         self.copies = copies
         self.total = total
-        self.judged = 0
+        self.judged: int = 0
         """How many steps were."""
         self.missed: list[tuple[str, str]] = []
         """The stage and the name of each step that could not be."""
