@@ -1,4 +1,8 @@
-"""Where torch.compile notes lines alone, as torch 2.11 and 2.12 do, columns as well."""
+"""Where torch.compile notes lines alone, as torch 2.11 and 2.12 do, columns as well.
+
+From Python 3.13 on a trace has no place of an expression of several lines, unless the
+line is known in which it ends, which no torch notes.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +45,13 @@ def hooks() -> tuple[Hook, ...]:
 
 
 def _unless_known(name: str, noting: Any, what_fails: str) -> Any:
-    """What leaves a function of theirs as it is when it uses this name."""
+    """What leaves a function of theirs as it is when it uses this name, and Python needs
+    no more.
+    """
 
     def replacement(original: Any) -> Any:
         code = original.__code__
-        if name in (*code.co_consts, *code.co_names):
+        if not _NEEDS_ENDS and name in (*code.co_consts, *code.co_names):
             return original
         return around(noting, what_fails)(original)
 
@@ -82,11 +88,13 @@ def _with_columns(frame: FrameSummary, translator: Any) -> FrameSummary:
     return FrameSummary(
         *(frame.filename, frame.lineno, frame.name),
         lookup_line=False,
+        end_lineno=at.end_lineno if _NEEDS_ENDS else None,
         colno=at.col_offset,
         end_colno=at.end_col_offset,
     )
 
 
+_NEEDS_ENDS = sys.version_info >= (3, 13)
 _FOLLOWING = "torch._dynamo.symbolic_convert"
 _LINES = "what torch.compile captures has lines without columns"
 _ERRORS = "errors of torch.compile have lines without columns"

@@ -15,6 +15,8 @@ import torch
 import fxls.engine as fx
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Place
+from fxls.runtime.hooks import Hooks
+from fxls.runtime.producers.places import frame_columns
 from fxls.runtime.producers.places.stack_traces import origin_of
 
 pytestmark = pytest.mark.slow
@@ -71,7 +73,13 @@ def captured(program: Callable[..., Any], *args: Any) -> list[Any]:
 
     torch.compiler.reset()
     any_torch: Any = torch
-    any_torch.compile(program, backend=backend)(*args)
+    # From Python 3.13 on, torch's own traces do not say in which line something ends.
+    hooks = Hooks(frame_columns.hooks())
+    hooks.put_in()
+    try:
+        any_torch.compile(program, backend=backend)(*args)
+    finally:
+        hooks.take_out()
     return found
 
 
