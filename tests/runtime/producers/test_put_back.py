@@ -48,6 +48,9 @@ FOLLOWED = (
 PUT = {
     "torch.fx.graph_module._exec_with_source",
     "torch.fx.graph_module.GraphModule.recompile",
+    "torch.fx.graph_module.GraphModule.__init__",
+    "torch.fx.graph_module.GraphModule.__deepcopy__",
+    "torch.fx._lazy_graph_module._LazyGraphModule.recompile",
     "torch.fx.graph_module.GraphModule.__reduce__",
     "torch.fx.graph_module.GraphModule.__reduce_package__",
     "torch.fx.graph.Graph.__deepcopy__",
