@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Mapping
+from types import FrameType
 from typing import Any
 
 import torch
 
+from fxls.attempt import watched
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.installed_torch import is_at_least
 from fxls.runtime.hooks import Hook, around
@@ -64,8 +66,10 @@ class CopiedGraphs:
     def _module(
         self, _: Any, /, root: Any, graph: Any, *__: Any, **___: Any
     ) -> Generator[None, Any, Any]:
-        caller = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # as above
-        if caller.f_globals.get("__name__") == _SPLITTING:
+        caller: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # as above
+        while caller is not None and _is_watched(caller):
+            caller = caller.f_back
+        if caller is not None and caller.f_globals.get("__name__") == _SPLITTING:
             self._split(caller.f_locals, graph)
         return (yield)
 
@@ -81,6 +85,11 @@ class CopiedGraphs:
         for old, node in new.items():
             if node.graph is graph:
                 self._tracing.stands_for(node, old)
+
+
+def _is_watched(frame: FrameType) -> bool:
+    """Whether it is that of another hook of a function."""
+    return frame.f_globals.get("__name__") == watched.__module__
 
 
 _TRANSFORMED = "what a Transformer makes has no origins"
