@@ -116,12 +116,22 @@ def test_every_attribute_is_put_back(tmp_path: Path) -> None:
     fxls.install(tmp_path / "other")
     now = attributes()
     assert list(before) == list(now)
-    assert {key for key, value in now.items() if value is not before[key]} == PUT
+    assert {key for key, value in now.items() if value is not before[key]} == (
+        PUT | with_columns(before)
+    )
     fxls.uninstall()
     after = attributes()
     assert list(before) == list(after)
     assert [key for key in before if before[key] is not after[key]] == []
     assert (list(sys.meta_path), sys.excepthook) == (finders, hooks)
+
+
+def with_columns(before: dict[str, Any]) -> set[str]:
+    """What is replaced where torch, or Python, notes less of a place."""
+    name = "torch._dynamo.symbolic_convert.InstructionTranslatorBase.frame_summary"
+    code = before[name].__code__
+    is_known = "colno" in (*code.co_consts, *code.co_names)
+    return set() if is_known and sys.version_info < (3, 13) else {name}
 
 
 def attributes() -> dict[str, Any]:
