@@ -163,8 +163,10 @@ def test_what_fails_besides_and_in_another_function_is_said() -> None:
     [
         (
             "Cache line invalidated because L['___stack1'] got deallocated",
-            "Cache line invalidated because a value from before the graph break"
-            " got deallocated",
+            (
+                "Cache line invalidated because a value from before the graph break"
+                " got deallocated"
+            ),
         ),
         (
             "L['___stack0'].size()[1] is odd",

@@ -171,9 +171,11 @@ def test_an_operator_that_changes_more_than_it_says_is_the_fault(
         return any_torch.ops.fxls_numbers.bump(x.sin(), x.cos())
 
     library.impl("bump", real, "CPU")
-    any_torch.library.register_fake(
-        "fxls_numbers::bump", lambda x, _y: any_torch.empty_like(x), lib=library
-    )
+
+    def fake(x: torch.Tensor, _y: torch.Tensor) -> torch.Tensor:
+        return torch.empty_like(x)
+
+    any_torch.library.register_fake("fxls_numbers::bump", fake, lib=library)
     (fault,) = numbers.of(model, torch.rand(4, 8)).faults
 
     assert blamed(fault)[:3] == ("fake", "traced", "fxls_numbers.bump.default")
