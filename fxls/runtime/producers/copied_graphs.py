@@ -59,16 +59,15 @@ class CopiedGraphs:
             rerun.end()
 
     def _part(self, *args: Any, **_: Any) -> Generator[None, Any, Any]:
-        # The names that `split_module` has for the old nodes and the new ones.
-        self._split(sys._getframe(2).f_locals, args[1])  # pyright: ignore[reportPrivateUsage]  # there is no other way
+        if (caller := _caller()) is not None:
+            # The names that `split_module` has for the old nodes and the new ones.
+            self._split(caller.f_locals, args[1])
         return (yield)
 
     def _module(
         self, _: Any, /, root: Any, graph: Any, *__: Any, **___: Any
     ) -> Generator[None, Any, Any]:
-        caller: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # as above
-        while caller is not None and _is_watched(caller):
-            caller = caller.f_back
+        caller = _caller()
         if caller is not None and caller.f_globals.get("__name__") == _SPLITTING:
             self._split(caller.f_locals, graph)
         return (yield)
@@ -87,9 +86,12 @@ class CopiedGraphs:
                 self._tracing.stands_for(node, old)
 
 
-def _is_watched(frame: FrameType) -> bool:
-    """Whether it is that of another hook of a function."""
-    return frame.f_globals.get("__name__") == watched.__module__
+def _caller() -> FrameType | None:
+    """Who calls what is watched, behind all the hooks that watch it."""
+    frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # there is no other way
+    while frame is not None and frame.f_globals["__name__"] == watched.__module__:
+        frame = frame.f_back
+    return frame
 
 
 _TRANSFORMED = "what a Transformer makes has no origins"
