@@ -8,9 +8,9 @@ from typing import Any
 from fxls.engine.ir.target_names import pretty_target
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Place
-from fxls.runtime.numbers.claims import Suspicion
 from fxls.runtime.numbers.gradient_names import backward_of
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
+from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.kept import Crash
 from fxls.runtime.numbers.replaying import Segments
 from fxls.runtime.passes.graph_state import is_same

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from fxls.attempt import attempting
 from fxls.runtime.numbers.blame import where
-from fxls.runtime.numbers.decompositions import judge_decompositions
-from fxls.runtime.numbers.fakes import lies_of_writing, wrong_fakes
-from fxls.runtime.numbers.findings import note_finding
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
+from fxls.runtime.numbers.judging.decompositions import judge_decompositions
+from fxls.runtime.numbers.judging.fakes import lies_of_writing, wrong_fakes
+from fxls.runtime.numbers.judging.findings import note_finding
+from fxls.runtime.numbers.judging.raising import broken_by
+from fxls.runtime.numbers.judging.whole import wrong_output
 from fxls.runtime.numbers.kept import (
     Behind,
     Change,
@@ -21,14 +23,12 @@ from fxls.runtime.numbers.kept import (
 )
 from fxls.runtime.numbers.of_changes import GRADIENTS, OfChanges
 from fxls.runtime.numbers.of_kernels import stage_of
-from fxls.runtime.numbers.raising import broken_by
 from fxls.runtime.numbers.replaying import ChangesInPlace, replayed
 from fxls.runtime.numbers.scripts.reproducing import (
     of_decomposition,
     of_function,
 )
 from fxls.runtime.numbers.total import Total, no_script
-from fxls.runtime.numbers.whole import wrong_output
 from fxls.runtime.passes.graph_state import GraphState, is_same
 from fxls.verdicts.comparison import (
     SCHEMA,

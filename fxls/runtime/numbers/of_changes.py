@@ -6,25 +6,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from fxls.runtime.numbers.blame import MOST_NAMED, changed_nodes, where
-from fxls.runtime.numbers.claims import Claims, changed
-from fxls.runtime.numbers.confirming import confirmed
-from fxls.runtime.numbers.drawing import HOW, is_drawn_otherwise, no_longer_random
 from fxls.runtime.numbers.gradient_names import (
     computing,
     expression_of,
     gradients_among,
 )
-from fxls.runtime.numbers.gradients import wrong_gradient
 from fxls.runtime.numbers.graphs import ReplayedGraph
-from fxls.runtime.numbers.in_place import changed_names, wrong_in_place
 from fxls.runtime.numbers.inputs import inputs_of, inputs_of_part
+from fxls.runtime.numbers.judging.claims import Claims, changed
+from fxls.runtime.numbers.judging.confirming import confirmed
+from fxls.runtime.numbers.judging.drawing import (
+    HOW,
+    is_drawn_otherwise,
+    no_longer_random,
+)
+from fxls.runtime.numbers.judging.gradients import wrong_gradient
+from fxls.runtime.numbers.judging.in_place import changed_names, wrong_in_place
+from fxls.runtime.numbers.judging.raising import broken_when_run
+from fxls.runtime.numbers.judging.saving import exchanged, wrongly_saved
 from fxls.runtime.numbers.kept import (
     Change,
 )
 from fxls.runtime.numbers.of_kernels import OfKernels
-from fxls.runtime.numbers.raising import broken_when_run
 from fxls.runtime.numbers.replaying import ChangesInPlace
-from fxls.runtime.numbers.saving import exchanged, wrongly_saved
 from fxls.runtime.numbers.scripts.gradient_scripts import of_gradients
 from fxls.runtime.numbers.scripts.reproducing import (
     BACKENDS,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fxls.runtime.numbers.blame import crashed, where
-from fxls.runtime.numbers.claims import Suspicion
-from fxls.runtime.numbers.confirming import confirmed
 from fxls.runtime.numbers.gradient_names import gradients_among
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
+from fxls.runtime.numbers.judging.claims import Suspicion
+from fxls.runtime.numbers.judging.confirming import confirmed
+from fxls.runtime.numbers.judging.kernels import Judgement, judge_kernels, narrowed
+from fxls.runtime.numbers.judging.precision import ALL_TOGETHER
 from fxls.runtime.numbers.kept import Crash, KeptCall, KeptCompilation, Lowered
-from fxls.runtime.numbers.kernels import Judgement, judge_kernels, narrowed
 from fxls.runtime.numbers.notes import Notes
-from fxls.runtime.numbers.precision import ALL_TOGETHER
 from fxls.runtime.numbers.replaying import replayed
 from fxls.runtime.numbers.scripts.reproducing import (
     MOST_COMPILATIONS,

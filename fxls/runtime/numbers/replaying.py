@@ -18,8 +18,8 @@ from fxls.runtime.numbers.graphs import (
     leaves,
     randomness,
 )
+from fxls.runtime.numbers.judging.precision import nudged
 from fxls.runtime.numbers.kept import copy_of
-from fxls.runtime.numbers.precision import nudged
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import fx, version_of
 

@@ -17,7 +17,7 @@ from fxls.attempt import Raised, attempt
 from fxls.listing import Facts, Listing, Tensor
 from fxls.runtime.checks.instrumented import BROKEN, CHECK, instrumented
 from fxls.runtime.numbers.graphs import NotRun, doubled, leaves
-from fxls.runtime.numbers.precision import LENIENT, Verdict, judged, nudged
+from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged, nudged
 from fxls.runtime.numbers.replaying import Mode, alone, raised_by
 from fxls.runtime.passes.graph_state import is_node
 from fxls.verdicts.comparison import Evidence, Where

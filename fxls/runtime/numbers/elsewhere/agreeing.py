@@ -27,10 +27,10 @@ from fxls.runtime.numbers.elsewhere.keeping_values import (
 )
 from fxls.runtime.numbers.elsewhere.values_file import KeptGraph, Unreadable, read
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
+from fxls.runtime.numbers.judging.precision import LENIENT, Judged, Verdict, judged
+from fxls.runtime.numbers.judging.whole import wrong_output
 from fxls.runtime.numbers.kept import Copies, KeptCall, KeptCompilation
-from fxls.runtime.numbers.precision import LENIENT, Judged, Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, Segments, is_random
-from fxls.runtime.numbers.whole import wrong_output
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import fx
 from fxls.verdicts.agreement import (

@@ -9,7 +9,7 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled
-from fxls.runtime.numbers.precision import LENIENT, Verdict, explained, judged
+from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, explained, judged
 from fxls.runtime.numbers.replaying import alone, replayed
 from fxls.runtime.numbers.scripts.reproducing import TORCH, Cut, cut, inputs_of_both
 from fxls.runtime.numbers.scripts.script import function_of, script

@@ -14,10 +14,10 @@ from typing import Any, cast
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.runtime.numbers.claims import Suspicion
-from fxls.runtime.numbers.decompositions import WrongDecomposition
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
-from fxls.runtime.numbers.precision import (
+from fxls.runtime.numbers.judging.claims import Suspicion
+from fxls.runtime.numbers.judging.decompositions import WrongDecomposition
+from fxls.runtime.numbers.judging.precision import (
     ALL_TOGETHER,
     OF_CODE,
     STRICT,

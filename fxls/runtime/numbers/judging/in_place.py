@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, randomness
+from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
 from fxls.runtime.numbers.kept import copy_of
-from fxls.runtime.numbers.precision import LENIENT, Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence

@@ -10,8 +10,8 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled, leaves
+from fxls.runtime.numbers.judging.precision import Verdict, judged, nudged
 from fxls.runtime.numbers.kept import Decomposed, copy_of
-from fxls.runtime.numbers.precision import Verdict, judged, nudged
 from fxls.runtime.numbers.replaying import (
     Mode,
     Replay,

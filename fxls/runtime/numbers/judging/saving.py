@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
+from fxls.runtime.numbers.judging.precision import Verdict, judged
 from fxls.runtime.numbers.kept import KeptCall
-from fxls.runtime.numbers.precision import Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.verdicts.comparison import Evidence
 

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.runtime.numbers.claims import Claims, Suspicion, judge_outputs
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
+from fxls.runtime.numbers.judging.claims import Claims, Suspicion, judge_outputs
+from fxls.runtime.numbers.judging.precision import OF_CODE
 from fxls.runtime.numbers.kept import Lowered, copy_of
-from fxls.runtime.numbers.precision import OF_CODE
 from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.producers.compiled_calls import compile_with

@@ -10,7 +10,7 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, randomness
-from fxls.runtime.numbers.precision import LENIENT, Verdict, judged
+from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed, raised_by
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence

@@ -21,7 +21,13 @@ from fxls.runtime.numbers.graphs import (
     doubled,
     leaves,
 )
-from fxls.runtime.numbers.precision import STRICT, Judged, Roundings, Verdict, judged
+from fxls.runtime.numbers.judging.precision import (
+    STRICT,
+    Judged,
+    Roundings,
+    Verdict,
+    judged,
+)
 from fxls.runtime.numbers.replaying import (
     RANDOM,
     ChangesInPlace,

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import torch
 
-from fxls.runtime.numbers.claims import ABSENT, Claims, Suspicion
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
+from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
 from fxls.runtime.numbers.replaying import Mode, Segments
 
 __all__ = ["confirmed"]

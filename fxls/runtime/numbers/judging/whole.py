@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, randomness
+from fxls.runtime.numbers.judging.precision import OF_CODE, Verdict, judged
 from fxls.runtime.numbers.kept import KeptCall
-from fxls.runtime.numbers.precision import OF_CODE, Verdict, judged
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
 from fxls.verdicts.comparison import Evidence
 

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.runtime.numbers.claims import Claims, Suspicion
 from fxls.runtime.numbers.graphs import ReplayedGraph, leaves
+from fxls.runtime.numbers.judging.claims import Claims, Suspicion
 from fxls.runtime.numbers.replaying import (
     RANDOM,
     Mode,

@@ -1,0 +1,1 @@
+"""How what one step left is judged: its values, gradients, random numbers, what it saves, its code."""
