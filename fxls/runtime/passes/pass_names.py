@@ -21,7 +21,8 @@ _MANAGER = "infra/pass_manager.py"
 _OURS = tuple(f"{Path(str(one.__file__)).parent}/" for one in (fxls, torch))
 _FX = (f"{_OURS[0]}engine/", _OURS[1])
 _COMPILERS = tuple(
-    f"{_OURS[1]}{name}/" for name in ("_dynamo", "_functorch", "_inductor", "_export")
+    f"{_OURS[1]}{name}/"
+    for name in ("_dynamo", "_functorch", "_inductor", "_export", "export")
 )
 _DECORATES = tuple(
     str(one.__file__).replace("\\", "/") for one in (typing_extensions, contextlib)

@@ -56,8 +56,8 @@ class _Ran(NamedTuple):
 
 
 class PlainFunctions:
-    """What sees the recompilations of modules that no compiler made, or that one gave to
-    a backend of the program's.
+    """What sees the recompilations of modules that no compiler made, that one gave to a
+    backend of the program's, or that are of programs of torch.export.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class PlainFunctions:
             now.compilation, now.counts = last.compilation, last.counts
             if (given := last.state.module) is not module:
                 note_capture(module, of_backend(published_as(given), given.graph))
-        if is_same:
+        if is_same or _is_by_torch(module, last):
             return now, None
         ran = _Ran(pass_here(), change(last.state, now.state), last)
         note_made(lister, ran.name, ran.found, last.state, now.state)
@@ -221,14 +221,21 @@ def _given(kind: Any) -> _Compiled | None:
 def _is_followed(module: Any) -> bool:
     """Whether what makes the code of a module may be the end of a pass."""
     capture = capture_of(module)
-    if capture is None or capture is PLAIN:
-        return capture is PLAIN
+    if capture is None or capture is PLAIN or capture.producer == _EXPORT:
+        return capture is not None
     is_given = in_backend() or _LAST in _held_by(_class_of(module))
     return is_given and not is_by_compiler()
 
 
+def _is_by_torch(module: Any, last: _Compiled) -> bool:
+    """Whether torch.export changed a module that is of a program, or made it."""
+    is_program = last.compilation is None and capture_of(module) is not PLAIN
+    return is_program and (last.state.module is not module or is_by_compiler())
+
+
 _class_of: Callable[[Any], Any] = type
 _held_by: Callable[[Any], Mapping[str, Any]] = vars
+_EXPORT = "torch.export"
 _LAST = "_fxls_compiled"
 """Of the class of a graph module, which each has for itself: copies of the module do not
 have it, and it lives as long."""
