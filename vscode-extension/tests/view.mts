@@ -121,6 +121,7 @@ await story('view', 'net.py', async (page, done) => {
   await page.keyboard.press('Enter');
   const tab = page.locator('.tab.active', { hasText: 'Net_' });
   const before = await tab.innerText();
+  await page.locator('.monaco-editor.focused', { hasText: 'linear' }).waitFor();
   await page.keyboard.press('F1');
   const palette = page.locator('.quick-input-widget input.input');
   await palette.waitFor();
