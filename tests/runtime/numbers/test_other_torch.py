@@ -29,6 +29,7 @@ __all__ = ["torch_"]
 PROGRAMS: Mapping[str, Callable[[], list[float]]] = {
     "OutputGraph.call_user_compiler": compiled,
     "_compile_fx_inner": lowered,
+    "aot_stage2_compile": compiled,
     "boxed_nop": compiled,
     "GraphLowering.run": lowered,
     "GraphLowering.compile_to_module": lowered,

@@ -209,7 +209,9 @@ _as_it_is: dict[Callable[[], list[float]], Seen] = {}
 
 
 def module_of(name: str) -> str:
-    """Where a hook is; those of a comparison that are elsewhere are of one class."""
+    """Where a hook is, also one that a comparison alone puts in."""
+    if name == "aot_stage2_compile":
+        return "torch._functorch.aot_autograd"
     return NAMES.get(name, "torch._inductor.graph")
 
 
