@@ -9,6 +9,7 @@ import torch
 
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
+from fxls.runtime.numbers.judging.precision import OF_CODE
 from fxls.runtime.numbers.replaying import Mode, Segments
 
 __all__ = ["confirmed"]
@@ -25,8 +26,6 @@ class _Changed(Protocol):
     def is_saving(self) -> bool: ...
 
 
-_NEGLIGIBLE = 64
-"""So many roundings of the largest element are no change of an output."""
 _EXPLAINED = 0.1
 """What is left of the change of an output, once the wrong values are put in, when they
 are what changed it."""
@@ -168,8 +167,9 @@ def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
 
 
 def _negligible(value: torch.Tensor) -> float:
+    """How far off an output may be and still be the same."""
     if not value.is_floating_point() or not value.numel():
         return 0.0
     finite = value[value.isfinite()].double().abs()
     scale = float(finite.max()) if finite.numel() else 0.0
-    return _NEGLIGIBLE * any_torch.finfo(value.dtype).eps * scale
+    return OF_CODE.of_worst(value.dtype) * scale

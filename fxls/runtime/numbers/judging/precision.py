@@ -52,6 +52,22 @@ class Roundings(NamedTuple):
     """As `worst`, and besides it, of float32 where the value has fewer digits."""
     mean_single: float = 0.0
 
+    def of_worst(self, dtype: torch.dtype) -> float:
+        """How far the worst element may be off, as a part of the largest value."""
+        return self.worst * _eps(dtype) + self.worst_single * _single(dtype)
+
+    def of_mean(self, dtype: torch.dtype) -> float:
+        """How far all elements may be off together, as a part of all values."""
+        return self.mean * _eps(dtype) + self.mean_single * _single(dtype)
+
+
+def _eps(dtype: torch.dtype) -> float:
+    return float(any_torch.finfo(dtype).eps)
+
+
+def _single(dtype: torch.dtype) -> float:
+    return min(_eps(dtype), _eps(torch.float32))
+
 
 STRICT = Roundings(8.0, 3.0)
 LENIENT = Roundings(64.0, 32.0)
@@ -217,13 +233,10 @@ class _Bounds:
         sizes = wide.abs()[counts]
         scale, known = float(sizes.max()), float(usual.max())
         worst = _WORST * (known + float(spread.max()))
-        single = min(kind.eps, any_torch.finfo(torch.float32).eps)
-        always = roundings.worst * kind.eps + roundings.worst_single * single
-        worst += always * scale + kind.tiny
+        worst += roundings.of_worst(own.dtype) * scale + kind.tiny
         known_mean = _rms(usual)
         mean = _MEAN * (known_mean + _rms(spread))
-        always = roundings.mean * kind.eps + roundings.mean_single * single
-        mean += always * _rms(sizes) + kind.tiny
+        mean += roundings.of_mean(own.dtype) * _rms(sizes) + kind.tiny
         return cls(counts, scale, known, known_mean, worst, mean)
 
 
