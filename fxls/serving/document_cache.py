@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fxls.ide.listing.document import Document
 from fxls.listing import Identity, Listing
+from fxls.recently_used import RecentlyUsed
 
 __all__ = ["DocumentCache"]
 
@@ -16,51 +17,33 @@ _KEPT_REVISIONS = 8
 """So many of one identity and entry stay."""
 
 
-_About = tuple[Identity, str | None]
-
-
 class DocumentCache:
-    """Documents by their paths, those that were asked for last at the end.
-
-    A source may have thousands of listings: nothing here walks over all that are kept.
-    """
+    """Documents by their paths, those that were asked for last at the end."""
 
     def __init__(self) -> None:
-        self._documents: dict[str, Document] = {}
-        self._revisions: dict[_About, dict[str, None]] = {}
-        self._nodes = 0
+        self._documents = RecentlyUsed[str, Document](
+            size_of=_nodes_of,
+            largest=_NODES,
+            about=_about,
+            most_about=_KEPT_REVISIONS,
+            most=_KEPT,
+        )
 
     def __iter__(self) -> Iterator[Document]:
-        return iter(self._documents.values())
+        return iter(self._documents)
 
     def keep(self, path: str, listing: Listing) -> Document:
         """The document of a listing, with the tables that were made for it before."""
-        known = self._take(path)
+        known = self._documents.get(path)
         if known is None or known.listing is not listing:
             known = Document(path, listing)
-        self._documents[path] = known
-        self._nodes += len(listing.nodes)
-        revisions = self._revisions.setdefault(_about(known), {})
-        revisions[path] = None
-        while len(revisions) > _KEPT_REVISIONS:
-            self._take(next(iter(revisions)))
-        while self._is_full() and len(self._documents) > 1:
-            self._take(next(iter(self._documents)))
+        self._documents.keep(path, known)
         return known
 
-    def _is_full(self) -> bool:
-        return len(self._documents) > _KEPT or self._nodes > _NODES
 
-    def _take(self, path: str) -> Document | None:
-        taken = self._documents.pop(path, None)
-        if taken is not None:
-            self._nodes -= len(taken.listing.nodes)
-            revisions = self._revisions[_about(taken)]
-            del revisions[path]
-            if not revisions:
-                del self._revisions[_about(taken)]
-        return taken
+def _nodes_of(document: Document) -> int:
+    return len(document.listing.nodes)
 
 
-def _about(document: Document) -> _About:
+def _about(document: Document) -> tuple[Identity, str | None]:
     return document.listing.identity, document.listing.entry
