@@ -154,7 +154,8 @@ def _chosen(runs: Runs, wanted: str | None) -> str | None:
             "fxls: no run in this store has passes\n"
             "help: `fxls run FILE` records a program; inductor has passes, pass "
             "managers have, and functions that recompile a graph module are some, also "
-            "those of a backend of yours; torch's other backends have none; --store or FXLS_STORE names another folder."
+            "those of a backend of yours; torch's other backends have none; --store or "
+            "FXLS_STORE names another folder."
         )
     return found
 

@@ -201,7 +201,7 @@ def built(
         root_of=torch_fx.root,
         breakpoints=breakpoints,
         in_step=passes.in_step,
-        follow=passes.in_backend,
+        follow=passes.follow,
     )
     inductor = InductorCode(store, codes, breakpoints, later, dynamo.step, times)
     hooks = Hooks(

@@ -199,15 +199,15 @@ HOOKS = [
         for package in ("torch.fx", "fxls.engine")
     ),
     (
-        "torch.fx._lazy_graph_module",
-        "functions of a backend that change lazy graph modules are no passes",
-        "_LazyGraphModule.recompile",
-    ),
-    (
         "torch.fx.graph_module",
         "functions of a backend that make or copy graph modules are no passes",
         "GraphModule.__init__",
         "GraphModule.__deepcopy__",
+    ),
+    (
+        "torch.fx._lazy_graph_module",
+        "functions that change graph modules of AOTAutograd are no passes",
+        "_LazyGraphModule.recompile",
     ),
     *(
         (

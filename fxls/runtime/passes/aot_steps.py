@@ -128,7 +128,7 @@ class AotSteps:
             and not _is_joint(trace.module)
         ):
             note_capture(trace.module, step.capture)
-            self._passes.in_backend(trace.module, step.compilation)
+            self._passes.follow(trace.module, step.compilation)
 
     def _created(self, *_: Any, **named: Any) -> Generator[None, Any, Any]:
         trace = _trace.get()

@@ -35,7 +35,7 @@ from fxls.runtime.passes.revisions import (
 from fxls.runtime.passes.scope import Running, Scope, current
 from fxls.runtime.producers import compiler_steps
 from fxls.runtime.producers.capture import in_backend, note_capture
-from fxls.runtime.producers.recompiled import on_recompile
+from fxls.runtime.producers.recompiled import of_lazy_modules, on_recompile
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.record.recorder import Recorder
 
@@ -86,7 +86,8 @@ class ObservedPasses:
         )
         steps = compiler_steps.of_inductor(sorted_=self._sorted, matched=self._matched)
         functions = self._functions.hooks() if self._recorder.is_on else ()
-        return (*functions, *observers, *managers, *steps)
+        lazy = of_lazy_modules(self._asked_for)
+        return (*functions, lazy, *observers, *managers, *steps)
 
     @contextlib.contextmanager
     def block(self, module: Any) -> Generator[list[Pass]]:
@@ -99,8 +100,7 @@ class ObservedPasses:
         entered = current.set(scope)
         telling = on_recompile.set(self._recompiled)
         try:
-            with _told_of_lazy(module, self._recompiled):
-                yield scope.seen
+            yield scope.seen
             self._look(scope, scope.modules[0])
         except BaseException as error:
             self._failed(scope, scope.modules[0], error)
@@ -126,9 +126,9 @@ class ObservedPasses:
             outer, scope = scope, Scope(step, [module])
             if outer is None:
                 self._functions.look(module)
+            elif outer.modules[0] is module:
+                self._look(outer, module)
             if outer is not None:
-                if outer.modules[0] is module:
-                    self._look(outer, module)
                 outer.inner = scope
             begun = self._look(scope, module)
             if self._listener is not None:
@@ -139,7 +139,7 @@ class ObservedPasses:
             finally:
                 current.reset(token)
 
-    def in_backend(
+    def follow(
         self, module: Any, compilation: str, revision: RevisionName | None = None
     ) -> None:
         """Let what a backend of the program's does to a module be passes."""
@@ -223,7 +223,7 @@ class ObservedPasses:
         self._recorder.note(event)
         if in_backend():
             note_capture(module, capture)
-            self.in_backend(module, step.compilation, after)
+            self.follow(module, step.compilation, after)
         if self._listener is not None:
             self._listener.passed(step, event, before.state, state)
 
@@ -263,6 +263,18 @@ class ObservedPasses:
             return (yield)
         with self.block(module):
             return (yield)
+
+    def _asked_for(self, kind: Any, /) -> Generator[None, Any, Any]:
+        """A module of this class, whose code is made when it is called, is to be
+        recompiled.
+        """
+        self._functions.asked_for(kind)
+        result = yield
+        scope = current.get()
+        if scope is not None and (told := on_recompile.get()) is not None:
+            for module in [one for one in scope.modules if _class_of(one) is kind]:
+                told(module)
+        return result
 
     def _recompiled(self, module: Any) -> None:
         """What changed the graph since it was recompiled last is a pass that ended."""
@@ -429,28 +441,6 @@ def line_of(error: BaseException) -> str:
 _NOTHING = Change((), (), (), (), (), {})
 _SORT = "stable_topological_sort"
 _PACKAGES = (("torch.fx", "torch.fx and inductor"), ("fxls.engine", "the engine"))
-
-
-@contextlib.contextmanager
-def _told_of_lazy(module: Any, told: Callable[[Any], None]) -> Generator[None]:
-    """In the block it is told when a module is to be recompiled whose code is made when
-    it is called, as that of the graphs which AOTAutograd gives to a backend.
-    """
-    kind: Any = _class_of(module)
-    if not hasattr(kind, "real_recompile"):
-        yield
-        return
-
-    def recompile() -> object:
-        result: object = kind.recompile()
-        told(module)
-        return result
-
-    module.__dict__["recompile"] = recompile
-    try:
-        yield
-    finally:
-        module.__dict__.pop("recompile", None)
 
 
 _class_of: Callable[[Any], Any] = type

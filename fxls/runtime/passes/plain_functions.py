@@ -1,8 +1,9 @@
 """Plain functions that change a graph and recompile its module are passes as well.
 
 Nothing of the program has to say so. A pass then begins where the module was compiled
-last, ends where it is recompiled, and has the name of the function that does that. The
-functions of a backend of the program's do that to modules that torch.compile gave it.
+last, ends where it is recompiled, and has the name of the function that does that. So
+are functions that change a program of torch.export, and those that a backend of the
+program's calls on the modules that torch.compile gave it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from fxls.runtime.producers.capture import (
     of_backend,
     published_as,
 )
-from fxls.runtime.producers.recompiled import of_lazy_modules
+from fxls.runtime.producers.recompiled import of_made_modules
 from fxls.runtime.record.recorder import Recorder
 
 __all__ = ["PlainFunctions"]
@@ -82,10 +83,8 @@ class PlainFunctions:
             )
             for package in ("torch.fx", "fxls.engine")
         )
-        made = of_lazy_modules(
-            asked_for=self._asked_for, made=self._constructed, copied=self._copied
-        )
-        return (*each, *made)
+        made = of_made_modules(made=self._constructed, copied=self._copied)
+        return (*each, made)
 
     def follow(
         self, module: Any, compilation: str, revision: RevisionName | None = None
@@ -96,6 +95,15 @@ class PlainFunctions:
         """
         revision = revision or self._lister_of(module).running(module)
         self._keep(module, _Compiled(GraphState(module), revision, compilation))
+
+    def asked_for(self, kind: Any) -> None:
+        """Let a module of this class, whose code is made when it is called, be one that is
+        recompiled.
+        """
+        known = _given(kind)
+        if known is not None and _is_followed(known.state.module):
+            with logging_faults(_FAULT):
+                self._lazily(known.state.module)
 
     def look(self, module: Any) -> None:
         """Let what changed a module that a backend was given be a pass, though nobody
@@ -118,14 +126,6 @@ class PlainFunctions:
                 now.revision = self._lister_of(module).running(module)
                 self._ended(module, now, ran)
         return code
-
-    def _asked_for(self, kind: Any, /) -> Generator[None, Any, Any]:
-        """A module whose code is made when it is called is to be recompiled."""
-        known = _given(kind) if isinstance(kind, type) else None
-        if known is not None and _is_followed(known.state.module):
-            with logging_faults(_FAULT):
-                self._lazily(known.state.module)
-        return (yield)
 
     def _constructed(
         self, module: Any, /, *_: Any, **__: Any
@@ -156,6 +156,7 @@ class PlainFunctions:
         if ran is not None:
             revised = self._lister_of(module).kept(module)(published_as(module))
             now.revision = RevisionName(revised.identity, revised.file)
+        if ran is not None or now.compilation is not None:
             self._ended(module, now, ran)
 
     def _begun(self, module: Any) -> tuple[_Compiled, _Ran | None]:
@@ -166,13 +167,17 @@ class PlainFunctions:
         if is_same and last is not None and last.state.module is module:
             return last, None
         now = _Compiled(GraphState(module))
-        # In a block, an observer or a step of a compiler it is told there.
-        if last is None or current.get() is not None:
+        if last is None:
             return now, None
         if last.compilation is not None:
             now.compilation, now.counts = last.compilation, last.counts
-            if (given := last.state.module) is not module:
-                note_capture(module, of_backend(published_as(given), given.graph))
+        # In a block, an observer or a step of a compiler it is told there.
+        if current.get() is not None:
+            return now, None
+        if last.compilation is not None and (given := last.state.module) is not module:
+            note_capture(module, of_backend(published_as(given), given.graph))
+        if is_same:
+            now.revision = last.revision
         if is_same or _is_by_torch(module, last):
             return now, None
         ran = _Ran(pass_here(), change(last.state, now.state), last)

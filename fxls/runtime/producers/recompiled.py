@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from fxls.runtime.hooks import Hook, around
 
-__all__ = ["of_lazy_modules", "on_recompile"]
+__all__ = ["of_lazy_modules", "of_made_modules", "on_recompile"]
 
 on_recompile: ContextVar[Callable[[Any], None] | None] = ContextVar(
     "fxls_on_recompile", default=None
@@ -18,26 +18,26 @@ on_recompile: ContextVar[Callable[[Any], None] | None] = ContextVar(
 _Watch = Callable[..., Generator[None, Any, Any]]
 
 
-def of_lazy_modules(
-    *, asked_for: _Watch, made: _Watch, copied: _Watch
-) -> tuple[Hook, ...]:
+def of_lazy_modules(asked_for: _Watch) -> Hook:
     """Where the class of a module whose code is made at its first call is told that its
-    graph changed, and where such a module is made, also as a copy.
+    graph changed.
     """
-    return (
-        Hook(
-            "torch.fx._lazy_graph_module",
-            _LAZY,
-            {"_LazyGraphModule.recompile": _for_class(around(asked_for, _LAZY))},
-        ),
-        Hook(
-            "torch.fx.graph_module",
-            _MADE,
-            {
-                "GraphModule.__init__": around(made, _MADE),
-                "GraphModule.__deepcopy__": around(copied, _MADE),
-            },
-        ),
+    return Hook(
+        "torch.fx._lazy_graph_module",
+        _LAZY,
+        {"_LazyGraphModule.recompile": _for_class(around(asked_for, _LAZY))},
+    )
+
+
+def of_made_modules(*, made: _Watch, copied: _Watch) -> Hook:
+    """Where a graph module is made, also as a copy."""
+    return Hook(
+        "torch.fx.graph_module",
+        _MADE,
+        {
+            "GraphModule.__init__": around(made, _MADE),
+            "GraphModule.__deepcopy__": around(copied, _MADE),
+        },
     )
 
 
@@ -52,5 +52,5 @@ def _for_class(replacement: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return replaced
 
 
-_LAZY = "functions of a backend that change lazy graph modules are no passes"
+_LAZY = "functions that change graph modules of AOTAutograd are no passes"
 _MADE = "functions of a backend that make or copy graph modules are no passes"

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+import fxls
 from fxls.record import OUTSIDE, Pass
 from fxls.runtime import finish
 from fxls.store import Store
@@ -213,6 +214,24 @@ def test_a_graph_that_needs_no_gradients_is_the_forward(noted: list[Pass]) -> No
     with torch.no_grad():
         compiled(backends.aot_autograd(fw_compiler=forward))
     assert told(noted) == [("relu_to_tanh", 1, "0/0", "graph 0, forward")]
+
+
+def test_behind_a_block_in_a_backend_functions_are_passes_of_the_compilation(
+    noted: list[Pass],
+) -> None:
+    def backend(module: Any, inputs: list[Any]) -> Any:
+        with fxls.passes(module) as seen:
+            relu_to_tanh(module)
+        assert [one.name for one in seen] == ["relu_to_tanh"]
+        swap_add(module)
+        return module.forward
+
+    compiled(backend)
+    assert told(noted) == [
+        ("relu_to_tanh", 1, None, "graph 0"),
+        ("swap_add", 1, "0/0", "graph 0"),
+    ]
+    assert [one.altered.first for one in noted][-1] == ("add",)
 
 
 def functorch_boxed(module: Any) -> Any:
