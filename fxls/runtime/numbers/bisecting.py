@@ -20,7 +20,7 @@ from fxls.runtime.numbers.kept import KeptCompilation, Lowered, copy_of
 from fxls.runtime.numbers.of_kernels import stage_of
 from fxls.runtime.numbers.remade import remade
 from fxls.runtime.numbers.replaying import alone
-from fxls.runtime.passes.graph_state import GraphState, is_same
+from fxls.runtime.passes.graph_state import GraphState, is_same_graph
 from fxls.verdicts.bisection import CODE, Bisection, FirstBad, Untested
 
 __all__ = ["bisected", "loaded"]
@@ -93,8 +93,9 @@ class _Asking:
         """Ask until one is bad that is good before."""
         last: GraphState | None = None
         for step in self._steps():
-            if step.before is not None and not _is_alike(step.before, last):
-                bad = self._why_bad(step, step.before)
+            before = step.before
+            if before is not None and not (last and is_same_graph(before, last)):
+                bad = self._why_bad(step, before)
                 if bad is not None:
                     # Whoever made it so is no pass that anybody saw.
                     self._find(step, f"what is before {step.name}", bad)
@@ -244,15 +245,6 @@ def _raises_alike(error: Exception, call: Callable[[], object]) -> bool:
         isinstance(other, Raised)
         and type(other.error) is type(error)
         and str(other.error) == str(error)
-    )
-
-
-def _is_alike(one: GraphState, other: GraphState | None) -> bool:
-    """Whether a graph is the one that was asked of last."""
-    return (
-        other is not None
-        and len(one.rows) == len(other.rows)
-        and all(is_same(*pair) for pair in zip(one.rows, other.rows, strict=True))
     )
 
 

@@ -29,7 +29,7 @@ from fxls.runtime.numbers.scripts.reproducing import (
     of_function,
 )
 from fxls.runtime.numbers.total import Total, no_script
-from fxls.runtime.passes.graph_state import GraphState, is_same
+from fxls.runtime.passes.graph_state import is_same_graph
 from fxls.verdicts.comparison import (
     SCHEMA,
     Comparison,
@@ -210,7 +210,7 @@ class _OfCompilation(OfChanges):
         if kept.given_on is None:
             return
         before, after = kept.captured, kept.given_on
-        if _is_alike(before, after):
+        if is_same_graph(before, after):
             return
         self.guarded(
             kept.stage,
@@ -230,7 +230,7 @@ class _OfCompilation(OfChanges):
         name = (behind.name, 1, f"{self.kept.stage}, {half}")
         both = behind.before, behind.after
         count = len(self.total.faults)
-        if not _is_alike(*both):
+        if not is_same_graph(*both):
             inputs = behind.call.values
             self.guarded(
                 *(name[2], behind.name, self.compare_graphs),
@@ -328,10 +328,3 @@ class _OfCompilation(OfChanges):
             if kept.is_torchs
             else None,
         )
-
-
-def _is_alike(one: GraphState, other: GraphState) -> bool:
-    """Whether a graph is as it was."""
-    return len(one.rows) == len(other.rows) and all(
-        is_same(*pair) for pair in zip(one.rows, other.rows, strict=True)
-    )

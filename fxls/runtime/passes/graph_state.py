@@ -16,7 +16,7 @@ from fxls.attempt import attempt
 from fxls.runtime.listings.quiet_reading import attribute_at
 from fxls.runtime.listings.short_repr import written
 
-__all__ = ["GraphState", "Row", "inputs_of", "is_same", "nodes_in"]
+__all__ = ["GraphState", "Row", "inputs_of", "is_same", "is_same_graph", "nodes_in"]
 
 _LONGEST = 1 << 16
 """So much is compared of how an object writes itself that is none of Python's own."""
@@ -163,6 +163,11 @@ def is_same(one: Row, other: Row, *, in_copy: bool = False) -> bool:
             or (in_copy and _is_copy(had, held))
         )
     )
+
+
+def is_same_graph(one: GraphState, other: GraphState) -> bool:
+    """Whether two graphs have the same nodes in the same order."""
+    return len(one.rows) == len(other.rows) and all(map(is_same, one.rows, other.rows))
 
 
 def is_same_argument(one: Any, other: Any) -> bool:

@@ -255,8 +255,10 @@ def test_a_mask_that_is_left_out_is_named(half: Any, numbers: Numbers) -> None:
             node.replace_all_uses_with(node.args[2])
             graph.erase_node(node)
 
+    drawn = torch.Generator().manual_seed(0)  # of some the mask hides next to nothing
+    x: Any = torch.randn(2, 8, 8, generator=drawn)
     with config.patch(joint_custom_post_pass=leaves_out):
-        found = numbers.first(masked, torch.randn(2, 8, 8).type(half))
+        found = numbers.first(masked, x.type(half))
 
     assert found[:3] == ("pass", "joint", "joint_custom_post_pass")
     assert found.nodes == ("where",)
