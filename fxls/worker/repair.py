@@ -45,25 +45,6 @@ _How = Literal["eager", "compile", "export"]
 
 
 @dataclass(slots=True)
-class _Ran:
-    """What a run of the entry came to."""
-
-    outputs: object = None
-    gradients: object = None
-    """Of these, as far as they have some."""
-    mutations: object = None
-    """The inputs behind the run, and what the model keeps."""
-    said: _Said = field(default_factory=lambda: _Said())
-    heard: list[Event] = field(default_factory=list[Event])
-    """What the compiler said."""
-    error: BaseException | None = None
-
-    def call(self, model: Callable[..., object], given: Inputs) -> None:
-        """Call it twice: what one call leaves behind is there in the next one."""
-        self.outputs = [model(*given.args, **given.kwargs) for _ in range(2)]
-
-
-@dataclass(slots=True)
 class _Said:
     """What a run says, and where."""
 
@@ -91,6 +72,25 @@ class _Said:
         """What was printed, and what was written to standard error."""
         prints, errors = self._ahead
         return self.prints.getvalue()[prints:], self.errors.getvalue()[errors:]
+
+
+@dataclass(slots=True)
+class _Ran:
+    """What a run of the entry came to."""
+
+    outputs: object = None
+    gradients: object = None
+    """Of these, as far as they have some."""
+    mutations: object = None
+    """The inputs behind the run, and what the model keeps."""
+    said: _Said = field(default_factory=_Said)
+    heard: list[Event] = field(default_factory=list[Event])
+    """What the compiler said."""
+    error: BaseException | None = None
+
+    def call(self, model: Callable[..., object], given: Inputs) -> None:
+        """Call it twice: what one call leaves behind is there in the next one."""
+        self.outputs = [model(*given.args, **given.kwargs) for _ in range(2)]
 
 
 class RepairAttempt:

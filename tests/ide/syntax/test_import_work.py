@@ -17,7 +17,7 @@ import torch
 
 class Net(torch.nn.Module):
     def forward(self, x):
-        return torch.relu(x)
+        return x.sigmoid() - x
 
 def train(epochs):
     for epoch in range(epochs):
