@@ -109,7 +109,7 @@ def bisect(options: argparse.Namespace) -> int:
     is_over = options.settings or options.commits
     problem = unclear(python)
     if problem is None and options.check is None and not is_over:
-        problem = "say --check, --settings or --commits"
+        problem = "say --check, --settings or --commits, and say it before the program"
     if problem is not None:
         options.usage.error(problem)
     problem = None if options.check is None else _wrong_check(options.check)

@@ -123,7 +123,9 @@ def test_what_is_no_commit_is_said_and_ends_as_git_expects(fxls: Command) -> Non
 def test_one_has_to_say_what_is_searched(fxls: Command) -> None:
     ended = fxls.run("bisect", "net.py")
 
-    assert "say --check, --settings or --commits" in ended.err
+    assert "say --check, --settings or --commits, and say it before the program" in (
+        ended.err
+    )
     assert ended.code == 2
 
 
