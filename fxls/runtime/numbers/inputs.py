@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import torch
+
+from fxls.attempt import attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.kept import Change, KeptCompilation
 from fxls.runtime.numbers.replaying import replayed
@@ -12,14 +15,21 @@ from fxls.runtime.passes.graph_state import GraphState, Row, is_node
 
 __all__ = ["inputs_of", "inputs_of_part"]
 
+any_torch: Any = torch
+
 _NOBODY = "nobody knows the inputs of a graph in a graph"
 
 
 def inputs_of(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:
-    """The inputs that a graph really got, by name; some may be missing.
+    """The inputs that a graph really got, by name, in the layout that it was traced with;
+    some may be missing.
 
     Raises `NotRun` where there are none.
     """
+    return _laid_out(_given(kept, graph), graph)
+
+
+def _given(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:
     wanted = set(graph.inputs)
     calls = [one for one in kept.calls if one.happened and not one.why_not]
     if tuple(kept.call.names) == graph.inputs:
@@ -34,6 +44,36 @@ def inputs_of(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:
     if not found and wanted:
         raise NotRun("nobody saw its inputs")
     return found
+
+
+def _laid_out(values: Mapping[str, Any], graph: ReplayedGraph) -> Mapping[str, Any]:
+    """Values with the strides that a graph notes of its inputs.
+
+    The code of inductor's saves values in another layout where that is faster, and a
+    backward graph has views that are possible in the layout of its trace alone.
+    """
+    found = dict(values)
+    for name in graph.inputs:
+        value = found.get(name)
+        noted = graph.said_of(graph.by_name[name]).get("val")
+        if isinstance(value, torch.Tensor) and isinstance(noted, torch.Tensor):
+            moved = attempt(lambda value=value, noted=noted: _as_noted(value, noted))
+            if isinstance(moved, torch.Tensor):
+                found[name] = moved
+    return found
+
+
+def _as_noted(value: torch.Tensor, noted: torch.Tensor) -> torch.Tensor | None:
+    """A copy with the strides of a tensor of the same shape; None where it has them."""
+    form = (tuple(noted.shape), noted.stride())
+    sizes = [*form[0], *form[1]]
+    if not all(type(size) is int for size in sizes) or form[0] != tuple(value.shape):
+        return None
+    if value.stride() == form[1] or not value.numel():
+        return None
+    with any_torch.no_grad():
+        copied = torch.empty_strided(*form, dtype=value.dtype, device=value.device)
+        return copied.copy_(value)
 
 
 def inputs_of_part(kept: KeptCompilation, one: Change) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from tests.runtime.numbers.looking import (
     COMPILING,
@@ -16,6 +17,7 @@ from tests.runtime.numbers.looking import (
     config,
     nodes,
 )
+from tests.support.programs import needs_inductor
 
 pytestmark = COMPILING
 
@@ -67,3 +69,40 @@ def test_a_branch_that_the_program_did_not_come_to_is_left_out(
     assert [one.why for one in found.unseen] == [
         "the program did not come to this branch"
     ]
+
+
+class Convolutions(nn.Module):
+    """Of which inductor's code saves values for the backward with channels last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.second = nn.Conv2d(8, 8, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(self.norm(self.first(x)))
+        y = nn.functional.max_pool2d(y, 2)
+        return (torch.relu(self.second(y)) + y).mean((2, 3))
+
+
+@pytest.mark.slow
+@needs_inductor
+def test_a_graph_gets_its_inputs_in_the_layout_of_its_trace(numbers: Numbers) -> None:
+    numbers.run(Convolutions(), torch.randn(4, 3, 8, 8), backend="inductor")
+    (kept,) = numbers.compilations
+    saved = {
+        name: value
+        for call in kept.calls
+        for name, value in call.values.items()
+        if isinstance(value, torch.Tensor) and value.dim() == 4
+    }
+    assert any(
+        value.is_contiguous(memory_format=torch.channels_last)
+        and not value.is_contiguous()
+        for value in saved.values()
+    )
+
+    found = numbers.found()
+
+    assert found.faults == ()
+    assert found.is_clear
