@@ -31,9 +31,10 @@ def parse(source: str | bytes, mode: str = "exec") -> ast.AST:
     """
     if sys.version_info >= (3, 12):
         return ast.parse(source, mode=mode)
-    end = time.monotonic() + _PATIENCE
+    end, pause = time.monotonic() + _PATIENCE, _FIRST_PAUSE
     while _is_under_way() and time.monotonic() < end:
-        time.sleep(0.001)
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
     for _ in range(_AGAIN):
         try:
             return ast.parse(source, mode=mode)
@@ -42,8 +43,13 @@ def parse(source: str | bytes, mode: str = "exec") -> ast.AST:
     return ast.parse(source, mode=mode)
 
 
-_PATIENCE = 5.0
-"""Seconds; far more than any tree takes, so that a thread stuck in one holds up nobody."""
+_PATIENCE = 60.0
+"""Seconds; far more than any tree takes, so that a thread stuck in one holds up nobody.
+
+On a busy machine a tree of 5,000 lines took more than five.
+"""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
+"""Seconds; each look takes the lock of the interpreter from the thread that is waited for."""
 _AGAIN = 3
 
 

@@ -24,9 +24,8 @@ def test_a_tree_that_the_program_is_making_stays_whole() -> None:
     def amid(_phase: str, _about: dict[str, int]) -> None:
         if threading.current_thread() is threading.main_thread() and not begun.is_set():
             begun.set()
-            made.wait(
-                0.5
-            )  # a call that waits for the program's tree is not done by then
+            # A call that waits for the program's tree is not done by then.
+            made.wait(0.5)
 
     thread = threading.Thread(target=elsewhere)
     thread.start()
