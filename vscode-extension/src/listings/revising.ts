@@ -56,10 +56,12 @@ async function moveTabs({ old, new: next, lines }: Revised): Promise<void> {
     await vscode.window.showTextDocument(vscode.Uri.parse(next), {
       viewColumn: tab.group.viewColumn,
       preview: false,
-      // An editor that has the focus keeps it: both listings are shown by one.
+      // Whoever types in a terminal or in the palette goes on there. Where this editor has
+      // the focus itself, VS Code empties it before it shows the other text, and the focus
+      // is nowhere; no extension is told which of the two it is.
       preserveFocus: true,
       ...(line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) }),
     });
-    await vscode.window.tabGroups.close(tab);
+    await vscode.window.tabGroups.close(tab, true);
   }
 }
