@@ -19,7 +19,7 @@ from fxls.engine import GraphModule
 from fxls.worker.evaluate import Inputs, Model
 from fxls.worker.traced import traced
 
-COUNT = 200
+COUNT = 80
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "mask": ("None", "torch.full((3,), 2.0)"),

@@ -19,7 +19,7 @@ from fxls import engine
 from fxls.engine.ir.checkpoint import Checkpoint
 from tests.engine.edit_scripts import STEPS, normalized, seen
 
-MANY = 3_000
+MANY = 1_000
 FEW = 5
 """Scripts of one test."""
 
