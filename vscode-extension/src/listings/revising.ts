@@ -51,17 +51,21 @@ async function moveTabs({ old, new: next, lines }: Revised): Promise<void> {
     );
     const cursor = editor?.selection.active.line;
     const line = lines.find(([from]) => from === cursor)?.[1];
-    // What is behind another tab moves when its window is looked at, not before.
-    if (!tab.isActive) continue;
-    await vscode.window.showTextDocument(vscode.Uri.parse(next), {
-      viewColumn: tab.group.viewColumn,
-      preview: false,
+    const uri = vscode.Uri.parse(next);
+    const shown = { viewColumn: tab.group.viewColumn, preview: false, preserveFocus: true };
+    if (tab.isActive) {
       // Whoever types in a terminal or in the palette goes on there. Where this editor has
       // the focus itself, VS Code empties it before it shows the other text, and the focus
       // is nowhere; no extension is told which of the two it is.
-      preserveFocus: true,
-      ...(line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) }),
-    });
+      const selection =
+        line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
+      await vscode.window.showTextDocument(uri, { ...shown, ...selection });
+    } else {
+      await vscode.commands.executeCommand('vscode.open', uri, {
+        ...shown,
+        background: true,
+      });
+    }
     await vscode.window.tabGroups.close(tab, true);
   }
 }

@@ -295,6 +295,33 @@ export const graphs: readonly Test[] = [
     },
   ],
   [
+    'a listing behind another tab is the newest one too, and stays behind',
+    async () => {
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      const source = await open('changing.py');
+      await vscode.commands.executeCommand('fxls.showGeneratedCode');
+      const old = vscode.window.activeTextEditor?.document.uri;
+      assert.ok(old);
+      const { viewColumn } = vscode.window.tabGroups.activeTabGroup;
+      await vscode.window.showTextDocument(source, { viewColumn, preview: false });
+      const edit = new vscode.WorkspaceEdit();
+      edit.replace(source.uri, whole(source), source.getText().replace('(-x) +', '(x) +'));
+      await vscode.workspace.applyEdit(edit);
+      await source.save();
+      const labels = await until(vscode.window.tabGroups.onDidChangeTabs, () => {
+        const { tabs } = vscode.window.tabGroups.activeTabGroup;
+        const isMoved = tabs.length === 2 && tabs.every((tab) => tab.label !== name(old));
+        return isMoved ? tabs.map(({ label }) => label) : undefined;
+      });
+      assert.deepEqual(labels.map((label) => label.replace(/_\w{12}/, '_HASH')).sort(), [
+        'Changing_HASH.py',
+        'changing.py',
+      ]);
+      const { activeTab } = vscode.window.tabGroups.activeTabGroup;
+      assert.equal(activeTab?.label, 'changing.py');
+    },
+  ],
+  [
     'a graph has a document that is in no file, and so has its table',
     async () => {
       const held = await (await extension().activate()).graphs();
