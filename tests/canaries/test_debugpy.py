@@ -10,6 +10,13 @@ import pytest
 
 from fxls.runtime.debugging.pydevd_names import FEATURES
 
+LACKING = """\
+import json
+from fxls.runtime.debugging import pydevd_names
+pydevd_names.FEATURES["of tomorrow"] = ("pydevd:PyDB.later", "pydevd:PyDB.never")
+pydevd_names.SINCE["pydevd:PyDB.later"] = "9.9.0"
+print(json.dumps(pydevd_names.missing()["of tomorrow"]))
+"""
 PROBE = """\
 import json
 from fxls.runtime.debugging.pydevd_names import missing
@@ -31,3 +38,13 @@ def test_a_feature_has_what_it_needs(
     feature: str, missing: dict[str, list[str]]
 ) -> None:
     assert missing[feature] == []
+
+
+def test_what_an_older_debugpy_lacks_is_said_with_the_version_that_has_it() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", LACKING], capture_output=True, text=True, check=True
+    )
+    assert json.loads(ran.stdout) == [
+        "debugpy has no pydevd.PyDB.later, which debugpy 9.9.0 and newer have",
+        "debugpy has no pydevd.PyDB.never",
+    ]

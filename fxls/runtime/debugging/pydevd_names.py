@@ -10,11 +10,12 @@ import sys
 
 from fxls.attempt import Raised, attempt
 
-__all__ = ["FEATURES", "missing"]
+__all__ = ["FEATURES", "SINCE", "missing"]
 
 _API = "_pydevd_bundle.pydevd_api:PyDevdAPI"
 _PYDB = "pydevd:PyDB"
 _THREAD = "_pydevd_bundle.pydevd_additional_thread_info"
+_WAITS = f"{_THREAD}:PyDBAdditionalThreadInfo.is_in_wait_loop"
 
 FEATURES: dict[str, tuple[str, ...]] = {
     "a client that comes late has all that others have": (
@@ -37,7 +38,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     ),
     "a broken rule stops the program": (
         f"{_THREAD}:set_additional_thread_info",
-        f"{_THREAD}:PyDBAdditionalThreadInfo.is_in_wait_loop",
+        _WAITS,
         "_pydevd_bundle.pydevd_comm_constants:CMD_ADD_EXCEPTION_BREAK",
         f"{_PYDB}.set_suspend",
         f"{_PYDB}.do_wait_suspend",
@@ -77,6 +78,9 @@ if sys.version_info >= (3, 12):
         "_pydevd_sys_monitoring.pydevd_sys_monitoring:start_monitoring",
     )
 
+SINCE = {_WAITS: "1.8.6"}
+"""The first debugpy that has a name; 1.6 has the others."""
+
 
 def missing() -> dict[str, tuple[str, ...]]:
     """For each feature, what this debugpy lacks; loads pydevd."""
@@ -89,9 +93,14 @@ def missing() -> dict[str, tuple[str, ...]]:
         return dict.fromkeys(FEATURES, (f"debugpy cannot be imported: {found.error}",))
     return {
         feature: tuple(
-            f"debugpy has no {path.replace(':', '.')}"
+            _lacking(path)
             for path in paths
             if isinstance(attempt(lambda path=path: pkgutil.resolve_name(path)), Raised)
         )
         for feature, paths in FEATURES.items()
     }
+
+
+def _lacking(path: str) -> str:
+    since = f", which debugpy {SINCE[path]} and newer have" if path in SINCE else ""
+    return f"debugpy has no {path.replace(':', '.')}{since}"
