@@ -93,6 +93,7 @@ def test_another_producer_gives_listing_lenses_and_shapes(
         "Table (10 nodes)",
     ]
     assert hints(client, net) == [
+        (6, ": f32[2, 3]"),
         (7, ": f32[2, 3]"),
         (8, ": f32[3, 2]"),
     ]

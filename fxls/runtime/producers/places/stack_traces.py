@@ -1,8 +1,9 @@
 """Origins from stack traces, which is how torch keeps them: as text.
 
-A trace that Python 3.11 or later wrote underlines the expression, if it is a part of its
-line; else the place is the whole line. From Python 3.13 on, a call that is all of what a
-line assigns or returns is not underlined; what is done in such a line is done in the call.
+A trace underlines the expression, if it is a part of its line and whoever wrote it knew
+the columns, as torch.export does not. Where nothing is underlined, what is done in a line
+that assigns or returns a call is done in that call, which Python 3.13 never underlines;
+else the place is the whole line.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -38,7 +38,6 @@ _OF_TORCH = ("<eval_with_key>", "torch/")
 """Code that torch keeps in memory, and its own files, as it names some of them."""
 
 _CARETS = re.compile(r"^ *[~^]+ *$")
-_CALLS_ARE_PLAIN = sys.version_info >= (3, 13)
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(\w*?)_at_\d+")
 """What torch.compile calls the rest of a function behind a graph break."""
 
@@ -100,7 +99,7 @@ def _span(path: str, line: int, shown: str, carets: str, name: str) -> Span:
         # Python underlines no whole line, so an expression of several begins with one.
         if known is not None and (has_carets or known[0] > line):
             return Span.of(line - 1, start, known[0] - 1, known[1])
-    if _CALLS_ARE_PLAIN and not has_carets and text.strip() == shown.strip():
+    if not has_carets and text.strip() == shown.strip():
         return only_call(path, line) or Span.of(line - 1, start, line - 1, end)
     return Span.of(line - 1, start, line - 1, end)
 

@@ -91,3 +91,22 @@ def test_what_has_no_columns_is_somewhere_in_its_place(
         span = place(path, frame, name).span
         said = line[span.start.column : span.end.column]
         assert (ast.get_source_segment(text, node) or "?") in said
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hidden = torch.relu(x + 1)", "torch.relu(x + 1)"),
+        ("return relu(x)", "relu(x)"),
+        ("hidden = relu(x) + 1", "hidden = relu(x) + 1"),
+        ("hidden[0] = relu(x)", "hidden[0] = relu(x)"),
+    ],
+)
+def test_what_has_no_columns_is_at_the_call_that_is_all_of_its_line(
+    text: str, expected: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, text)
+    frame = traceback.FrameSummary(str(path), 2, "forward", lookup_line=False)
+    span = place(path, frame, "relu").span
+    line = path.read_text("utf-8").splitlines()[1]
+    assert line[span.start.column : span.end.column] == expected
