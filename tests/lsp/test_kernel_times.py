@@ -155,12 +155,13 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
 def test_a_line_of_the_model_has_the_time_of_its_kernels_and_says_what_it_shares(
     measured: Measured,
 ) -> None:
-    fused = measured.ms(FUSED)
-    own = f"{measured.ms(BACK, LAST)} in 2 kernels"
+    fused, last = measured.ms(FUSED), measured.ms(LAST)
+    shared = f"{measured.ms(FUSED, LAST)} in 2 kernels shared with 2 lines"
+    own = f"{measured.ms(PRODUCT, OF_WEIGHT)} in 2 kernels"
     assert measured.hints(measured.program) == [
-        (10, f"{own}; {fused} in 1 kernel shared with line 11"),
+        (10, f"{measured.ms(BACK)} in 1 kernel; {shared}"),
         (11, f"{fused} in 1 kernel shared with line 10"),
-        (12, f"{measured.ms(PRODUCT, OF_WEIGHT)} in 2 kernels"),
+        (12, f"{own}; {last} in 1 kernel shared with line 10"),
     ]
 
 
@@ -176,10 +177,10 @@ def test_a_line_that_was_edited_has_no_time_and_the_others_keep_theirs(
         after = measured.hints(program)
     finally:
         measured.edit(PROGRAM)
-    fused = f"{measured.ms(FUSED)} in 1 kernel shared with a line that was edited"
+    shared = f"{measured.ms(FUSED, LAST)} in 2 kernels shared with 2 lines"
     assert after == [
-        (11, f"{measured.ms(BACK, LAST)} in 2 kernels; {fused}"),
-        (13, before[2][1]),
+        (11, f"{measured.ms(BACK)} in 1 kernel; {shared}"),
+        (13, before[2][1].replace("line 10", "line 11")),
     ]
     assert measured.hints(program) == before
 
@@ -225,10 +226,11 @@ def test_a_node_as_it_was_captured_has_the_kernels_of_forward_and_backward(
     two = "in 2 kernels"
     assert measured.by_name("graph 0") == {
         "mul": f"{measured.ms(FUSED, BACK, LAST)} in 3 kernels, "
-        "2 of them shared with other nodes",
+        "all of them shared with other nodes",
         "sums": f"{measured.ms(FUSED, BACK)} {two}, all of them shared with other nodes",
         "gate": f"{measured.ms(FUSED)}, shared by 3 nodes",
-        "matmul": f"{measured.ms(PRODUCT, OF_WEIGHT)} {two}",
+        "matmul": f"{measured.ms(PRODUCT, OF_WEIGHT, LAST)} in 3 kernels, "
+        "1 of them shared with other nodes",
     }
 
 

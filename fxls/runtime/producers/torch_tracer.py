@@ -137,13 +137,20 @@ class TorchTracer:
         return tuple(map(self._made.get, nodes)) if self._made else ()
 
     def note_made(self, node: Any, name: str, olds: Sequence[Any]) -> None:
-        """Let a pass have made a node in place of others, whose origins it then has."""
+        """Let a pass have made a node in place of others, whose origins it then has.
+
+        Whoever replaces several nodes by one gives it the trace of one of them at most.
+        """
         known = [one for old in olds if (one := self._made.get(old)) is not None]
         earlier = known[0].passes if known else ()
         passes = (name, *earlier[: _PASSES - 1])
         self._made[node] = MadeBy(passes, tuple(old.name for old in olds))
-        if node not in self._origins and not node.meta.get("stack_trace"):
-            merged = merge(map(self.origin_of_any, olds))
+        if node not in self._origins:
+            others, own = olds, None
+            if trace := node.meta.get("stack_trace"):
+                own = origin_of(node.meta)
+                others = [one for one in olds if one.meta.get("stack_trace") != trace]
+            merged = merge((own, *map(self.origin_of_any, others)))
             if merged is not None:
                 self._origins[node] = merged
 

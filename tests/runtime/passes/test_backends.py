@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import importlib
+import operator
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,6 +145,38 @@ def test_a_node_that_a_backend_made_is_of_the_line_of_what_it_replaced(
     old = next(i for i, facts in enumerate(before.nodes) if facts.name == "y")
     new = next(i for i, facts in enumerate(after.nodes) if facts.name == "tanh")
     assert after.origin(new) == before.origin(old) is not None
+
+
+def test_a_node_that_has_the_trace_of_one_of_several_is_of_all_of_them(
+    store: Store, noted: list[Pass]
+) -> None:
+    def fuse_add_of_relu(module: Any) -> None:
+        (add,) = (one for one in module.graph.nodes if one.target is operator.add)
+        relu, x = add.args
+        with module.graph.inserting_after(add):
+            fused = module.graph.call_function(torch.add, (relu.args[0], x))
+        fused.meta = dict(add.meta)
+        add.replace_all_uses_with(fused)
+        module.graph.erase_node(add)
+        module.graph.erase_node(relu)
+        module.recompile()
+
+    def backend(module: Any, inputs: list[Any]) -> Any:
+        fuse_add_of_relu(module)
+        return module.forward
+
+    compiled(backend)
+    finish()
+    (ran,) = noted
+    assert ran.after is not None
+    after = store.read(store.root / ran.after.text)
+    fused = after.nodes[-2]
+    rows = (fused.origin, *fused.more_origins)
+    lines = Path(__file__).read_text("utf-8").split("\n")
+    said = [next(iter(after.places(row))).span for row in rows if row is not None]
+    assert [
+        lines[span.start.line][span.start.column : span.end.column] for span in said
+    ] == ["y + x", "torch.relu(self.linear(x))"]
 
 
 def on_a_copy(module: Any, _: list[Any]) -> Any:
