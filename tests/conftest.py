@@ -1,8 +1,12 @@
-"""For all tests: how random cases are drawn, how many run at once, which lack `slow`."""
+"""For all tests: how random cases are drawn, how many run at once, which lack `slow`, and
+a part of each file for a machine that has no time for all.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -29,6 +33,35 @@ LONGEST = 2.0
 """Seconds that a test without the mark may take; fixtures are shared, and not counted."""
 
 _WORKED = "processor seconds"
+
+
+def _sample(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if found is None or int(found[1]) >= int(found[2]):
+        raise argparse.ArgumentTypeError(f"K/N with K below N, as 0/9, not {text}")
+    return int(found[1]), int(found[2])
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a sample be taken of tests that are too many for a machine."""
+    parser.addoption(
+        "--every",
+        metavar="K/N",
+        type=_sample,
+        help="of all tests, those at K, K + N, K + 2 N ..., counted from 0",
+    )
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Take the sample before any mark is asked for, so that the N parts are all tests."""
+    sample: tuple[int, int] | None = config.getoption("--every")
+    if sample is not None:
+        first, step = sample
+        left = [one for at, one in enumerate(items) if at % step != first]
+        items[:] = items[first::step]
+        config.hook.pytest_deselected(items=left)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import pytest
+
 from tools.compatibility import PAGE, Row, said, written
 
 OLD = Row(
@@ -36,3 +41,30 @@ def test_the_page_is_one_that_the_tool_writes() -> None:
     page = PAGE.read_text("utf-8")
     row = Row("2.99.0", "3.11", "1.8.0", "", 1, 0, ())
     assert written(page, row).replace(row.line() + "\n", "") == page
+
+
+def collected(*options: str) -> list[str]:
+    """The tests of this file that pytest would run, or what is wrong with the options."""
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", *options]
+    ran = subprocess.run(
+        [*command, "-p", "no:cacheprovider", "tests/tools/test_compatibility.py"],
+        cwd=PAGE.parents[1],
+        capture_output=True,
+        text=True,
+    )
+    lines = (ran.stdout + ran.stderr).split("\n")
+    return [line for line in lines if "::" in line or "error: " in line]
+
+
+@pytest.mark.slow
+def test_a_sample_is_each_nth_test_and_the_samples_are_all_of_them() -> None:
+    whole = collected()
+    assert len(whole) > 3
+    parts = [collected("--every", f"{at}/3") for at in range(3)]
+    assert parts == [whole[0::3], whole[1::3], whole[2::3]]
+
+
+@pytest.mark.slow
+def test_a_sample_that_is_none_is_refused() -> None:
+    (said,) = collected("--every", "3/3")
+    assert said.endswith("argument --every: K/N with K below N, as 0/9, not 3/3")
