@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from fxls.listing import Role
 
@@ -108,7 +109,7 @@ def read(code: str) -> WrapperText | None:
     named: list[Named] = []
     renamed: dict[str, str] = {}
     for function in runs:
-        for statement in ast.walk(function):
+        for statement in _walk(function):
             if isinstance(statement, ast.Assign | ast.Expr):
                 called += text.called(statement, kernels)
             if isinstance(statement, ast.Name):
@@ -123,6 +124,28 @@ def read(code: str) -> WrapperText | None:
         tuple(sorted(_once(named), key=_place)),
         renamed,
     )
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all below it, in the order of the text.
+
+    `ast.walk` takes twice as long, as it looks for parts of names and constants too.
+    """
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if isinstance(one, ast.Name | ast.Constant):
+            continue
+        below: list[ast.AST] = []
+        for field in one._fields:
+            held: object = getattr(one, field, None)
+            if isinstance(held, ast.AST):
+                below.append(held)
+            elif isinstance(held, list):
+                parts = cast("list[object]", held)
+                below += [part for part in parts if isinstance(part, ast.AST)]
+        waiting += reversed(below)
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
@@ -162,11 +185,24 @@ def _renamed(statement: ast.Assign) -> Iterator[tuple[str, str]]:
             pass
 
 
+def _written(function: ast.expr) -> str:
+    """What is called, as it is written: nearly always a name with dots."""
+    if isinstance(function, ast.Name):
+        return function.id
+    if isinstance(function, ast.Attribute) and isinstance(
+        function.value, ast.Name | ast.Attribute
+    ):
+        return f"{_written(function.value)}.{function.attr}"
+    return ast.unparse(function)
+
+
 class _Text:
     """Lines, and what the parser's places in them are in code points."""
 
     def __init__(self, code: str) -> None:
         self._lines = code.split("\n")
+        self._arguments: dict[ast.expr, Argument] = {}
+        """What was cut already: what is bound to a call is looked at as a call as well."""
 
     def defined(self, tree: ast.Module) -> Iterator[Defined]:
         for statement in tree.body:
@@ -177,7 +213,7 @@ class _Text:
                         func=ast.Attribute(value=ast.Name(id="async_compile")) as by
                     ),
                 ):
-                    yield Defined(name, self._spot(target), ast.unparse(by))
+                    yield Defined(name, self._spot(target), _written(by))
                 case _:
                     pass
 
@@ -204,7 +240,7 @@ class _Text:
                 pass
         named = ((f"{one.arg}=", *self._argument(one.value)) for one in call.keywords)
         yield Called(
-            ast.unparse(function),
+            _written(function),
             self._spot(function),
             (*map(self._argument, call.args), *named),
             result,
@@ -218,7 +254,7 @@ class _Text:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
                 if isinstance(value, ast.Call):
-                    how = ast.unparse(value.func)
+                    how = _written(value.func)
                     parts = [self._argument(one) for one in value.args]
                     joined = [piece for one in parts for piece in (", ", *one)][1:]
                     written = how, tuple(joined)
@@ -230,12 +266,19 @@ class _Text:
 
     def _argument(self, value: ast.expr) -> Argument:
         """An argument as it is written, cut at its names; by a rule that fits one line."""
+        if isinstance(value, ast.Name):
+            return (Variable(value.id),)
+        if value not in self._arguments:
+            self._arguments[value] = self._cut(value)
+        return self._arguments[value]
+
+    def _cut(self, value: ast.expr) -> Argument:
         if value.lineno != value.end_lineno:
             return (ast.unparse(value),)
         start, end = self._spot(value).column, self._end(value)
         line = self._lines[value.lineno - 1]
         parts: list[str | Variable] = []
-        names = [one for one in ast.walk(value) if isinstance(one, ast.Name)]
+        names = [one for one in _walk(value) if isinstance(one, ast.Name)]
         for one in sorted(names, key=lambda one: one.col_offset):
             spot = self._spot(one)
             parts += [line[start : spot.column], Variable(one.id)]

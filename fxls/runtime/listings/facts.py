@@ -37,6 +37,7 @@ class FactsOfNodes:
         self.nodes = list(graph.nodes)
         self._module = module
         self._target_texts: dict[int, tuple[object, str]] = {}
+        self._pass_names: dict[str, str] = {}
         self._index = index = {node: i for i, node in enumerate(self.nodes)}
         self._writer = Writer(
             "self", Globals(), lambda node: f"{_FENCE}{index[node]}{_FENCE}"
@@ -73,7 +74,7 @@ class FactsOfNodes:
             None if attribute is None else _detail(attribute),
             self.targets.row(op, target, attribute),
             not users and _has_effect(node),
-            passes_of(noted) if noted else (),
+            passes_of(noted, self._pass_names) if noted else (),
             () if frames is None else self.tables.more_frames(frames),
             _width(attribute) if op == "call_module" else None,
         )

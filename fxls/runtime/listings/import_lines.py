@@ -22,6 +22,7 @@ from fxls.runtime.listings.module_names import importable_name
 __all__ = ["import_lines"]
 
 _STANDARD = frozenset(STANDARD_GLOBALS)
+_IN_WORD = re.compile(r"\w")
 
 
 def import_lines(code: str, values: Mapping[str, Any]) -> list[str]:
@@ -43,8 +44,17 @@ def import_lines(code: str, values: Mapping[str, Any]) -> list[str]:
 
 
 def _stands(name: str, code: str) -> bool:
-    """Whether a name is a word of `code`; most are not even a part of it."""
-    return name in code and re.search(rf"\b{re.escape(name)}\b", code) is not None
+    """Whether a name is a word of `code`; most are not even a part of it.
+
+    An expression for the word itself would stop at each word of the code.
+    """
+    at = code.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not _IN_WORD.search(code[max(at - 1, 0) : at] + code[end : end + 1]):
+            return True
+        at = code.find(name, end)
+    return False
 
 
 def _binding(name: str, value: Any) -> tuple[str, str]:

@@ -36,6 +36,8 @@ class Tables:
         self._scope_rows: dict[int, int] = {}
         self._raw: dict[int, int | None] = {}
         """By identity of what the engine keeps, which lives as long as the graph."""
+        self._more: dict[int, tuple[int, ...]] = {}
+        """As above, of which the nodes of one expression have the same."""
 
     def frame(self, raw: RawOrigin | None) -> int | None:
         """The row of an origin as the engine keeps it."""
@@ -45,11 +47,15 @@ class Tables:
 
     def more_frames(self, raw: RawOrigin | None) -> tuple[int, ...]:
         """The rows of the other origins of a node that was made from several."""
-        if not origin.is_merged(raw):
-            return ()
-        more = origin.resolve_all(raw)[1 : _MOST + 1]
-        rows = (self._row(one) for one in more)
-        return tuple(row for row in rows if row is not None)
+        known = self._more.get(id(raw))
+        if known is None:
+            more = (
+                origin.resolve_all(raw)[1 : _MOST + 1] if origin.is_merged(raw) else ()
+            )
+            rows = (self._row(one) for one in more)
+            known = tuple(row for row in rows if row is not None)
+            self._more[id(raw)] = known
+        return known
 
     def _row(self, found: Origin | None) -> int | None:
         row: int | None = None

@@ -51,28 +51,37 @@ def file_of(kind: object) -> str | None:
     return file if isinstance(file, str) else None
 
 
-def passes_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """The passes that made a node with this `meta`, the last one first."""
+def passes_of(meta: Mapping[str, Any], known: dict[str, str]) -> tuple[str, ...]:
+    """The passes that made a node with this `meta`, the last one first.
+
+    `known` keeps what a note names, for which the subclasses of a class are walked.
+    """
     noted: object = meta.get("from_node")
     if noted is None:
         return ()
     names: list[str] = []
     while isinstance(noted, list) and noted:
         latest: object = cast("list[object]", noted)[-1]
-        name = _pass_of(getattr(latest, "pass_name", ""))
+        name = _pass_of(getattr(latest, "pass_name", ""), known)
         if name and name not in names[-1:]:
             names.append(name)
         noted = getattr(latest, "from_node", None)
     return tuple(names)
 
 
-def _pass_of(noted: object) -> str:
+def _pass_of(noted: object, known: dict[str, str]) -> str:
+    if not isinstance(noted, str):
+        return ""
+    if noted not in known:
+        known[noted] = _named(noted)
+    return known[noted]
+
+
+def _named(noted: str) -> str:
     """The pass that a note names; empty for what is no step of anybody's.
 
     An interpreter that runs notes itself by its class, and torch runs some of its own.
     """
-    if not isinstance(noted, str):
-        return ""
     name = noted.removeprefix("Interpreter_")
     if name == noted:
         return noted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeGuard, cast
 
@@ -44,9 +44,9 @@ def _value(value: Any) -> Value:
         # Facts are written by a thread of their own. While a kernel of its mode runs in
         # another one, a fake tensor says that it is on the device `meta`.
         device: torch.device = getattr(value, "fake_device", None) or value.device
-        return _tensor(value, device.type, value.requires_grad)
+        return _tensor(value, device)
     if hasattr(value, "_fields") and "dtype" in value._fields:  # FX's TensorMetadata
-        return _tensor(value, "", value.requires_grad)
+        return _tensor(value, None)
     kind = type(value).__name__
     if isinstance(value, Mapping):
         mapping = cast("Mapping[Any, Any]", value)
@@ -61,33 +61,43 @@ def _value(value: Any) -> Value:
     return Plain(written(value, _LONGEST), kind)
 
 
-def _tensor(value: Any, device: str, requires_grad: bool) -> Tensor:  # noqa: FBT001
-    shape = _sizes(value.shape)
+def _tensor(value: Any, device: torch.device | None) -> Tensor:
+    shape: tuple[Any, ...] = tuple(value.shape)
     stride: Any = value.stride
     if callable(stride):
         stride = stride() if value.layout is torch.strided else None
-    name, bytes_each = _kind_of_number(value.dtype)
+    # Symbols are written first: to ask whether two are equal adds a guard.
+    if not _are_plain(shape):
+        shape = tuple(map(_size, shape))
+    if stride is not None:
+        stride = tuple(stride)
+        if not _are_plain(stride):
+            stride = tuple(map(_size, stride))
+    return _alike(shape, value.dtype, device, stride, value.requires_grad)
+
+
+@lru_cache(1024)
+def _alike(
+    shape: tuple[int | str, ...],
+    dtype: torch.dtype,
+    device: torch.device | None,
+    stride: tuple[int | str, ...] | None,
+    requires_grad: bool,  # noqa: FBT001 - it is a key
+) -> Tensor:
+    """The facts of all tensors that are alike: a graph has few kinds of them."""
     return Tensor(
         shape,
-        name,
-        device,
-        None if stride is None else _sizes(stride),
-        math.prod(shape) * bytes_each if _are_plain(shape) else None,
+        str(dtype).removeprefix("torch."),
+        "" if device is None else device.type,
+        stride,
+        math.prod(shape) * dtype.itemsize if _are_plain(shape) else None,
         requires_grad,
     )
 
 
-@lru_cache
-def _kind_of_number(dtype: torch.dtype) -> tuple[str, int]:
-    return str(dtype).removeprefix("torch."), dtype.itemsize
-
-
-def _sizes(sizes: Iterable[Any]) -> tuple[int | str, ...]:
-    """Sizes as numbers; a symbolic one as its expression."""
-    found = tuple(sizes)
-    if _are_plain(found):
-        return found
-    return tuple([n if type(n) is int else str(n) for n in found])
+def _size(size: Any) -> int | str:
+    """A size as a number; a symbolic one as its expression."""
+    return size if type(size) is int else str(size)
 
 
 def _are_plain(sizes: tuple[Any, ...]) -> TypeGuard[tuple[int, ...]]:

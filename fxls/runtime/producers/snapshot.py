@@ -9,7 +9,7 @@ from typing import Any, cast
 import torch
 
 from fxls.engine.graph import Graph
-from fxls.engine.ir.arguments import EMPTY_KWARGS, freeze
+from fxls.engine.ir.arguments import ATOMS, EMPTY_KWARGS, Argument, freeze
 from fxls.engine.ir.node import Node, freeze_kwargs
 from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import RawOrigin
@@ -49,6 +49,11 @@ class Snapshot:
         self._codegen = graph._codegen
         names = graph._graph_namespace
         self._names = (set(names._used_names), dict(names._base_count))
+
+    def has_rules_of_its_own(self) -> bool:
+        """Whether its code is written by rules that are neither torch's nor ours."""
+        rules = foreign_codegen.from_torch(self._codegen, fx.graph)
+        return isinstance(rules, foreign_codegen.ForeignCodeGen)
 
     def nodes(self) -> list[Any]:
         """The nodes, in order."""
@@ -103,14 +108,14 @@ class Snapshot:
         for row, origin in zip(self._rows, self._origins, strict=True):
             node, name, op, target, args, kwargs, kind, meta = row
             try:
-                args = fx.node.map_arg(args, made.__getitem__)
+                args = _mapped(args, made)
                 if kwargs:  # few have any, and an empty one would be made anew
                     kwargs = fx.node.map_arg(kwargs, made.__getitem__)
             except KeyError:  # a pass may have put it in front of what it uses
                 late.append((node, row[4], kwargs))
                 args, kwargs = (), EMPTY_KWARGS
             # The names are those of torch's namespace, and are not made anew.
-            call = (op, target, freeze(args), freeze_kwargs(kwargs))
+            call = (op, target, args, freeze_kwargs(kwargs))
             new: Any = graph._append(*call, name, kind)
             new._meta = meta
             # Most origins are noted by the tracer; a call for each would be a tenth.
@@ -128,6 +133,19 @@ class Snapshot:
         graph._graph_namespace._used |= self._names[0]
         graph._graph_namespace._last.update(self._names[1])
         return cast("Graph", graph)
+
+
+def _mapped(args: tuple[Any, ...], made: Mapping[Any, Node]) -> tuple[Argument, ...]:
+    """The arguments of a node, with the nodes that were made for those in them."""
+    mapped: list[Argument] = []
+    for one in args:
+        if type(one) is fx.Node:  # most are, and map_arg takes longer to find that
+            mapped.append(made[one])
+        elif type(one) in ATOMS:
+            mapped.append(one)
+        else:
+            mapped.append(freeze(fx.node.map_arg(one, made.__getitem__)))
+    return tuple(mapped)
 
 
 def is_symbolic(graph: Any) -> bool:

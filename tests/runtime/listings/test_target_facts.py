@@ -138,4 +138,4 @@ def test_an_interpreter_of_torch_is_no_pass_and_one_of_the_users_has_its_name() 
         node = Graph().placeholder("x")
         note = NodeSource(node, name, NodeSourceAction.CREATE)
         node.meta["from_node"] = [note]
-        assert passes_of(node.meta) == expected
+        assert passes_of(node.meta, {}) == expected

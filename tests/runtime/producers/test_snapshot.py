@@ -26,3 +26,11 @@ def test_names_arguments_and_users_are_those_of_the_graph() -> None:
 def _seen(node: Any) -> tuple[object, ...]:
     call = (node.op, node.target, repr(node.args), repr(node.kwargs))
     return (node.name, *call, sorted(map(str, node.users)))
+
+
+def test_who_writes_a_graph_by_rules_of_its_own_is_asked_for_the_text() -> None:
+    fx: Any = torch.fx
+    graph: Any = fx.symbolic_trace(torch.nn.ReLU()).graph
+    assert not Snapshot(graph, lambda _: None).has_rules_of_its_own()
+    graph.set_codegen(type("OwnRules", (fx.graph.CodeGen,), {})())
+    assert Snapshot(graph, lambda _: None).has_rules_of_its_own()
