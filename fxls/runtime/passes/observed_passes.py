@@ -95,7 +95,8 @@ class ObservedPasses:
 
         Gives the list to which each that changed the graph is added.
         """
-        scope = Scope(None, [module], counts=self._outside, is_asked_for=True)
+        scope = self._scope(module)
+        scope.is_asked_for = True
         self._look(scope, module)
         entered = current.set(scope)
         telling = on_recompile.set(self._recompiled)
@@ -305,13 +306,18 @@ class ObservedPasses:
         running = Running(name, module, path, scope.points[path], 0.0)
         self._told(scope, running, None, error)
 
+    def _scope(self, module: Any) -> Scope:
+        """Where passes run that are no step's: maybe those of a backend of the program's."""
+        compilation, counts = self._functions.within(module)
+        return Scope(None, [module], counts=counts, compilation=compilation)
+
     def _lister(self, module: Any) -> Lister:
         return self._engine if isinstance(module, GraphModule) else self._torch_fx
 
     def _begin(self, module: Any, name: str, observer: object) -> None:
         scope = current.get()
         if scope is None:
-            scope = Scope(None, [module], counts=self._outside)
+            scope = self._scope(module)
             current.set(scope)
         point = self._look(scope, module)
         path = scope.path(module)
@@ -356,7 +362,9 @@ class ObservedPasses:
         event = Pass(
             name=running.name,
             ordinal=scope.counts[running.name],
-            compilation=None if scope.step is None else scope.step.compilation,
+            compilation=scope.compilation
+            if scope.step is None
+            else scope.step.compilation,
             producer="" if capture is None else capture.producer,
             stage="" if capture is None else capture.stage,
             under=tuple(one.name for one in scope.running),

@@ -96,6 +96,15 @@ class PlainFunctions:
         revision = revision or self._lister_of(module).running(module)
         self._keep(module, _Compiled(GraphState(module), revision, compilation))
 
+    def within(self, module: Any) -> tuple[str | None, Counter[str]]:
+        """The compilation whose backend was given a module, and how often each pass ran
+        there; or none, and how often each ran outside.
+        """
+        known = _given(_class_of(module))
+        if known is None:
+            return None, self._counts
+        return known.compilation, known.counts
+
     def asked_for(self, kind: Any) -> None:
         """Let a module of this class, whose code is made when it is called, be one that is
         recompiled.

@@ -42,6 +42,8 @@ class Scope:
     points: dict[str, Point] = field(default_factory=dict[str, Point])
     """The graph of each part as it was last seen."""
     counts: Counter[str] = field(default_factory=Counter[str])
+    compilation: str | None = None
+    """torch's name of the one whose backend runs passes, where that is no step."""
     running: list[Running] = field(default_factory=list[Running])
     is_asked_for: bool = False
     """Whether a block of the program wants to see what changed the graph."""

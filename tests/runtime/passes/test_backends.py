@@ -262,10 +262,37 @@ def test_behind_a_block_in_a_backend_functions_are_passes_of_the_compilation(
 
     compiled(backend)
     assert told(noted) == [
-        ("relu_to_tanh", 1, None, "graph 0"),
+        ("relu_to_tanh", 1, "0/0", "graph 0"),
         ("swap_add", 1, "0/0", "graph 0"),
     ]
     assert [one.altered.first for one in noted][-1] == ("add",)
+
+
+def test_managers_and_observers_in_a_backend_have_passes_of_the_compilation(
+    noted: list[Pass],
+) -> None:
+    managers: Any = importlib.import_module("torch.fx.passes.infra.pass_manager")
+    results: Any = importlib.import_module("torch.fx.passes.infra.pass_base")
+    observers: Any = importlib.import_module("torch.fx.passes.graph_transform_observer")
+
+    class Swap(results.PassBase):
+        def call(self, module: Any) -> Any:
+            swap_add(module)
+            return results.PassResult(module, modified=True)
+
+    def backend(module: Any, inputs: list[Any]) -> Any:
+        managers.PassManager(passes=[Swap()])(module)
+        with observers.GraphTransformObserver(module, "mine"):
+            relu_to_tanh(module)
+        swap_add(module)
+        return module.forward
+
+    compiled(backend)
+    assert told(noted) == [
+        ("swap_add", 1, "0/0", "graph 0"),
+        ("mine", 1, "0/0", "graph 0"),
+        ("swap_add", 2, "0/0", "graph 0"),
+    ]
 
 
 def functorch_boxed(module: Any) -> Any:
