@@ -8,6 +8,7 @@ from typing import Any
 from fxls.attempt import attempting
 from fxls.runtime.faults import saying
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
+from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.kept import Copies, KeptCompilation
 from fxls.runtime.numbers.total import Scripts, Total
 from fxls.runtime.passes.graph_state import GraphState
@@ -27,6 +28,8 @@ class Notes:
         """How many steps were."""
         self.missed: list[tuple[str, str]] = []
         """The stage and the name of each step that could not be."""
+        self.wrong_nodes: list[Suspicion] = []
+        """Single nodes that compiled code computes wrongly, with what it gives."""
 
     @property
     def has_fault(self) -> bool:

@@ -8,7 +8,7 @@ from fxls.runtime.numbers.blame import crashed, where
 from fxls.runtime.numbers.gradient_names import gradients_among
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.judging.claims import Suspicion
-from fxls.runtime.numbers.judging.confirming import confirmed
+from fxls.runtime.numbers.judging.confirming import confirmed, is_explained
 from fxls.runtime.numbers.judging.kernels import Judgement, judge_kernels, narrowed
 from fxls.runtime.numbers.judging.precision import ALL_TOGETHER
 from fxls.runtime.numbers.kept import Crash, KeptCall, KeptCompilation, Lowered
@@ -67,13 +67,22 @@ class OfKernels(Notes):
         stage = stage_of(self.kept, lowered)
         computing = [one.name for one in first.region if _computes(one)]
         evidence = first.evidence
-        if len(computing) > 1 and how and not self.total.more_compilations:
+        again = self._computed_again(graph, found, first) if how else None
+        if len(computing) > 1 and again is not None:
+            computing = [again.name]
+            how += (
+                "; it computes again what the forward does, with the same wrong value"
+            )
+        elif len(computing) > 1 and how and not self.total.more_compilations:
             self.total.more_compilations += 1
             settings = lowered.settings
             one = narrowed(graph, found.claims.segments.known, first, settings)
             if one is not None:
                 computing, evidence = [one.name], one.evidence
+                self.wrong_nodes.append(one)
                 how += "; compiled once more with its value kept, this node is wrong"
+        if computing == [first.name]:
+            self.wrong_nodes.append(first)
         of_others = {one.new_name for one in found.claims.wrong} - {first.new_name}
         values = {
             node: one
@@ -104,6 +113,23 @@ class OfKernels(Notes):
                 graph, found.claims.segments.known, first, node, compiling
             ),
             gradients=gradients,
+        )
+
+    def _computed_again(
+        self, graph: ReplayedGraph, found: Judgement, wrong: Suspicion
+    ) -> Suspicion | None:
+        """The node that is wrong in other code of the same compilation, if this code has it
+        too and that explains the value: partitioning lets nodes keep their names.
+        """
+        names = {one.name for one in wrong.region}
+        known = found.claims.segments.known
+        return next(
+            (
+                one
+                for one in self.wrong_nodes
+                if one.name in names and is_explained(graph, known, wrong, one)
+            ),
+            None,
         )
 
     def _compare_raised(self, graph: ReplayedGraph, call: KeptCall, stage: str) -> None:

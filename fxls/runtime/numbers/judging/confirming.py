@@ -12,7 +12,7 @@ from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
 from fxls.runtime.numbers.judging.precision import OF_CODE
 from fxls.runtime.numbers.replaying import Mode, Segments
 
-__all__ = ["confirmed"]
+__all__ = ["confirmed", "is_explained"]
 
 any_torch: Any = torch
 
@@ -60,6 +60,26 @@ def confirmed(
         f"({explained} of {len(trial.seen)})"
     )
     return some[0], how, trial.seen.keys()
+
+
+def is_explained(
+    graph: ReplayedGraph, known: Mapping[str, Any], wrong: Suspicion, put_in: Suspicion
+) -> bool:
+    """Whether a value is wrong because the value of another node is: put in for that, it
+    makes the value what it is.
+    """
+    given = {name: known[name] for name in known if name != wrong.name}
+    start = {**given, put_in.name: put_in.actual}
+    try:
+        own = Segments(graph, given).value(wrong.name, Mode.OWN)
+        made = Segments(graph, start).value(wrong.name, Mode.OWN)
+    except NotRun:
+        return False
+    got = wrong.actual
+    if not all(isinstance(one, torch.Tensor) for one in (own, made, got)):
+        return False
+    off = _distance(own, got)
+    return _distance(made, got) <= max(_EXPLAINED * off, _negligible(made)) < off
 
 
 class _Trial:

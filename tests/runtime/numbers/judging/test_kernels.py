@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional
 
-from tests.runtime.numbers.looking import COMPILING, Blamed, Numbers, blamed, config
+from tests.runtime.numbers.looking import COMPILING, Numbers, blamed, config
 
 pytestmark = COMPILING
 
@@ -27,14 +26,6 @@ def counted_by_torch() -> dict[str, int]:
         "graphs": counters["stats"]["unique_graphs"],
         "kernels": metrics.generated_kernel_count,
     }
-
-
-class Recomputed(nn.Module):
-    """What its backward needs of the activation, it computes again."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        active = functional.relu(x)
-        return active.sin()
 
 
 class Logarithm(nn.Module):
@@ -59,23 +50,6 @@ class Words(nn.Module):
         first, second, third, last = self.rows
         rows = first(ids) + second(ids // 2) + third(ids % 8) + last(ids)
         return torch.log1p(self.out(self.norm(rows)).abs())
-
-
-def test_a_wrong_activation_is_found_in_the_forward_and_in_the_backward(
-    numbers: Numbers,
-) -> None:
-    with config.patch({"cpp.inject_relu_bug_TESTING_ONLY": "accuracy"}):
-        found = numbers.of(
-            Recomputed(), torch.randn(8, 8, requires_grad=True), backend="inductor"
-        )
-        first, second = map(blamed, found.faults)
-
-    assert first == Blamed(
-        *("kernel", "forward, post-grad", "buf0", ("relu",)), "functional.relu(x)"
-    )
-    assert second[:2] == ("kernel", "backward, post-grad")
-    assert "relu" in second.nodes
-    assert found.more_compilations == 1
 
 
 def test_a_wrong_logarithm_is_found_between_what_its_kernel_computes_beside_it(
