@@ -68,7 +68,7 @@ class OfKernels(Notes):
         computing = [one.name for one in first.region if _computes(one)]
         evidence = first.evidence
         again = self._computed_again(graph, found, first) if how else None
-        if len(computing) > 1 and again is not None:
+        if how and len(computing) > 1 and again is not None:
             computing = [again.name]
             how += (
                 "; it computes again what the forward does, with the same wrong value"
