@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 
 from fxls.attempt import attempting
 from fxls.runtime.numbers.blame import where
-from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
+from fxls.runtime.numbers.gradient_names import expression_of
+from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.judging.decompositions import judge_decompositions
 from fxls.runtime.numbers.judging.fakes import lies_of_writing, wrong_fakes
 from fxls.runtime.numbers.judging.findings import note_finding
 from fxls.runtime.numbers.judging.raising import broken_by
-from fxls.runtime.numbers.judging.whole import wrong_output
+from fxls.runtime.numbers.judging.whole import WrongOutput, wrong_output
 from fxls.runtime.numbers.kept import (
     Behind,
     Change,
@@ -33,6 +34,7 @@ from fxls.runtime.passes.graph_state import is_same_graph
 from fxls.verdicts.comparison import (
     SCHEMA,
     Comparison,
+    Evidence,
     Kind,
 )
 
@@ -151,6 +153,7 @@ class _OfCompilation(OfChanges):
             self.guarded(kept.stage, "what the function returned", self._compare_whole)
         is_vouched = self.judged > judged and not self.has_fault
         is_unsure = any(not (is_vouched and self._is_of_outputs(*o)) for o in missed)
+        self.guarded(kept.stage, "gradients", self._compare_ends)
         is_hidden = self._hides_gradients()
         if is_open := kept.traced is not None and not kept.calls:
             why = f"nobody sees what {kept.backend} compiles behind AOTAutograd called"
@@ -176,6 +179,33 @@ class _OfCompilation(OfChanges):
         is_late = "backward" in stage or stage.endswith("joint")
         is_gradients = is_late or what.endswith(GRADIENTS)
         return not is_gradients or not self.kept.call.has_backward
+
+    def _compare_ends(self) -> None:
+        """Judge whether gradients lead through what a backend returned."""
+        kept = self.kept
+        self.judged -= 1  # it is a part of a step
+        if self.has_fault or kept.is_torchs or not kept.call.has_backward:
+            return
+        graph = ReplayedGraph(kept.captured)
+        for at in kept.call.leading_nowhere:
+            one = graph.outputs[at] if at < len(graph.outputs) else None
+            row = graph.by_name.get(str(one)) if isinstance(one, NodeName) else None
+            noted = None if row is None else row.node.meta.get("example_value")
+            if row is None or row.opcode == "placeholder" or noted is None:
+                continue
+            if getattr(noted, "requires_grad", False):
+                form = (str(noted.dtype).removeprefix("torch."), tuple(noted.shape))
+                why = "no gradient leads back from it, as one does from the captured graph"
+                self.note_fault(
+                    Kind.BACKEND,
+                    (kept.backend, 1, kept.stage),
+                    Evidence(*form, float("inf"), 0.0, 0.0, 0.0, why),
+                    [where(graph, row.name)],
+                    "the program asked for gradients of what it returned",
+                    no_script("no graph says what it runs"),
+                    gradient_of=expression_of(row),
+                )
+                return
 
     def _hides_gradients(self) -> bool:
         """Whether nobody sees a graph by which gradients could be judged."""
@@ -247,7 +277,7 @@ class _OfCompilation(OfChanges):
         self.check_memory(graph)
         found = wrong_output(graph, call)
         if found is not None:
-            how = "what it returned is compared with the graph that it was given"
+            how = f"what it {_gave(found)} is compared with the graph that it was given"
             self.note_fault(
                 *(Kind.BACKEND, name, found.evidence, [where(graph, found.name)], how),
                 no_script("no graph says what it runs"),
@@ -318,13 +348,19 @@ class _OfCompilation(OfChanges):
         if found is None:
             return
         values, output = kept.call.values, found.name
+        places = [where(graph, found.name)] if found.is_left else []
+        is_scripted = kept.is_torchs and not found.is_left
         self.note_fault(
             Kind.UNKNOWN if kept.is_torchs else Kind.BACKEND,
             (kept.backend, 1, kept.stage),
             found.evidence,
-            [],
-            "what it returned is compared with the captured graph",
+            places,
+            f"what it {_gave(found)} is compared with the captured graph",
             (lambda: of_function(graph, values, output, self.compiling()))
-            if kept.is_torchs
+            if is_scripted
             else None,
         )
+
+
+def _gave(found: WrongOutput) -> str:
+    return f"left in its input {found.name}" if found.is_left else "returned"

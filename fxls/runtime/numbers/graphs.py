@@ -16,7 +16,15 @@ from fxls.runtime.passes.graph_state import GraphState, Row, is_node, nodes_in
 from fxls.runtime.producers.places.stack_traces import origin_of
 from fxls.runtime.torch_private import fx, is_view, schema_of
 
-__all__ = ["NodeName", "NotRun", "ReplayedGraph", "doubled", "leaves", "randomness"]
+__all__ = [
+    "NodeName",
+    "NotRun",
+    "ReplayedGraph",
+    "doubled",
+    "leaves",
+    "randomness",
+    "widened",
+]
 
 any_torch: Any = torch
 
@@ -233,6 +241,11 @@ def doubled(value: torch.Tensor) -> torch.Tensor:
     if value.dtype in _FLOATS:
         return value.double()
     return value.to(torch.complex128) if value.dtype == torch.complex64 else value
+
+
+def widened(value: torch.Tensor) -> torch.Tensor:
+    """A tensor with 64 bits for each number, of whatever kind it is; twice where complex."""
+    return value.to(torch.complex128) if value.is_complex() else value.double()
 
 
 def _reads_bits(target: Any) -> bool:

@@ -26,6 +26,7 @@ from fxls.runtime.numbers.kept import (
     KeptCompilation,
     Lowered,
 )
+from fxls.runtime.numbers.leaving import left_behind, overlaps, watch_backward
 from fxls.runtime.numbers.settings import settings_of
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.passes.observed_passes import line_of
@@ -316,6 +317,8 @@ class Keeping:
             if now.happened:
                 return theirs(*args)
             now.happened = True
+            # Compiled code may empty the list.
+            held = [*given] if is_whole or is_returned else []
             with logging_faults(_FAILED):
                 taken = copies.take([*given])
                 if is_whole or is_returned:
@@ -328,6 +331,7 @@ class Keeping:
                     now.why_not = "it is called with other inputs than its graph has"
                 else:
                     now.values = dict(zip(now.names, taken, strict=True))
+                    now.shares_memory = overlaps(given)
             try:
                 result = theirs(*args)
             except Exception as error:
@@ -339,10 +343,11 @@ class Keeping:
             if (is_whole or is_returned) and not now.why_not:
                 with logging_faults(_FAILED):
                     if is_whole:
-                        _watch_backward(now, leaves(result))
+                        watch_backward(now, leaves(result), held)
                     outputs = copies.take(leaves(result))
                     if not isinstance(outputs, str):
                         now.outputs = tuple(outputs)
+                        now.left = left_behind(now, held, copies)
             return result
 
         return functools.update_wrapper(seen, theirs, updated=())
@@ -392,17 +397,6 @@ def _state_of(gm: Any) -> GraphState | None:
     state = GraphState(gm)
     state.keep_what_nodes_say()
     return state
-
-
-def _watch_backward(call: KeptCall, results: list[Any]) -> None:
-    """Note when gradients of what a call returned are asked for."""
-
-    def asked(_given: Any) -> None:
-        call.has_backward = True
-
-    nodes: set[Any] = {getattr(one, "grad_fn", None) for one in results}
-    for node in nodes - {None}:
-        node.register_prehook(asked)
 
 
 def _none_of(_compilation: str) -> tuple[RevisionName, ...]:

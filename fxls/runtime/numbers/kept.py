@@ -46,6 +46,10 @@ class KeptCall:
     """Copies of the inputs, as they were before the call."""
     outputs: tuple[Any, ...] | None = None
     """Copies of what it returned, flat, where they are wanted."""
+    shares_memory: bool = False
+    """Whether two inputs may share memory; their copies do not."""
+    left: dict[str, Any] | None = None
+    """Copies of the inputs that are others behind the call, where that is known."""
     why_not: str = ""
     """Why there are no values, as a clause."""
     is_backward: bool = False
@@ -56,6 +60,8 @@ class KeptCall:
     """The state of the generator before the call, where what it returned is kept."""
     has_backward: bool = False
     """Whether gradients of what it returned were asked for."""
+    leading_nowhere: tuple[int, ...] = ()
+    """Which of its outputs lead no gradient back, where gradients are noted."""
     found: Rule | None = None
     """What is in something that the call returned, where that was asked for."""
     count: int = 0
@@ -65,8 +71,10 @@ class KeptCall:
 
     def forget(self, copies: Copies) -> None:
         """Be as before any call, so that another one is kept."""
-        copies.give_back([*self.values.values(), *(self.outputs or ())])
-        self.values, self.outputs, self.found = {}, None, None
+        left = (self.left or {}).values()
+        copies.give_back([*self.values.values(), *(self.outputs or ()), *left])
+        self.values, self.outputs, self.left, self.found = {}, None, None, None
+        self.leading_nowhere = ()
         self.why_not = self.raised = ""
         self.happened = self.has_backward = False
 

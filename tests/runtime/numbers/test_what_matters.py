@@ -277,3 +277,54 @@ def test_a_constant_in_bfloat16_is_named_in_few_elements(numbers: Numbers) -> No
         found = numbers.first(scaled, x)
 
     assert (found.name, found.code) == ("post_grad_custom_post_pass", "x.sin() * 1.5")
+
+
+# -- values of other kinds -----------------------------------------------------------------
+
+
+def of_dtype(x: torch.Tensor) -> torch.Tensor:
+    return x.sum(dtype=torch.float32) * 1.0
+
+
+def sums_in_bfloat16(graph: Any) -> None:
+    (total,) = nodes(graph, "sum")
+    total.kwargs = {"dtype": torch.bfloat16}
+
+
+def of_complex(x: torch.Tensor) -> torch.Tensor:
+    return x.conj() * x * x
+
+
+def drops_conjugation(graph: Any) -> None:
+    (conj,) = nodes(graph, "conj")
+    conj.replace_all_uses_with(conj.args[0])
+    graph.erase_node(conj)
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong", "given", "node"),
+    [
+        (of_dtype, sums_in_bfloat16, torch.ones(40).bfloat16(), "sum_1"),
+        (of_complex, drops_conjugation, torch.randn(4, 4, dtype=torch.cfloat), "conj"),
+    ],
+    ids=["another dtype is returned", "complex numbers"],
+)
+def test_values_of_each_kind_are_judged(
+    function: Any, wrong: Any, given: torch.Tensor, node: str, numbers: Numbers
+) -> None:
+    with config.patch(pre_grad_custom_pass=wrong):
+        answer = numbers.first(function, given, backward=False)
+
+    assert answer[:4] == ("pass", "pre-grad", "pre_grad_custom_pass", (node,))
+
+
+def test_complex_numbers_may_be_rounded_otherwise(numbers: Numbers) -> None:
+    given = torch.randn(16, 16, dtype=torch.cfloat)
+
+    def squared(x: torch.Tensor) -> torch.Tensor:
+        return x @ x.conj()
+
+    found = numbers.of(squared, given, backward=False)
+
+    assert found.faults == ()
+    assert found.is_clear, found.unseen

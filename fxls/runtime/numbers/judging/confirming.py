@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import torch
 
-from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
+from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, widened
 from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
 from fxls.runtime.numbers.judging.precision import OF_CODE
 from fxls.runtime.numbers.replaying import Mode, Segments
@@ -104,6 +104,7 @@ class _Trial:
             if isinstance(one, NodeName)
         ]
         usual = self._returned([name for name, _ in pairs], {})
+        wrong = {one.name for one in changed.claims.wrong}
         for name, got in pairs if self.is_whole else ():
             if got is ABSENT:
                 continue
@@ -111,7 +112,8 @@ class _Trial:
             if not isinstance(got, torch.Tensor) or expected is None:
                 self.is_whole = False
                 continue
-            off = _distance(expected, got)
+            is_other = got.dtype != expected.dtype and name in wrong
+            off = float("inf") if is_other else _distance(expected, got)
             if off > _negligible(expected):
                 self.seen[name] = got, off
         # What a half saves for the other one is none of the outputs of both.
@@ -181,13 +183,15 @@ def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
         return float("inf")
     both = one.isfinite() & other.isfinite()
     if any_torch.equal(one.isfinite(), other.isfinite()):
-        off = (one.double() - other.double()).abs()[both]
+        off = (widened(one) - widened(other)).abs()[both]
         return float(off.max()) if off.numel() else 0.0
     return float("inf")
 
 
 def _negligible(value: torch.Tensor) -> float:
     """How far off an output may be and still be the same."""
+    if value.is_complex():
+        value = any_torch.view_as_real(value.resolve_conj())
     if not value.is_floating_point() or not value.numel():
         return 0.0
     finite = value[value.isfinite()].double().abs()

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.runtime.numbers.graphs import ReplayedGraph, leaves
+from fxls.runtime.numbers.graphs import ReplayedGraph, leaves, widened
 from fxls.runtime.numbers.judging.claims import Claims, Suspicion
 from fxls.runtime.numbers.replaying import (
     RANDOM,
@@ -29,6 +29,9 @@ any_torch: Any = torch
 
 _DRAWS = 8
 """So often both graphs draw: that a mask of few elements is once as it was is chance."""
+_FIXED = 1e-4
+"""A value that draws move by so small a part of what they moved it before is fixed: what
+was added and taken away again leaves its roundings."""
 HOW = (
     f"of {_DRAWS} times with other random numbers, the graph before gives another value"
     " each time, and this one the same"
@@ -59,7 +62,7 @@ def no_longer_random(
         both.append(drawn)
     for name in sorted(names, key=after.order.__getitem__):
         old, new = ([draw[name] for draw in draws] for draws in both)
-        if _never_alike(old) and all(_is_same(new[0], one) for one in new[1:]):
+        if _never_alike(old) and _spread(new) <= _FIXED * _spread(old):
             value = next(
                 (one for one in leaves(new[0]) if isinstance(one, torch.Tensor)), None
             )
@@ -126,6 +129,18 @@ def _is_same(one: Any, other: Any) -> bool:
         for a, b in pairs
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
     )
+
+
+def _spread(values: Sequence[Any]) -> float:
+    """How far values are from the first of them at most."""
+    found = 0.0
+    for one in values[1:]:
+        for a, b in zip(leaves(values[0]), leaves(one), strict=False):
+            if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+                off = (widened(b) - widened(a)).abs()
+                if off.numel():
+                    found = max(found, float(off.nan_to_num().max()))
+    return found
 
 
 def _is_read(graph: ReplayedGraph, name: str) -> bool:

@@ -13,7 +13,13 @@ from typing import Any
 
 import torch
 
-from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, randomness
+from fxls.runtime.numbers.graphs import (
+    NodeName,
+    NotRun,
+    ReplayedGraph,
+    doubled,
+    randomness,
+)
 from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
 from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
@@ -157,7 +163,7 @@ def _suspects(
 
 
 def _is_other(actual: torch.Tensor, own: torch.Tensor) -> bool:
-    found = judged(actual, own, lambda: None, lambda: own.double(), LENIENT)
+    found = judged(actual, own, lambda: None, lambda: doubled(own), LENIENT)
     return found.verdict is not Verdict.RIGHT
 
 

@@ -118,12 +118,14 @@ def judged(
     if any_torch.equal(actual, own) or not actual.numel():
         return Judged(Verdict.RIGHT, _same(own))
     reference = exact()
+    reference = None if reference is None else _plain(reference)
     if reference is None or reference.shape != own.shape:
         return Judged(Verdict.OPEN)
-    reference = _plain(reference)
     if not own.is_floating_point():
         return _judged_whole(actual, own, reference)
-    return _judged_float(actual, own, moved(), reference, roundings)
+    other = moved()
+    other = None if other is None else _plain(other)
+    return _judged_float(actual, own, other, reference, roundings)
 
 
 def explained(
@@ -141,9 +143,11 @@ def explained(
     """
     if not own.is_floating_point() and not own.is_complex():
         return SHARE
+    own = _plain(own)
+    exact = None if exact is None else _plain(exact)
+    moved = None if moved is None else _plain(moved)
     if exact is None or exact.shape != own.shape:
         return None
-    own, exact = _plain(own), _plain(exact)
     bounds = _Bounds.of(own, moved, exact, roundings)
     if is_mean:
         return bounds.mean + bounds.usual_mean
@@ -188,7 +192,7 @@ def _lost_infinities(
     """
     sure = own.isinf() & (reference.double() == own.double())
     if moved is not None and moved.shape == own.shape:
-        sure &= _plain(moved) == own
+        sure &= moved == own
     lost = sure & (actual != own)
     if not lost.any():
         return None
@@ -228,7 +232,7 @@ class _Bounds:
             return cls(counts, 0.0, 0.0, 0.0, kind.tiny, kind.tiny)
         spread = usual.new_zeros(usual.shape)
         if moved is not None and moved.shape == own.shape:
-            spread = (_plain(moved).double() - own.double()).abs()[counts]
+            spread = (moved.double() - own.double()).abs()[counts]
             spread = any_torch.nan_to_num(spread, posinf=limit)
         sizes = wide.abs()[counts]
         scale, known = float(sizes.max()), float(usual.max())
@@ -260,6 +264,8 @@ def _judged_whole(
 
 def nudged(value: torch.Tensor, seed: int) -> torch.Tensor:
     """A tensor whose numbers are moved by up to one rounding, each in its own way."""
+    if value.is_complex() and not value.is_sparse:
+        return any_torch.view_as_complex(nudged(_plain(value).contiguous(), seed))
     if not value.is_floating_point() or value.is_sparse:
         return value
     generator = any_torch.Generator(device="cpu").manual_seed(seed)
@@ -269,7 +275,10 @@ def nudged(value: torch.Tensor, seed: int) -> torch.Tensor:
 
 
 def _plain(value: torch.Tensor) -> torch.Tensor:
-    return any_torch.view_as_real(value) if value.is_complex() else value
+    """The numbers of a value; a complex one has two in the place of each."""
+    if value.is_complex():
+        return any_torch.view_as_real(value.resolve_conj())
+    return value.resolve_neg()
 
 
 def _rms(value: torch.Tensor) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
+from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, doubled
 from fxls.runtime.numbers.judging.precision import Verdict, judged
 from fxls.runtime.numbers.kept import KeptCall
 from fxls.runtime.numbers.replaying import Mode, Segments
@@ -51,7 +51,7 @@ def wrongly_saved(
         right, got = first.values[name], later.values[name]
         if any_torch.equal(right, got):
             continue
-        found = judged(got, right, lambda: None, lambda right=right: right.double())
+        found = judged(got, right, lambda: None, lambda right=right: doubled(right))
         changed = _changed(backward, later.values, {name: right})
         if found.verdict is Verdict.WRONG and found.evidence and changed:
             users = [row.name for row in backward.rows if name in backward.uses(row)]
@@ -91,7 +91,7 @@ def exchanged(
     }
     for name, value in right.items():
         got = later.values[name]
-        found = judged(got, value, lambda: None, lambda value=value: value.double())
+        found = judged(got, value, lambda: None, lambda value=value: doubled(value))
         changed = _changed(backward, later.values, right)
         if found.verdict is Verdict.WRONG and found.evidence and changed:
             users = [row.name for row in backward.rows if name in backward.uses(row)]

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, randomness
+from fxls.runtime.numbers.graphs import (
+    NodeName,
+    NotRun,
+    ReplayedGraph,
+    doubled,
+    randomness,
+)
 from fxls.runtime.numbers.judging.precision import OF_CODE, Verdict, judged
 from fxls.runtime.numbers.kept import KeptCall
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
 from fxls.verdicts.comparison import Evidence
 
-__all__ = ["WrongOutput", "wrong_output"]
+__all__ = ["SHARED", "WrongOutput", "wrong_output"]
 
 any_torch: Any = torch
+
+SHARED = "two of its inputs share memory, and it changes one of them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +34,12 @@ class WrongOutput:
     name: str
     """The node of the captured graph."""
     evidence: Evidence
+    is_left: bool = False
+    """Whether it is what is in an input behind the call."""
 
 
 def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
-    """The first wrong thing that a call returned; raises `NotRun`.
+    """The first wrong thing that a call returned, or left in its inputs; raises `NotRun`.
 
     The graph is run from its first node to its last, so it may change values in place.
     """
@@ -40,9 +50,13 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
     random: set[Mode] = set()
 
     def value(name: str, mode: Mode) -> Any:
+        if mode is not Mode.OWN and random:  # in float64 it may draw other numbers
+            return doubled(runs[Mode.OWN][name]) if mode is Mode.EXACT else None
         if mode not in runs:
             try:
                 runs[mode], is_random = _returned(graph, call, mode)
+                if mode is Mode.OWN and call.shares_memory:
+                    _check_inputs(runs[mode], call)
                 random.update([mode] * is_random)
             except NotRun:
                 if mode is Mode.OWN:
@@ -50,9 +64,7 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
                 runs[mode] = {}
         return runs[mode].get(name)
 
-    for one, actual in zip(graph.outputs, call.outputs, strict=False):
-        if not isinstance(one, NodeName) or not isinstance(actual, torch.Tensor):
-            continue
+    for one, actual, is_left in _given_by(graph, call):
         own = value(one, Mode.OWN)
         if not isinstance(own, torch.Tensor):
             continue
@@ -66,14 +78,39 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
         if found.verdict is not Verdict.RIGHT and random:
             raise NotRun("it draws random numbers")  # and may draw them in another way
         if found.verdict is Verdict.WRONG and found.evidence is not None:
-            return WrongOutput(str(one), found.evidence)
+            return WrongOutput(str(one), found.evidence, is_left)
     return None
+
+
+def _given_by(
+    graph: ReplayedGraph, call: KeptCall
+) -> Sequence[tuple[str, torch.Tensor, bool]]:
+    """The tensors that a call returned, by node, and those that it left in its inputs."""
+    returned = zip(graph.outputs, call.outputs or (), strict=False)
+    pairs = [(one, got, False) for one, got in returned if isinstance(one, NodeName)]
+    if call.left is None:
+        return pairs
+    behind = {**call.values, **call.left}
+    return [
+        *pairs,
+        *((one, behind[one], True) for one in graph.inputs if one in behind),
+    ]
+
+
+def _check_inputs(run: Mapping[str, Any], call: KeptCall) -> None:
+    """Raise `NotRun` where one of several inputs that share memory is changed."""
+    for name, before in call.values.items():
+        behind = run.get(name)
+        if isinstance(behind, torch.Tensor) and not torch.equal(before, behind):
+            raise NotRun(SHARED)
 
 
 def _returned(
     graph: ReplayedGraph, call: KeptCall, mode: Mode
 ) -> tuple[Mapping[str, Any], bool]:
-    """What a graph returns with the random numbers of a call, and whether it draws any."""
+    """What a graph returns, and leaves in its inputs, with the random numbers of a call,
+    and whether it draws any.
+    """
     with alone():
         if call.randomness is not None:
             any_torch.set_rng_state(call.randomness)
@@ -82,7 +119,10 @@ def _returned(
             name: formed(call.values[name], mode, graph.order[name])
             for name in graph.inputs
         }
-        compute(graph, values, mode, wanted=map(str, graph.outputs))
+        wanted = (*map(str, graph.outputs), *graph.inputs)
+        compute(graph, values, mode, wanted=wanted)
         is_random = not any_torch.equal(before, randomness())
-    found = {str(one): values[one] for one in graph.outputs if one in values}
+    found = {one: values[one] for one in wanted if one in values}
+    if mode is Mode.OWN and call.shares_memory:
+        _check_inputs(found, call)
     return found, is_random

@@ -14,7 +14,7 @@ from typing import Any, cast
 import torch
 
 from fxls.attempt import Raised, attempt
-from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
+from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves, widened
 from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.judging.decompositions import WrongDecomposition
 from fxls.runtime.numbers.judging.precision import (
@@ -275,7 +275,7 @@ def _worst(actual: Sequence[Any], own: Sequence[Any]) -> int:
         one, other = actual[at], own[at]
         if not isinstance(one, torch.Tensor) or one.shape != other.shape:
             return -1.0
-        off = (one.double() - other.double()).abs().nan_to_num(posinf=1e300)
+        off = (widened(one) - widened(other)).abs().nan_to_num(posinf=1e300)
         return float(off.max()) if off.numel() else -1.0
 
     return max(range(len(actual)), key=off)

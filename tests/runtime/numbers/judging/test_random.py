@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -86,3 +87,35 @@ def test_a_value_that_nobody_reads_may_be_drawn_no_more(numbers: Numbers) -> Non
         found = numbers.of(draws_for_nothing, torch.randn(4, 8))
 
     assert found.faults == ()
+
+
+def noisy(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.rand_like(x) - torch.rand_like(x)
+
+
+def test_two_draws_that_became_one_are_named(numbers: Numbers) -> None:
+    def merges(graph: Any) -> None:
+        first, second = nodes(graph, torch.rand_like)
+        second.replace_all_uses_with(first)
+        graph.erase_node(second)
+
+    with config.patch(pre_grad_custom_pass=merges):
+        answer = numbers.first(noisy, torch.randn(8, 8), backward=False)
+
+    assert answer[:3] == ("pass", "pre-grad", "pre_grad_custom_pass")
+    assert answer.nodes == ("rand_like_1",)
+
+
+def test_what_a_pass_makes_of_random_numbers_is_not_said_to_be_right(
+    numbers: Numbers,
+) -> None:
+    """No value tells whether a difference became a sum: both are random."""
+
+    def adds(graph: Any) -> None:
+        (sub,) = nodes(graph, operator.sub)
+        sub.target = operator.add
+
+    with config.patch(pre_grad_custom_pass=adds):
+        found = numbers.of(noisy, torch.randn(8, 8), backward=False)
+
+    assert bool(found.faults) or not found.is_clear
