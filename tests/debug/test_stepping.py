@@ -142,6 +142,30 @@ def test_a_debugpy_that_lacks_something_is_named_once_and_used(
         )
 
 
+OLDER = """\
+import pydevd
+from _pydevd_bundle import pydevd_suspended_frames
+variable = pydevd_suspended_frames._ObjectVariable
+own = variable.get_var_data
+def get_var_data(self, fmt=None, **attributes):
+    attributes.pop("context", None)
+    return own(self, fmt, **attributes)
+variable.get_var_data = get_var_data
+"""
+
+
+def test_values_are_shown_by_a_debugpy_that_knows_of_no_context(
+    traced: Project,
+) -> None:
+    traced.write({"older.py": OLDER + dedent(RUN)})
+    with Debugged(traced) as debugged:
+        debugged.launch("older.py", stop_at=["Net:relu"])
+        assert debugged.stopped() == "Net:relu"
+        shown = debugged.session.hover("torch.tensor([[1.0, 2.0], [3.0, 4.0]])")
+        assert shown.value.startswith("float32 (2, 2) cpu, min 1 max 4 mean 2.5, [1, 2")
+        assert debugged.finish() == "ran ()\n"
+
+
 def test_a_model_of_ordinary_size_is_stepped_through(project: Project) -> None:
     model = (EXAMPLES / "resnet.py").read_text("utf-8")
     project.write({"resnet.py": model, "run.py": RUN_RESNET})

@@ -43,10 +43,10 @@ def say_more(view: View, patches: Patches) -> None:
     own: Callable[..., dict[str, Any]] = variable.get_var_data
 
     @functools.wraps(own)
-    def get_var_data(
-        self: Any, fmt: Any = None, context: Any = None, **more: Any
-    ) -> dict[str, Any]:
-        shown = own(self, fmt, context, **more)
+    def get_var_data(self: Any, *args: Any, **more: Any) -> dict[str, Any]:
+        # debugpy 1.6 knows of no context, so what was given is passed on as it is.
+        shown = own(self, *args, **more)
+        context = more.get("context", args[1] if len(args) > 1 else None)
         name = self.name
         # A part of a value has another name than the expression that it is evaluated by.
         frame = getattr(self, "frame", None)
