@@ -78,6 +78,9 @@ class Debugged:
         """Ask for breakpoints by the name of a function."""
         wanted = [{"name": name} for name in functions]
         self.session.request("setFunctionBreakpoints", {"breakpoints": wanted})
+        # Those of nodes are set when it was answered, before the next request is taken;
+        # a program that runs may be quicker than a busy machine sets them.
+        self.session.request("threads")
 
     def told(self) -> list[tuple[str, str, bool, str]]:
         """What the adapter said of its own accord about breakpoints, so far."""
