@@ -378,3 +378,56 @@ def keys(value: Any) -> set[str]:
 
 _OPEN = {"phases", "versions"}
 """Whose keys are those of torch, and names of packages."""
+
+
+MANY = """\
+import torch
+from fxls.runtime.record import writer
+
+opened = writer._Open.__init__
+writer._Open.__init__ = lambda *given: opened(*given[:-1], 160_000)
+
+
+def f(x):
+    for i in range(60):
+        x = x + i
+    return x
+
+
+def swaps(gm):
+    for node in gm.graph.nodes:
+        if node.op == "call_function":
+            node.args = node.args[::-1]
+    gm.recompile()
+
+
+def backend(gm, inputs):
+    for _ in range(10):
+        swaps(gm)
+    return gm.forward
+
+
+for _ in range(12):
+    torch.compiler.reset()
+    torch.compile(f, backend=backend)(torch.ones(4))
+print("done")
+"""
+
+
+@pytest.mark.slow
+def test_a_record_that_is_full_still_counts_what_it_does_not_keep(
+    fxls: Command,
+) -> None:
+    """With a two-hundredth of the bound, which a program reaches in seconds."""
+    fxls.file(MANY, "program.py")
+    ended = fxls.run("run", "program.py")
+    assert (ended.code, ended.out) == (0, "done\n")
+    files = [one for one in fxls.folder.rglob(".fxls/runs/**/*") if one.is_file()]
+    assert sum(one.stat().st_size for one in files) < 160_000
+    (one,) = json.loads(fxls.run("runs", "--json").out)["runs"]
+    assert one["truncated"]
+    assert one["lost"] > 0
+    assert (one["state"], one["compilations"]) == ("ended", 12)
+    said = fxls.run("runs", "-1").out
+    assert f"12 compilations, 120 passes, {one['lost']} events not kept\n" in said
+    assert f"{one['lost']} events not kept" in fxls.run("runs").out

@@ -345,3 +345,29 @@ def test_a_backend_that_calls_one_of_torchs_has_its_own_passes_alone(
 
     compiled(backend, grad=True)
     assert told(noted) == [("swap_add", 1, "0/0", "graph 0")]
+
+
+@pytest.mark.slow
+@needs_inductor
+def test_what_a_backend_gives_to_inductor_at_its_first_call_is_of_no_compilation(
+    noted: list[Pass],
+) -> None:
+    """The compilation of torch has ended then, and says nothing of what it was given."""
+    inductor: Any = importlib.import_module("torch._inductor.compile_fx")
+
+    def lazily(module: Any, _: list[Any]) -> Any:
+        made: list[Any] = []
+
+        def run(*inputs: Any) -> Any:
+            if not made:
+                made.append(inductor.compile_fx(module, [*inputs]))
+            return made[0](*inputs)
+
+        return run
+
+    compiled(lazily)
+    found = [one for one in noted if one.changed]
+    assert found
+    assert [(one.compilation, one.after) for one in found] == [(None, None)] * len(
+        found
+    )

@@ -233,3 +233,21 @@ def test_without_a_record_nothing_is_kept_of_a_module(
         assert not hasattr(module.__class__, "_fxls_compiled")
     finally:
         fxls.uninstall()
+
+
+class Swap:
+    """A pass that leaves it to others to recompile."""
+
+    def __call__(self, module: Any) -> None:
+        add = node_of(module, "add")
+        add.args = add.args[::-1]
+
+
+@each
+def test_what_nobody_recompiled_is_a_part_of_the_pass_that_recompiles(
+    noted: list[Pass], system: Any
+) -> None:
+    module = system.symbolic_trace(Net())
+    Swap()(module)
+    drop_mul(module)
+    assert told(noted) == [("drop_mul", 1, (), ("mul",), ("add",))]
