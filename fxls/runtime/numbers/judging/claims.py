@@ -114,12 +114,12 @@ class Claims:
         new_name: str = "",
         *,
         is_output: bool = False,
-        has_dtype: bool = True,
+        is_of_dtype: bool = True,
     ) -> bool:
         """Judge the value that somebody has for a node; whether it could be its value.
 
-        Of an output, another shape is wrong, and another dtype where its dtype is known;
-        another value may have the name of a node.
+        Of an output, another shape is wrong; another value may have the name of a node. With
+        `is_of_dtype` a value of another dtype is such a one.
         """
         try:
             region = self.segments.region([name])
@@ -131,7 +131,8 @@ class Claims:
             return True
         pairs = [*zip(leaves(actual), leaves(own), strict=False)]
         is_alike = len(leaves(actual)) == len(leaves(own)) and all(
-            _is_alike(*pair, is_output=is_output, has_dtype=has_dtype) for pair in pairs
+            _is_alike(*pair, is_output=is_output, is_of_dtype=is_of_dtype)
+            for pair in pairs
         )
         if not is_alike:
             return False
@@ -251,7 +252,11 @@ def changed(
         name = after.written.get(written)
         names.append(written if name is None else name)
         outputs.append(inputs.get(written) if name is None else run.values.get(name))
-    judge_outputs(claims, outputs, names)
+    # Some operators of inductor have their dtype in its code alone.
+    of_code = ("prims.inductor_", "prims._low_memory")
+    rows = (*before.rows, *after.rows)
+    has_dtypes = not any(str(row.target).startswith(of_code) for row in rows)
+    judge_outputs(claims, outputs, names, has_dtypes=has_dtypes)
     return Changed(claims, run, tuple(outputs))
 
 
@@ -283,10 +288,14 @@ def _judge_drawn(claims: Claims, name: str, new: Row, run: Replay) -> None:
 
 
 def judge_outputs(
-    claims: Claims, outputs: Sequence[Any], names: Sequence[str] = ()
+    claims: Claims,
+    outputs: Sequence[Any],
+    names: Sequence[str] = (),
+    *,
+    has_dtypes: bool = False,
 ) -> None:
     """Judge what a graph returns and overwrites, whose nodes may have other names than
-    before.
+    before; with `has_dtypes` another dtype is wrong.
     """
     before = claims.segments.graph
     if len(outputs) != len(before.results):
@@ -300,9 +309,8 @@ def judge_outputs(
         if not isinstance(actual, torch.Tensor) or _is_equal(kept, actual):
             continue
         known.pop(name, None)
-        # Some operators of inductor have their dtype in its code alone.
         new_name = names[at] if names else ""
-        claims.take(name, actual, new_name, is_output=True, has_dtype=not names)
+        claims.take(name, actual, new_name, is_output=True, is_of_dtype=not has_dtypes)
         known[name] = actual if kept is None else kept
 
 
@@ -371,12 +379,12 @@ def _shape(row: Row) -> tuple[Any, ...]:
 
 
 def _is_alike(
-    one: Any, other: Any, *, is_output: bool = False, has_dtype: bool = True
+    one: Any, other: Any, *, is_output: bool = False, is_of_dtype: bool = True
 ) -> bool:
     """Whether a value may be that of a node, by its form."""
     if isinstance(one, torch.Tensor) != isinstance(other, torch.Tensor):
         return False
     if not isinstance(one, torch.Tensor):
         return True
-    is_alike = not has_dtype or one.dtype == other.dtype
+    is_alike = not is_of_dtype or one.dtype == other.dtype
     return is_alike and (is_output or one.shape == other.shape)
