@@ -33,10 +33,25 @@ def saying(what_fails: str) -> Callable[[Exception], None]:
         reason = str(fault) if isinstance(fault, StoreError) else repr(fault)
         kind = fault.problem if isinstance(fault, StoreError) else reason
         if _said.is_first(what_fails, kind):
-            trace = None if isinstance(fault, StoreError) else fault
-            _log.warning("%s: %s", what_fails, reason, exc_info=trace)
+            trace = None if isinstance(fault, StoreError) else _short(fault)
+            _log.warning("%s: %s", what_fails, _cut(reason), exc_info=trace)
 
     return say
 
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= _MOST_SAID else f"{reason[:_MOST_SAID]} …"
+
+
+def _short(fault: Exception) -> Exception:
+    """The fault itself, or one that says the beginning of it from the same place."""
+    reason = repr(fault)
+    if len(reason) <= _MOST_SAID:
+        return fault
+    return RuntimeError(_cut(reason)).with_traceback(fault.__traceback__)
+
+
+_MOST_SAID = 1_000
+"""Characters; some exceptions of torch's have a whole graph for a message."""
 
 _said = SaidOnce()
