@@ -81,7 +81,7 @@ def test_code_that_ran_once_says_that_it_has_no_times() -> None:
 
     assert text(events)[1:] == [
         "Net graph 0, kernels  Net_1.py",
-        "  no times: it did not run again after its first call",
+        "  no times: the lines of its kernels did not run again after the first call",
         "  k:0, line 1: n0, from net.py:1",
         "  k:1, line 2: n1, from net.py:2",
     ]

@@ -21,7 +21,9 @@ _MOST = 24
 """So many calls of one graph are printed; JSON has them all."""
 _DEAR = 1.25
 """Where calls take that much longer for being looked at, their shares say little."""
-_NO_TIMES = "  no times: it did not run again after its first call"
+_NO_TIMES = (
+    "  no times: the lines of its kernels did not run again after the first call"
+)
 _NODES = 4
 """So many nodes of a call are named, and so many lines."""
 

@@ -163,7 +163,7 @@ class InductorCode:
                 made = _made(step.capture, wrapper_code.value)
                 self._publish(made, wrapper, generated, step.capture)
                 self._run(made.identity, made.text, made.above, module.__dict__)
-                module.call = self._measured(made.identity, made.text, module.call)
+                module.call = self._measured(made, module.call, lowering)
         return module
 
     def _publish(
@@ -228,19 +228,19 @@ class InductorCode:
                 values = getattr(call, "__func__", call).__globals__
                 above = known.text.removesuffix(compiled.source_code).count("\n")
                 self._run(known.identity, known.text, above, values)
-                compiled.current_callable = self._measured(
-                    known.identity, known.text, call
-                )
+                compiled.current_callable = self._measured(known, call, compiled)
         return path
 
-    def _measured(self, identity: Identity, text: str, call: Any) -> Any:
+    def _measured(
+        self, listing: KernelListing | Listing, call: Any, compiled: Any
+    ) -> Any:
         """The function that calls the kernels; it is measured where that is wanted."""
-        path = self._store.path_of(identity.class_name, text)
+        path = self._store.path_of(listing.identity.class_name, listing.text)
         code = self._codes.get(path)
         if self._times is None or code is None:
             return call
-        name = RevisionName(identity, path.name)
-        return self._times.measured(call, code, name)
+        name = RevisionName(listing.identity, path.name)
+        return self._times.measured(call, code, name, compiled)
 
     def _known(self, code: str) -> Listing | None:
         """The listing of this code, which an earlier run of the program made."""
@@ -293,8 +293,14 @@ def _of_extern(kernel: Any) -> tuple[list[str], set[str], set[str]]:
     exact = kernel.get_origin_node()
     nodes = kernel.origins if exact is None else [exact]
     changed = {str(name) for name in kernel.get_mutation_names()}
-    made = {str(kernel.get_name()), *(one.get_name() for one in kernel.get_outputs())}
-    read_ = {*map(str, kernel.get_read_names())}
+    made = {str(kernel.name), *(one.get_name() for one in kernel.get_outputs())}
+    # A kernel of the user's that only writes into tensors has no value, and no name.
+    reads = (
+        kernel.get_read_names()
+        if kernel.name
+        else [one.get_name() for one in kernel.inputs]
+    )
+    read_ = {*map(str, reads)}
     return [node.name for node in nodes], read_ - made, made | changed
 
 

@@ -24,6 +24,7 @@ from types import CodeType, FrameType
 from typing import Any, cast
 
 from fxls.record import RevisionName, Spent
+from fxls.runtime.inductor.device_clock import DeviceClock, Marking, Marks, clock_of
 
 __all__ = ["KernelTimes"]
 
@@ -51,6 +52,13 @@ _ONCE = (
     "because it loads the kernels\n"
     "help: Call the compiled function at least twice, with inputs of the same kind."
 )
+_CAPTURED = (
+    "a CUDA graph ran the kernels, and the code that calls them did not run\n"
+    'help: Call torch.compile without `mode="reduce-overhead"` to measure them.'
+)
+_NOT_MEASURED = (
+    "{}\nhelp: Nothing of that is known; a profiler of that device knows more."
+)
 
 
 class KernelTimes:
@@ -66,20 +74,38 @@ class KernelTimes:
         return bool(self._all)
 
     def measured(
-        self, call: Callable[..., Any], code: CodeType, revision: RevisionName
+        self,
+        call: Callable[..., Any],
+        code: CodeType,
+        revision: RevisionName,
+        compiled: Any = None,
     ) -> Callable[..., Any]:
-        """The same function, whose calls are measured; a listing may have several."""
+        """The same function, whose calls are measured; a listing may have several.
+
+        `compiled` is what inductor knows of the code, and among it for which devices it is.
+        """
         with self._lock:
             one = self._all.setdefault(revision, _Measured(revision))
         numbers, halves = itertools.count(), _Halves()
+        clock, one.why_not = clock_of(compiled)
+        if one.why_not:
+            return call
+        if clock is not None:
+            one.clocks.append(clock)
 
         def measuring(*args: Any) -> Any:
             if _is_traced():
                 one.is_traced = True
                 return call(*args)
+            if clock is not None and (one.is_captured or clock.is_capturing()):
+                one.is_captured = True
+                return call(*args)
             number = next(numbers)
             if number == 0:
                 return call(*args)  # which loads what the others find
+            if clock is not None:
+                looks = halves.is_looked_into(_sizes(args))
+                return _on_device(call, args, code if looks else None, clock, one)
             if not halves.is_looked_into(_sizes(args)):
                 since = time.perf_counter_ns()
                 try:
@@ -115,7 +141,42 @@ class KernelTimes:
             return ""
         if not measured:
             return _NO_CODE
+        for one in measured:
+            if one.is_captured or one.why_not:
+                return (
+                    _CAPTURED if one.is_captured else _NOT_MEASURED.format(one.why_not)
+                )
         return _TRACED if any(one.is_traced for one in measured) else _ONCE
+
+
+def _on_device(
+    call: Callable[..., Any],
+    args: tuple[Any, ...],
+    code: CodeType | None,
+    clock: DeviceClock,
+    one: _Measured,
+) -> Any:
+    """Make one call, and look into it where there is a code to look for."""
+    if not clock.has_room():
+        return call(*args)
+    mark, marks = clock.marker(), Marks()
+    if code is None:
+        marks.append((0, mark()))
+        try:
+            return call(*args)
+        finally:
+            marks.append((0, mark()))
+            clock.take(marks, lambda lines: one.add_whole(sum(lines.values())))
+    trace = Marking(code, marks, mark, clock.is_capturing)
+    sys.settrace(trace.entered)
+    try:
+        return call(*args)
+    finally:
+        if sys.gettrace() == trace.entered:
+            sys.settrace(None)
+            one.is_captured = trace.is_captured
+            if marks and not trace.is_captured:
+                clock.take(marks, one.add)
 
 
 class _Halves:
@@ -156,6 +217,12 @@ class _Measured:
         """Whether a call was measured, ever."""
         self.is_traced = False
         """Whether a call was not measured, because somebody else traced it."""
+        self.is_captured = False
+        """Whether a call was not measured, because it put kernels into a CUDA graph."""
+        self.why_not = ""
+        """Why no call can be measured, if none can."""
+        self.clocks: list[DeviceClock] = []
+        """What has times that were not read yet."""
         self._is_told = False
         self._calls = self._nanoseconds = 0
         self._whole_calls = self._whole_nanoseconds = 0
@@ -164,6 +231,7 @@ class _Measured:
 
     def add(self, lines: dict[int, int]) -> None:
         """Add the time of one call."""
+        lines.pop(0, None)
         with self._lock:
             self.has_lines = True
             self._calls += 1
@@ -179,10 +247,14 @@ class _Measured:
 
     def told(self) -> Spent | None:
         """All of it, once."""
+        for clock in self.clocks:
+            clock.read(is_last=True)
         with self._lock:
             if not self._calls and self._is_told:
                 return None
             self._is_told = True
+            if self.is_captured:
+                self._forget()  # what was seen until it was
             found = sorted(self._lines.items(), key=lambda one: -one[1])[:_MOST_LINES]
             told = Spent(
                 self._revision,
@@ -192,10 +264,13 @@ class _Measured:
                 self._whole_calls,
                 self._whole_nanoseconds / 1e9,
             )
-            self._calls = self._nanoseconds = 0
-            self._whole_calls = self._whole_nanoseconds = 0
-            self._lines.clear()
+            self._forget()
             return told
+
+    def _forget(self) -> None:
+        self._calls = self._nanoseconds = 0
+        self._whole_calls = self._whole_nanoseconds = 0
+        self._lines.clear()
 
 
 def _trace(code: CodeType, lines: dict[int, int]) -> Callable[..., Any]:

@@ -216,10 +216,13 @@ def _reason(scheduler: Any, first: Any, second: Any, asked: _Asked) -> str:
 
 def _called(kernel: Any) -> str:
     """What the code calls that has no loops of inductor's."""
+    own = getattr(kernel, "get_kernel_and_metadata", None)
+    if own is not None:
+        return str(own()[0].__name__)  # a kernel of Triton that the user wrote
     name = getattr(kernel, "try_get_kernel_name", lambda: None)()
-    if name is None and kernel.inputs:
+    if name is None and getattr(kernel, "inputs", None):
         return _called(kernel.inputs[0])  # it is one of the results of that
-    return str(name or kernel.get_name())
+    return str(name or kernel.name)
 
 
 def _loops(kernel: Any) -> str:

@@ -322,7 +322,10 @@ def test_a_run_without_times_says_why(tmp_path: Path, program: str, why: str) ->
     assert said in ended.stderr.replace("\r", "")
     if "ran twice" in why:
         printed = fxls(tmp_path, "runs", "-1").splitlines()
-        assert "  no times: it did not run again after its first call" in printed
+        assert (
+            "  no times: the lines of its kernels did not run again after the first call"
+            in printed
+        )
 
 
 def test_times_without_a_record_are_refused(tmp_path: Path) -> None:
