@@ -100,6 +100,9 @@ class _OfCompilation(OfChanges):
         crash = kept.crash and (broken_by(kept) or kept.crash)
         if crash is not None:
             self.note_crash(crash)
+        if kept.is_without_cuda_graph:
+            why = "nothing runs in one while it is compared"
+            self.leave_out(kept.stage, "the CUDA graph", why)
         if kept.call.happened:
             self.total.graphs += 1
             if not self._has_wrong_fakes():

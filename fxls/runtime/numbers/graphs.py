@@ -12,6 +12,7 @@ import torch
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.runtime.listings.quiet_reading import attribute_at
 from fxls.runtime.numbers.kept import copy_of
+from fxls.runtime.numbers.writes import Writes, writes_in
 from fxls.runtime.passes.graph_state import GraphState, Row, is_node, nodes_in
 from fxls.runtime.producers.places.stack_traces import origin_of
 from fxls.runtime.torch_private import fx, is_view, schema_of
@@ -21,6 +22,7 @@ __all__ = [
     "NotRun",
     "ReplayedGraph",
     "doubled",
+    "draw_from",
     "leaves",
     "randomness",
     "widened",
@@ -82,6 +84,11 @@ class ReplayedGraph:
         return ""
 
     @cached_property
+    def writes(self) -> Writes:
+        """What its nodes change in place, as far as their operators say."""
+        return writes_in(self.rows, self.name_of, self.uses, self.written)
+
+    @cached_property
     def is_captured(self) -> bool:
         """Whether it calls functions of Python, of which nobody knows what they change."""
         return any(
@@ -109,6 +116,10 @@ class ReplayedGraph:
         """The nodes that a node reads."""
         both = (row.args, row.kwargs)
         return list(dict.fromkeys(self.name_of(node) for _, node in nodes_in(both)))
+
+    def needs(self, row: Row) -> list[str]:
+        """The nodes that a node reads, and those that wrote what it reads until then."""
+        return [*self.uses(row), *self.writes.before.get(row.name, ())]
 
     def name_of(self, node: Any) -> str:
         """The name that a node had."""
@@ -189,8 +200,19 @@ def leaves(value: Any) -> list[Any]:
 
 
 def randomness() -> Any:
-    """The state of the generators that nodes draw from, to be compared."""
-    return any_torch.get_rng_state()
+    """The state of the generators that nodes draw from, to be compared and put back."""
+    of_cpu = any_torch.get_rng_state()
+    if not any_torch.cuda.is_initialized():
+        return of_cpu
+    return any_torch.cat([of_cpu, any_torch.cuda.get_rng_state()])
+
+
+def draw_from(state: Any) -> None:
+    """Let the generators be in a state that they had."""
+    length = any_torch.get_rng_state().numel()
+    any_torch.set_rng_state(state[:length])
+    if state.numel() > length:
+        any_torch.cuda.set_rng_state(state[length:])
 
 
 def _call(target: Any, args: Any, kwargs: Any) -> Any:

@@ -165,6 +165,10 @@ class Keeping:
         lowered = Lowered(call, bool(named.get("is_backward")))
         if named.get("cpp_wrapper"):
             lowered.why_not = "cpp_wrapper has no buffers that Python sees"
+        if (box := named.get("cudagraphs")) is not None and box.value:
+            # What it returns lies in memory that the next call overwrites, and that goes
+            # with the graph. Torch asks the box for each graph of the compilation.
+            box.value, kept.is_without_cuda_graph = False, True
         with logging_faults(_FAILED):
             lowered.settings = settings_of(compiled_calls.written_settings())
         self._here.lowered = lowered
@@ -187,7 +191,8 @@ class Keeping:
         kept = self._latest.get(compile_id())
         call = KeptCall(GraphState(fx_g).inputs, is_backward=is_given_gradients(fx_g))
         result = yield
-        if kept is None or not callable(result):
+        # In a CUDA graph copies would lie in its memory, which torch counts.
+        if kept is None or not callable(result) or kept.backend == "cudagraphs":
             return result
         kept.calls.append(call)
         seen: Any = self._seen(result, kept, call, is_boxed=True)

@@ -205,6 +205,8 @@ class KeptCompilation:
     lowered: list[Lowered] = field(default_factory=list[Lowered])
     behind: list[Behind] = field(default_factory=list[Behind])
     crash: Crash | None = None
+    is_without_cuda_graph: bool = False
+    """Whether the program would have put its kernels into a CUDA graph."""
     later: Later = field(default_factory=Later)
 
     def of_call(self, count: int) -> KeptCompilation:

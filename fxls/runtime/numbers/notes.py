@@ -12,9 +12,13 @@ from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.kept import Copies, KeptCompilation
 from fxls.runtime.numbers.total import Scripts, Total
 from fxls.runtime.passes.graph_state import GraphState
-from fxls.verdicts.comparison import Evidence, Fault, Kind, Unseen
+from fxls.verdicts.comparison import Evidence, Fault, Kind, Unseen, off
 
 __all__ = ["Notes"]
+
+
+_MOST_NAMED = 3
+_DOUBT = "and nobody can tell whether it matters"
 
 
 class Notes:
@@ -55,7 +59,9 @@ class Notes:
             return
         title, ordinal, stage = name
         if how is None:
-            why = "a value is wrong, and nobody can tell whether it matters"
+            nodes = [one.node for one in places[:_MOST_NAMED]]
+            named = "one of " * (len(nodes) > 1) + ", ".join(nodes)
+            why = f"{named or 'a value'} is {off(evidence)}, {_DOUBT}"
             self.leave_out(stage, title, why, is_suspect=True)
             return
         self.total.take(

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import enum
+import operator
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +21,15 @@ from fxls.runtime.numbers.graphs import (
     NotRun,
     ReplayedGraph,
     doubled,
+    draw_from,
     leaves,
     randomness,
 )
 from fxls.runtime.numbers.judging.precision import nudged
 from fxls.runtime.numbers.kept import copy_of
+from fxls.runtime.numbers.otherwise import Otherwise
 from fxls.runtime.passes.graph_state import Row
-from fxls.runtime.torch_private import fx, version_of
+from fxls.runtime.torch_private import fx, schema_of, version_of
 
 __all__ = [
     "RANDOM",
@@ -34,8 +42,11 @@ __all__ = [
     "draws_alone",
     "formed",
     "is_random",
+    "is_seed",
     "raised_by",
     "replayed",
+    "rounding",
+    "seeds_of",
 ]
 
 any_torch: Any = torch
@@ -62,6 +73,8 @@ class Mode(enum.Enum):
     """With inputs moved by a rounding."""
     EXACT = "exact"
     """In float64."""
+    OTHERWISE = "otherwise"
+    """With roundings that compiled code may do and eager does not."""
 
 
 @dataclass(slots=True)
@@ -146,6 +159,8 @@ class Segments:
         """The nodes between what is known and these; raises `NotRun` where there is none."""
         found: dict[str, Row] = {}
         waiting = [name for name in names if name not in self.known]
+        # A value that changes is wanted as it is in the end.
+        waiting += [one for n in waiting for one in self.graph.writes.all.get(n, ())]
         while waiting:
             name = waiting.pop()
             if name in found:
@@ -156,7 +171,7 @@ class Segments:
             if is_random(row) and name not in self._states:
                 raise NotRun(RANDOM)
             found[name] = row
-            waiting += [n for n in self.graph.uses(row) if n not in self.known]
+            waiting += [n for n in self.graph.needs(row) if n not in self.known]
         order = self.graph.order
         return sorted(found.values(), key=lambda row: order[row.name])
 
@@ -173,25 +188,32 @@ class Segments:
         names = list(names)
         made: dict[str, Any] = {}
 
+        changing = self.graph.writes.changing
+
         def value(name: str) -> Any:
             if name not in made:
-                made[name] = _in(self.known[name], mode, self.graph.order.get(name, 0))
+                given = self.known[name]
+                own = _own(given) if name in changing else given
+                made[name] = _in(own, mode, self.graph.order.get(name, 0))
             return made[name]
 
         rows = self.region(names)
         gone = _KEPT if is_all else _last_read(self.graph, rows, names)
-        with alone():
+        with alone(), rounding(mode):
             before = randomness()
             for row in rows:
                 if row.name in self._states:
-                    any_torch.set_rng_state(self._states[row.name])
+                    draw_from(self._states[row.name])
                 run = attempt(
                     lambda row=row: self.graph.run(
-                        row, value, in_double=mode is Mode.EXACT
+                        row,
+                        value,
+                        in_double=mode is Mode.EXACT,
+                        in_place=row.name in changing,
                     )
                 )
                 if row.name in self._states:
-                    any_torch.set_rng_state(before)
+                    draw_from(before)
                 if isinstance(run, Raised):
                     raise NotRun(
                         f"{row.name} cannot be computed: {raised_by(run.error)}"
@@ -206,8 +228,15 @@ class Segments:
         return {name: value(name) for name in found}
 
 
+def rounding(mode: Mode) -> AbstractContextManager[Any]:
+    """What operators round as in a mode."""
+    return Otherwise() if mode is Mode.OTHERWISE else nullcontext()
+
+
 def is_random(row: Row) -> bool:
     """Whether a node draws random numbers, as far as its operator says."""
+    if _dropout(row) == 0.0:
+        return False  # the operators for attention draw for their dropout alone
     tags: Any = getattr(row.target, "tags", ())
     seeded = any_torch.Tag.nondeterministic_seeded
     return (isinstance(tags, list | tuple | set) and seeded in tags) or str(
@@ -215,6 +244,37 @@ def is_random(row: Row) -> bool:
     ).startswith(
         ("prims.inductor_random", "prims.inductor_seed", "prims.inductor_lookup")
     )
+
+
+def _dropout(row: Row) -> Any:
+    """With which probability a node drops values; None where its operator has none."""
+    schema: Any = schema_of(row.target)
+    for at, one in enumerate(schema.arguments if schema else ()):
+        if one.name == "dropout_p":
+            given = row.kwargs.get(one.name, one.default_value)
+            return row.args[at] if at < len(row.args) else given
+    return None
+
+
+def is_seed(graph: ReplayedGraph, name: str) -> bool:
+    """Whether a value says what an operator drew, and is not computed of anything: where
+    that drew nothing it is whatever was in its memory.
+    """
+    row = graph.by_name.get(name)
+    if row is None or row.target is not operator.getitem:
+        return False
+    of = graph.by_name.get(graph.name_of(row.args[0]))
+    return of is not None and row.args[1] in seeds_of(of)
+
+
+def seeds_of(row: Row) -> set[int]:
+    """Which of several things that an operator returns say what it drew."""
+    schema: Any = schema_of(row.target)
+    returned: Any = schema.returns if schema else ()
+    return {at for at, one in enumerate(returned) if one.name in _SEEDS}
+
+
+_SEEDS = ("philox_seed", "philox_offset", "rng_state", "unused", "debug_attn_mask")
 
 
 def draws_alone(row: Row) -> bool:
@@ -240,7 +300,7 @@ def formed(value: Any, mode: Mode, seed: int) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     own = copy_of(value)
-    if mode is Mode.OWN:
+    if mode in (Mode.OWN, Mode.OTHERWISE):
         return own
     return nudged(own, seed) if mode is Mode.MOVED else doubled(own)
 
@@ -284,7 +344,8 @@ def compute(
             exactly = mode is Mode.EXACT
             return graph.run(row, values.__getitem__, in_double=exactly, in_place=True)
 
-        found = attempt(run)
+        with rounding(mode):
+            found = attempt(run)
         if isinstance(found, Raised):
             raise NotRun(f"{row.name} cannot be computed: {raised_by(found.error)}")
         values[row.name] = found
@@ -307,9 +368,12 @@ def alone() -> Generator[None]:
     """Compute something and leave no trace: neither in the generators nor in autograd."""
     state = randomness()
     mode = any_torch.is_grad_enabled()
+    devices = ["cpu", *(["cuda"] if any_torch.cuda.is_initialized() else [])]
     try:
-        with any_torch.no_grad(), any_torch.autocast("cpu", enabled=False):
+        with any_torch.no_grad(), ExitStack() as off:
+            for device in devices:
+                off.enter_context(any_torch.autocast(device, enabled=False))
             yield
     finally:
-        any_torch.set_rng_state(state)
+        draw_from(state)
         any_torch.set_grad_enabled(mode)

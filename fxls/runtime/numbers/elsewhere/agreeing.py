@@ -30,7 +30,7 @@ from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.judging.precision import LENIENT, Judged, Verdict, judged
 from fxls.runtime.numbers.judging.whole import wrong_output
 from fxls.runtime.numbers.kept import Copies, KeptCall, KeptCompilation
-from fxls.runtime.numbers.replaying import Mode, Segments, is_random
+from fxls.runtime.numbers.replaying import Mode, Segments, is_random, is_seed
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import fx
 from fxls.verdicts.agreement import (
@@ -166,7 +166,7 @@ class _Judging:
                 continue
             if name not in self._there:
                 self._note_open(self._why_unknown(name), name)
-            elif is_random(row) or name in random:
+            elif is_random(row) or name in random or is_seed(self._graph, name):
                 self._note_open("it draws random numbers", name)
             elif _UNWRITTEN.fullmatch(getattr(row.target, "__name__", str(row.target))):
                 self._note_open("nobody wrote its elements", name)

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from fxls.attempt import attempt
+from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import (
     NodeName,
     NotRun,
@@ -36,7 +36,9 @@ from fxls.runtime.numbers.replaying import (
     Segments,
     draws_alone,
     is_random,
+    is_seed,
     replayed,
+    seeds_of,
 )
 from fxls.runtime.passes.graph_state import Row, is_same
 from fxls.verdicts.comparison import Evidence
@@ -104,6 +106,8 @@ class Claims:
     wrong: list[Suspicion] = field(default_factory=list[Suspicion])
     open: dict[str, str] = field(default_factory=dict[str, str])
     """The values of which nobody can say anything, and why."""
+    moved: dict[str, torch.Tensor] = field(default_factory=dict[str, torch.Tensor])
+    """Those that are on another device than in the graph before, where they were there."""
     drawn: Drawn = field(default_factory=lambda: Drawn())
     """The values behind random numbers that the graph before cannot draw again."""
 
@@ -121,6 +125,8 @@ class Claims:
         Of an output, another shape is wrong; another value may have the name of a node. With
         `is_of_dtype` a value of another dtype is such a one.
         """
+        if is_seed(self.segments.graph, name):
+            return True
         try:
             region = self.segments.region([name])
             own = self.segments.value(name, Mode.OWN)
@@ -130,6 +136,7 @@ class Claims:
                 self.drawn.values[name] = actual
             return True
         pairs = [*zip(leaves(actual), leaves(own), strict=False)]
+        seeds = seeds_of(self.segments.graph.by_name[name]) if len(pairs) > 1 else ()
         is_alike = len(leaves(actual)) == len(leaves(own)) and all(
             _is_alike(*pair, is_output=is_output, is_of_dtype=is_of_dtype)
             for pair in pairs
@@ -137,8 +144,12 @@ class Claims:
         if not is_alike:
             return False
         self.judged += 1
+        if isinstance(actual, torch.Tensor) and actual.device != own.device:
+            self.moved[name] = actual.to(own.device)
         for at, (got, known) in enumerate(pairs):
             if not isinstance(got, torch.Tensor) or not isinstance(known, torch.Tensor):
+                continue
+            if at in seeds:
                 continue
             found = judged(
                 got,
@@ -146,6 +157,7 @@ class Claims:
                 lambda at=at: self._leaf(name, Mode.MOVED, at),
                 lambda at=at: self._leaf(name, Mode.EXACT, at),
                 self.roundings,
+                lambda at=at: self._attempted(name, Mode.OTHERWISE, at),
             )
             self.note(name, found, region, actual, new_name or name)
             if found.verdict == Verdict.WRONG:
@@ -173,6 +185,12 @@ class Claims:
             before = self.values.get(new_name)
             if before is None or _is_worse(found.evidence, before):
                 self.values[new_name] = found.evidence
+
+    def _attempted(self, name: str, mode: Mode, at: int) -> torch.Tensor | None:
+        """A value that nobody misses where it cannot be computed."""
+        found = attempt(lambda: leaves(self.segments.value(name, mode)))
+        leaf = None if isinstance(found, Raised) or at >= len(found) else found[at]
+        return leaf if isinstance(leaf, torch.Tensor) else None
 
     def _leaf(self, name: str, mode: Mode, at: int) -> torch.Tensor | None:
         try:
@@ -237,7 +255,7 @@ def changed(
             used in segments.known for used in before.uses(old)
         )
         if is_unchanged or claims.take(row.name, value):
-            segments.known[row.name] = value
+            segments.known[row.name] = claims.moved.pop(row.name, value)
     names = [str(one) if isinstance(one, NodeName) else "" for one in after.outputs]
     outputs = [run.values.get(one) for one in names]
     if is_half:
@@ -311,7 +329,8 @@ def judge_outputs(
         known.pop(name, None)
         new_name = names[at] if names else ""
         claims.take(name, actual, new_name, is_output=True, is_of_dtype=not has_dtypes)
-        known[name] = actual if kept is None else kept
+        if name not in before.writes.changing:
+            known[name] = actual if kept is None else kept
 
 
 def _is_worse(one: Evidence, other: Evidence) -> bool:
@@ -323,7 +342,7 @@ def _is_equal(one: Any, other: torch.Tensor) -> bool:
     return one is other or (
         isinstance(one, torch.Tensor)
         and _is_alike(one, other)
-        and any_torch.equal(one.nan_to_num(), other.nan_to_num())
+        and any_torch.equal(one.nan_to_num(), other.to(one.device).nan_to_num())
     )
 
 

@@ -10,7 +10,7 @@ import torch
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, widened
 from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
 from fxls.runtime.numbers.judging.precision import OF_CODE
-from fxls.runtime.numbers.replaying import Mode, Segments
+from fxls.runtime.numbers.replaying import Mode, Segments, is_seed
 
 __all__ = ["confirmed", "is_explained"]
 
@@ -101,7 +101,7 @@ class _Trial:
         pairs = [
             (str(one), got)
             for one, got in zip(results, changed.outputs, strict=False)
-            if isinstance(one, NodeName)
+            if isinstance(one, NodeName) and not is_seed(before, one)
         ]
         usual = self._returned([name for name, _ in pairs], {})
         wrong = {one.name for one in changed.claims.wrong}
@@ -181,6 +181,7 @@ def _fewest(trial: _Trial, wrong: Sequence[Suspicion]) -> Sequence[Suspicion]:
 def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
     if one.shape != other.shape:
         return float("inf")
+    other = other.to(one.device)
     both = one.isfinite() & other.isfinite()
     if any_torch.equal(one.isfinite(), other.isfinite()):
         off = (widened(one) - widened(other)).abs()[both]

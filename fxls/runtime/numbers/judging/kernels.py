@@ -22,13 +22,15 @@ from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.producers.compiled_calls import compile_with
 from fxls.runtime.torch_private import fx
 
-__all__ = ["Judgement", "judge_kernels", "narrowed"]
+__all__ = ["Judgement", "Reading", "judge_kernels", "narrowed"]
+
+any_torch: Any = torch
 
 _BUFFER = re.compile(r"\bbuf\d+\b")
 _ENDS = re.compile(r"^\s*(return\b|.*\bdel\b)")
 """Lines before which what they name has its last value."""
 _ALLOCATES = re.compile(r"^\s*(buf\d+) = [\w.]*\bempty\w*(?:\.\w+)*\(")
-_REUSES = re.compile(r"^\s*(buf\d+) = (?:reinterpret_tensor\()?(buf\d+)\b.*\bdel \2\b")
+_REUSES = re.compile(r"^\s*(buf\d+) = (?:reinterpret_tensor\()?(\w+)\b.*\bdel \2\b")
 
 
 @dataclass(slots=True)
@@ -52,7 +54,7 @@ def judge_kernels(
         raise NotRun(lowered.why_not)
     assert lowered.run is not None, "its caller asks"
     own = [_own(inputs[name]) for name in lowered.call.names]
-    reading = _Reading(lowered.path)
+    reading = Reading(lowered.path)
     found = attempt(lambda: reading.call(lowered, [*own]))
     if isinstance(found, Raised):
         raise NotRun(f"its code raises when it runs again: {found.error!r}"[:200])
@@ -64,7 +66,10 @@ def judge_kernels(
     values = {
         node: (buffer, reading.values[buffer])
         for buffer, (node, _) in lowered.buffers.items()
-        if buffer in reading.values and node in graph.by_name
+        if buffer in reading.values
+        and node in graph.by_name
+        # A buffer has the last one of several values.
+        and node not in graph.writes.changing
     }
     for name in sorted(values, key=graph.order.__getitem__):
         buffer, value = values[name]
@@ -92,7 +97,12 @@ def narrowed(
         dict.fromkeys(used for row in rows for used in graph.uses(row) if used in given)
     )
     own = segments.values([wrong.name], Mode.OWN)
-    shown = [row.name for row in rows if isinstance(own[row.name], torch.Tensor)]
+    shown = [
+        row.name
+        for row in rows
+        if isinstance(own[row.name], torch.Tensor)
+        and row.name not in graph.writes.changing
+    ]
     module = _module(graph, rows, names, shown)
     inputs = [_own(given[name]) for name in names]
     compiled = attempt(lambda: compile_with(settings, module, inputs))
@@ -136,7 +146,7 @@ def _module(
     return fx.GraphModule(held, made)
 
 
-class _Reading:
+class Reading:
     """Runs inductor's code and takes each buffer when it has its last value."""
 
     def __init__(self, path: str) -> None:
@@ -144,6 +154,8 @@ class _Reading:
         self._unwritten: set[str] = set()
         """Buffers whose memory no kernel was given yet: what it holds is by chance. One
         that is fused away passes its memory on and is never written."""
+        self._reused: dict[str, list[int]] = {}
+        """By buffers in memory that held another value, what that memory held."""
         self.values: dict[str, torch.Tensor] = {}
 
     def call(self, lowered: Lowered, given: list[Any]) -> Any:
@@ -170,6 +182,7 @@ class _Reading:
             elif reused := _REUSES.match(line):
                 if reused[2] in self._unwritten:
                     self._unwritten.add(reused[1])
+                self._reused[reused[1]] = _hash_of(frame.f_locals.get(reused[2]))
             elif not _ENDS.match(line):
                 self._unwritten.difference_update(_BUFFER.findall(line))
         return self._line
@@ -181,8 +194,29 @@ class _Reading:
                 isinstance(value, torch.Tensor)
                 and name not in self.values
                 and name not in self._unwritten
+                # A kernel may be given memory for a buffer that it has no need to write.
+                and (name not in self._reused or self._is_written(name, value))
             ):
                 self.values[name] = copy_of(value)
+
+    def _is_written(self, name: str, value: torch.Tensor) -> bool:
+        return self._reused[name] != _hash_of(value)
+
+
+def _hash_of(value: Any) -> list[int]:
+    """Numbers that say what the memory holds which a tensor is in."""
+    if not isinstance(value, torch.Tensor):
+        return []
+    memory: Any = value.new_empty(0).set_(value.untyped_storage()).view(torch.uint8)
+    whole = memory.numel() // 8 * 8
+    words, rest = memory[:whole].view(torch.int64), memory[whole:]
+    if whole == 0:
+        return rest.tolist()
+    return [
+        int(words.sum()),
+        int(any_torch.hash_tensor(words).view(torch.int64)),
+        *rest.tolist(),
+    ]
 
 
 def _own(value: Any) -> Any:

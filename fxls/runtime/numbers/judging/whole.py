@@ -13,6 +13,7 @@ from fxls.runtime.numbers.graphs import (
     NotRun,
     ReplayedGraph,
     doubled,
+    draw_from,
     randomness,
 )
 from fxls.runtime.numbers.judging.precision import OF_CODE, Verdict, judged
@@ -74,6 +75,7 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
             lambda one=one: value(one, Mode.MOVED),
             lambda one=one: value(one, Mode.EXACT),
             OF_CODE,
+            lambda one=one: value(one, Mode.OTHERWISE),
         )
         if found.verdict is not Verdict.RIGHT and random:
             raise NotRun("it draws random numbers")  # and may draw them in another way
@@ -113,7 +115,7 @@ def _returned(
     """
     with alone():
         if call.randomness is not None:
-            any_torch.set_rng_state(call.randomness)
+            draw_from(call.randomness)
         before = randomness()
         values = {
             name: formed(call.values[name], mode, graph.order[name])

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from fxls.runtime.numbers.graphs import ReplayedGraph
 from tests.runtime.numbers.looking import COMPILING, Numbers, blamed, config
 
 pytestmark = COMPILING
@@ -36,6 +37,22 @@ class Logarithm(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         positive = self.linear(x).abs()
         return x * torch.log1p(positive) + 1.0
+
+
+class Pictures(nn.Module):
+    """Its backward puts a gradient into memory that another kernel has filled with zeros,
+    and adds a thousand equal numbers.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1, bias=False)
+        self.norm, self.pool = nn.BatchNorm2d(8), nn.AdaptiveAvgPool2d(1)
+        self.out = nn.Linear(8, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        pooled = self.pool(torch.relu_(self.norm(self.conv(x)))).flatten(1)
+        return torch.log1p(self.out(pooled).abs())
 
 
 class Words(nn.Module):
@@ -97,3 +114,32 @@ def test_right_code_is_not_blamed(dtype: Any, numbers: Numbers) -> None:
     assert found.is_clear, found.unseen
     assert found.kernels > 0
     assert found.more_compilations == 0
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_code_of_a_graph_that_changes_values_is_judged_by_what_they_are_then(
+    numbers: Numbers,
+    is_wrong: bool,
+) -> None:
+    form: Any = {"memory_format": torch.channels_last}
+    net: Any = Pictures()
+    bug = "accuracy" if is_wrong else None
+    with config.patch({"cpp.inject_log1p_bug_TESTING_ONLY": bug}):
+        net = net.to(**form)
+        numbers.run(net, torch.randn(16, 3, 32, 32).to(**form), backend="inductor")
+    graphs = [
+        ReplayedGraph(one.state)
+        for kept in numbers.compilations
+        for one in kept.lowered
+        if one.state is not None
+    ]
+
+    found = numbers.found()
+
+    assert {
+        str(g.by_name[one].target) for g in graphs for one in g.writes.changing
+    } == {f"aten.{one}.default" for one in ("full", "as_strided", "expand", "copy_")}
+    assert [blamed(fault)[3:] for fault in found.faults] == (
+        [(("log1p",), "torch.log1p(self.out(pooled).abs())")] if is_wrong else []
+    )
+    assert found.unseen == ()

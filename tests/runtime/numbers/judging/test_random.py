@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional
 
+from fxls.runtime.numbers.replaying import RANDOM
 from tests.runtime.numbers.looking import (
     COMPILING,
     Attention,
@@ -119,3 +121,31 @@ def test_what_a_pass_makes_of_random_numbers_is_not_said_to_be_right(
         found = numbers.of(noisy, torch.randn(8, 8), backward=False)
 
     assert bool(found.faults) or not found.is_clear
+
+
+class Fused(nn.Module):
+    """Attention in one operator, which may drop scores."""
+
+    def __init__(self, dropout: float) -> None:
+        super().__init__()
+        self.qkv, self.dropout = nn.Linear(16, 48), dropout
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = (one.unflatten(-1, (2, 8)) for one in self.qkv(x).chunk(3, -1))
+        mixed = functional.scaled_dot_product_attention(q, k, v, None, self.dropout)
+        return x + mixed.flatten(-2)
+
+
+def test_attention_without_dropout_draws_nothing(numbers: Numbers) -> None:
+    numbers.run(Fused(0.0), torch.randn(2, 4, 16), backend="inductor")
+
+    found = numbers.found()
+
+    assert (found.faults, found.unseen) == ((), ())
+
+
+def test_attention_with_dropout_is_not_judged(numbers: Numbers) -> None:
+    found = numbers.of(Fused(0.5), torch.randn(2, 4, 16), backend="inductor")
+
+    assert found.faults == ()
+    assert RANDOM in {one.why for one in found.unseen}
