@@ -45,7 +45,7 @@ LEAST = {
     ("iterate over nodes", "chain 10k"): 0.5,
     ("insert", "chain 10k"): 1.4,
     ("erase", "chain 10k"): 1.2,
-    ("replace_all_uses_with, n users", "chain 10k"): 0.5,
+    ("replace_all_uses_with, n users", "chain 10k"): 0.9,
     ("replace_all_uses_with, 50 times", "cat of 10k"): 1,
     ("replace_all_uses_with", "few, 1k"): 0.55,
     ("replace_all_uses_with", "keywords, 1k"): 0.5,

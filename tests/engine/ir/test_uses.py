@@ -96,6 +96,36 @@ def _seen(fx: Any, seed: int) -> list[Any]:  # noqa: C901 - one case for each ed
     return said
 
 
+def _seen_by_many(fx: Any, seed: int) -> list[Any]:
+    """What a random program leaves that replaces nodes which up to 60 others use."""
+    random = Random(seed)
+    graph = fx.Graph()
+    used = [graph.placeholder(name) for name in "abc"]
+    if seed % 4 == 0:
+        used[0].__class__ = type("OwnNode", (fx.Node,), {})
+    for _ in range(60):
+        args = tuple(_argument(random, used) for _ in range(random.randint(0, 3)))
+        kwargs = {"k": _argument(random, used)} if random.random() < 0.4 else {}
+        graph.call_function(torch.add, args, kwargs)
+    nodes = list(graph.nodes)
+    said: list[Any] = []
+    for _ in range(6):
+        old, new = random.choice(used), random.choice([*used, random.choice(nodes)])
+        admitted = set(random.sample(range(63), random.choice([63, 63, 50])))
+
+        def admits(user: Any, numbers: set[int] = admitted) -> bool:
+            return nodes.index(user) in numbers
+
+        if random.random() < 0.5:
+            said.append(str(old.replace_all_uses_with(new)))
+        else:
+            said.append(str(old.replace_all_uses_with(new, admits)))
+        said += [
+            (str(n), repr(n.args), repr(n.kwargs), str(list(n.users))) for n in nodes
+        ]
+    return said
+
+
 def _erased(graph: Any, node: Any) -> object:
     try:
         graph.erase_node(node)
@@ -163,6 +193,32 @@ def _sorted(freed: re.Match[str]) -> str:
 @pytest.mark.parametrize("seed", range(150))
 def test_users_and_arguments_are_those_of_torch_fx(seed: int) -> None:
     assert _seen(engine, seed) == _seen(torch.fx, seed)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_many_nodes_use_is_replaced_as_by_torch_fx(seed: int) -> None:
+    assert _seen_by_many(engine, seed) == _seen_by_many(torch.fx, seed)
+
+
+@pytest.mark.parametrize("calls", [16, 17, 40])
+def test_who_stops_to_use_a_node_when_asked_does_not_use_the_new_one(
+    calls: int,
+) -> None:
+    graph = engine.Graph()
+    x, y, z = map(graph.placeholder, "xyz")
+    for _ in range(calls):
+        graph.call_function(torch.relu, (x,))
+    first, second, *others = x.users
+
+    def admits(user: engine.Node) -> bool:
+        if user is second:
+            first.args = (z,)
+        return user is not others[-1]
+
+    x.replace_all_uses_with(y, admits)
+    assert list(x.users) == [others[-1]]
+    assert list(y.users) == [second, *others[:-1]]
+    assert (first.args, list(z.users)) == ((z,), [first])
 
 
 @pytest.mark.parametrize("seed", range(40))
