@@ -51,6 +51,8 @@ LEAST = {
     ("replace_all_uses_with", "keywords, 1k"): 0.5,
     ("replace_input_with", "few, 1k"): 0.5,
     ("replace_input_with", "one list, 10k"): 1,
+    ("replace_all_uses_with", "2 users, 1k"): 0.5,
+    ("replace_all_uses_with", "50 users, 1k"): 0.5,
     ("replace_all_uses_with", "n users, 1k"): 0.65,
     ("erase_node", "keywords, 1k"): 0.6,
     ("erase_node", "many arguments, 1k"): 0.5,

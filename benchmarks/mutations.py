@@ -1,7 +1,7 @@
 """What is timed of every public change of a graph and of a node, on graphs of n nodes.
 
 Few arguments and users are those of a chain; many are those of one `cat` of n nodes, and
-of one node that n others use.
+of one node that n others use. Between them are nodes that 2 or 50 others use.
 """
 
 from __future__ import annotations
@@ -85,6 +85,25 @@ def _keyword_list(fx: Fx, count: int) -> Made:
     nodes[-2].kwargs = {"tensors": nodes[-2].args[0]}
     nodes[-2].args = ()
     return graph, nodes
+
+
+def _shared(fx: Fx, count: int, users: int) -> Made:
+    """Nodes with so many users each, and behind each of them one that nobody uses."""
+    graph = fx.Graph()
+    x, y = map(graph.placeholder, "xy")
+    for _ in range(count // users):
+        used, _ = (graph.call_function(torch.relu, (x,)) for _ in range(2))
+        for _ in range(users):
+            graph.call_function(torch.add, (used, y))
+    return graph, list(graph.nodes)
+
+
+def _two_users(fx: Fx, count: int) -> Made:
+    return _shared(fx, count, 2)
+
+
+def _fifty_users(fx: Fx, count: int) -> Made:
+    return _shared(fx, count, 50)
 
 
 # -- changes of a graph ----------------------------------------------------------
@@ -252,6 +271,14 @@ def _replace_used(_: Any, nodes: list[Any]) -> None:
     (x if x.users else y).replace_all_uses_with(y if x.users else x)
 
 
+def _replace_shared(_: Any, nodes: list[Any]) -> None:
+    """Each node that several use by the one behind it, and back."""
+    relus = [node for node in nodes if node.target is torch.relu]
+    for one, other in zip(relus[::2], relus[1::2], strict=True):
+        one.replace_all_uses_with(other)
+        other.replace_all_uses_with(one)
+
+
 def _admit(_user: Any) -> bool:
     return True
 
@@ -336,6 +363,8 @@ def _mutations() -> Iterator[Mutation]:
     yield Mutation("node.name =", "n users", _list, _set_used_name)
     yield Mutation("node.type =", "few", _chain, _set_type)
     yield Mutation("node.meta =", "few", _chain, _set_meta)
+    yield Mutation("replace_all_uses_with", "2 users", _two_users, _replace_shared)
+    yield Mutation("replace_all_uses_with", "50 users", _fifty_users, _replace_shared)
     yield Mutation("replace_all_uses_with", "n users", _list, _replace_used)
     yield Mutation("replace_all_uses_with", "n users, asked", _list, _replace_admitted)
 
