@@ -108,9 +108,10 @@ class _OfCompilation(OfChanges):
             if not self._has_wrong_fakes():
                 self._compare_calls()
         elif kept.crash is None:
-            self.leave_out(
-                kept.stage, "the graph", "its compiled code was never called"
-            )
+            why = "its compiled code was never called"
+            if kept.is_in_cuda_graph:
+                why = "all of its code is in a CUDA graph"
+            self.leave_out(kept.stage, "the graph", why)
         if kept.found is not None and not self.has_fault:
             self.guarded(kept.stage, kept.found.value, note_finding, self, kept.found)
         if has_raised and not self.has_fault:

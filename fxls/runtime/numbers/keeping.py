@@ -150,6 +150,8 @@ class Keeping:
             raise
         with logging_faults(_FAILED):
             kept.stage = _stage(gm)
+            if kept.is_in_cuda_graph:
+                return compiled
             if kept.given_on is None and _is_of(compiled, gm):
                 kept.given_on = GraphState(gm)
                 kept.given_on.keep_what_nodes_say()
@@ -191,8 +193,7 @@ class Keeping:
         kept = self._latest.get(compile_id())
         call = KeptCall(GraphState(fx_g).inputs, is_backward=is_given_gradients(fx_g))
         result = yield
-        # In a CUDA graph copies would lie in its memory, which torch counts.
-        if kept is None or not callable(result) or kept.backend == "cudagraphs":
+        if kept is None or not callable(result) or kept.is_in_cuda_graph:
             return result
         kept.calls.append(call)
         seen: Any = self._seen(result, kept, call, is_boxed=True)
@@ -208,7 +209,7 @@ class Keeping:
 
         def compile_seen(gm: Any, *inputs: Any, **named: Any) -> Any:
             kept = self._latest.get(compile_id())
-            if kept is None:
+            if kept is None or kept.is_in_cuda_graph:
                 return compiler(gm, *inputs, **named)
             before, count = _state_of(gm), len(kept.calls)
             result = compiler(gm, *inputs, **named)

@@ -209,6 +209,15 @@ class KeptCompilation:
     """Whether the program would have put its kernels into a CUDA graph."""
     later: Later = field(default_factory=Later)
 
+    @property
+    def is_in_cuda_graph(self) -> bool:
+        """Whether its backend puts all that it calls into a CUDA graph: copies of values
+        would lie in the memory of the graph, and torch ends a program that has others
+        there than its outputs.
+        """
+        is_of_graphs = self.backend in ("cudagraphs", "CudagraphsBackend")
+        return is_of_graphs and any_torch.cuda.is_initialized()
+
     def of_call(self, count: int) -> KeptCompilation:
         """The same, of a later call that was kept."""
 
