@@ -66,8 +66,10 @@ export function item(page: Page): Locator {
   return page.locator('.statusbar-item[id="fxls.fxls.fxls.status"]');
 }
 
+/** The first lens with a title that can be seen; the editor has others ready, further off. */
 export function lens(page: Page, title: string): Locator {
-  return page.locator('.codelens-decoration a', { hasText: title }).first();
+  const all = page.locator('.codelens-decoration a', { hasText: title });
+  return all.filter({ visible: true }).first();
 }
 
 /** Waits until an entry is traced: from then on its lenses, and the lines, stay. */
