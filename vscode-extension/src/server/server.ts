@@ -5,12 +5,13 @@ import * as vscode from 'vscode';
 import {
   CloseAction,
   ErrorAction,
-  LanguageClient,
+  type LanguageClient,
   type LanguageClientOptions,
   type StaticFeature,
   State,
 } from 'vscode-languageclient/node';
 import { complaint } from './complaint.ts';
+import { Connection } from './connection.ts';
 import { importsTorch } from '../debugging/imports_torch.ts';
 import { shortened } from '../debugging/inline_values.ts';
 import { isListing, showListing } from '../listings/listings.ts';
@@ -176,7 +177,7 @@ export class Server implements vscode.Disposable {
     folder: vscode.Uri | undefined,
   ): Promise<void> {
     const process = this.#process ?? this.#begin(interpreter.path, folder);
-    const client = new LanguageClient(
+    const client = new Connection(
       'fxls',
       'fxls',
       () => process.take(),
