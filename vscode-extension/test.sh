@@ -164,7 +164,7 @@ for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows fo
     FXLS_TEST_SERVER=http://127.0.0.1:$port
   fi
   if [ "$part" = python ]; then
-    FXLS_TEST_PROJECT=$(project python numbered.py bad.py)
+    FXLS_TEST_PROJECT=$(project python numbered.py plain.py)
     rm "$FXLS_TEST_PROJECT/.venv"
     mkdir "$FXLS_TEST_PROJECT/.vscode"
     cat >"$FXLS_TEST_PROJECT/.vscode/launch.json" <<'LAUNCH'
@@ -174,6 +174,7 @@ for part in ${FXLS_TEST_PARTS:-units inside workbench view runs graph windows fo
   ]
 }
 LAUNCH
+    echo '{ "fxls.breakOn": ["nan"] }' >"$FXLS_TEST_PROJECT/.vscode/settings.json"
     environment_at "$FXLS_TEST_PROJECT/.venv" 1
     environment_at "$run/chosen" 2
   fi

@@ -50,18 +50,33 @@ await inBrowser(async (page) => {
     done('sessions of its debugger are left alone, and a program with torch offers more');
     await command(page, 'View: Close All Editors');
     await page.keyboard.press('Control+P');
-    await page.locator('.quick-input-widget input').fill('bad.py');
-    await chosen(page, '.quick-input-list', 'bad.py').waitFor();
+    await page.locator('.quick-input-widget input').fill('plain.py');
+    await chosen(page, '.quick-input-list', 'plain.py').waitFor();
     await page.keyboard.press('Enter');
-    await row(page, 'class Bad').click();
+    await row(page, 'class Plain').click();
     await page.keyboard.press('F5');
+    // A session that is still to begin has no toolbar either.
+    await page.locator('.repl', { hasText: 'ran tensor([nan, nan])' }).waitFor();
+    await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
+    await page.locator('.statusbar:not(.debugging)').waitFor();
     // A window that tests drive shows no message by itself.
     await command(page, 'Notifications: Show Notifications');
     const offer = page.locator('.notification-list-item', { hasText: 'imports torch' });
     await offer.waitFor();
-    await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
     await page.screenshot({ path: join(SHOTS, 'debugpy-offer.png') });
+    // Another Python is another server, and what the first one was asked has no answer.
+    assert.deepEqual(
+      await page.locator('.notification-list-item', { hasText: 'failed' }).allInnerTexts(),
+      [],
+    );
     await offer.locator('.monaco-button', { hasText: 'Turn On' }).click();
+
+    done('its next session stops in generated code of a program without a word of fxls');
+    await row(page, 'class Plain').click();
+    await page.keyboard.press('F5');
+    await page.locator('.tab.active', { hasText: 'Plain_' }).waitFor();
+    await page.locator('.exception-widget', { hasText: 'node log of Plain' }).waitFor();
+    await page.screenshot({ path: join(SHOTS, 'debugpy-on.png') });
     done('');
   } catch (error) {
     process.exitCode = 1;

@@ -2,8 +2,8 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { asEnvironment, rulesOf } from './break_on.ts';
-import { isWanted, offerOnce } from './python_sessions.ts';
+import { rulesOf } from './break_on.ts';
+import { PythonSessions, withRuntime } from './python_sessions.ts';
 import { CHOOSE } from '../server/complaint.ts';
 import { lackToDebug } from '../server/python.ts';
 import type { Server } from '../server/server.ts';
@@ -33,6 +33,7 @@ export function registerDebugging(
   server: Server,
   memory: vscode.Memento,
 ): vscode.Disposable {
+  const sessions = new PythonSessions(memory);
   return vscode.Disposable.from(
     vscode.debug.registerDebugAdapterDescriptorFactory(TYPE, {
       createDebugAdapterDescriptor: ({ configuration }) => {
@@ -47,19 +48,16 @@ export function registerDebugging(
         isNamed(configuration) ? configuration : currentFile(),
     }),
     vscode.debug.registerDebugConfigurationProvider('debugpy', {
-      resolveDebugConfiguration: (folder, configuration) => {
-        if (!isWanted(folder)) return configuration;
-        const rules = asEnvironment(rulesOf(folder));
-        // A program that runs already has its environment.
-        const env =
-          configuration.request === 'launch'
-            ? { env: { ...rules, ...environment(configuration) } }
-            : {};
-        return { rules: STEPPING, ...configuration, ...env };
-      },
-      resolveDebugConfigurationWithSubstitutedVariables: (folder, configuration) => {
+      resolveDebugConfigurationWithSubstitutedVariables: async (folder, configuration) => {
+        if (await sessions.areWanted(folder)) {
+          return withRuntime(
+            folder,
+            configuration,
+            server.interpreterOf(folder?.uri)?.path,
+          );
+        }
         // The session does not wait for an answer.
-        void offerOnce(memory, folder, configuration);
+        void sessions.offerOnce(folder, configuration);
         return configuration;
       },
     }),
@@ -70,15 +68,6 @@ const TYPE = 'fxls';
 
 /** As the Python extension calls the interpreter that runs the adapter. */
 const ADAPTER_PYTHON = 'debugAdapterPython';
-
-/**
- * What the adapter of fxls says of itself: one step leads from the generated code into
- * the `forward` of a module of torch's, and over torch's machinery for calling modules.
- */
-const STEPPING = [
-  { path: '**/torch/nn/modules/module.py', include: false },
-  { path: '**/torch/nn/**', include: true },
-] as const;
 
 /** Whether it is one of launch.json; F5 without one gives an empty configuration. */
 function isNamed(configuration: vscode.DebugConfiguration): boolean {

@@ -6,6 +6,8 @@ import { execFile } from 'node:child_process';
 export interface Installed {
   readonly version: string;
   readonly fxls: string | null;
+  /** The folder that starts the runtime of fxls where it is on PYTHONPATH. */
+  readonly startup: string | null;
   /** The version of torch; empty where torch is there and has none. */
   readonly torch: string | null;
   readonly debugpy: boolean;
@@ -40,8 +42,10 @@ def has(name): return find_spec(name) is not None
 def of(name):
     try: return version(name)
     except PackageNotFoundError: return None
+package = find_spec("fxls")
+startup = package and package.origin and os.path.join(os.path.dirname(package.origin), "startup")
 managed = os.path.join(os.path.dirname(os.__file__), "EXTERNALLY-MANAGED")
-print(json.dumps({"version": "%d.%d" % sys.version_info[:2], "fxls": of("fxls"),
+print(json.dumps({"version": "%d.%d" % sys.version_info[:2], "fxls": of("fxls"), "startup": startup,
     "torch": (of("torch") or "") if has("torch") else None,
     "debugpy": has("debugpy"), "pip": has("pip"),
     "managed": sys.prefix == sys.base_prefix and os.path.exists(managed)}))
