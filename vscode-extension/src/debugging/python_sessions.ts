@@ -115,6 +115,6 @@ const SETTING = 'debugPythonSessions';
 const OFFERED = 'fxls.offeredPythonSessions';
 const QUESTION =
   'This program imports torch. Should sessions of the Python debugger start fxls in ' +
-  'their programs? Then breakpoints in generated code stop, and so do its rules.';
+  'their programs? Then breakpoints in generated code stop, and so do the rules of fxls.';
 const TURN_ON = 'Turn On';
 const LEAVE = 'Leave Them Alone';
