@@ -194,16 +194,24 @@ def test_it_ends_with_2_when_nobody_can_say(
     assert ended.code == 2
 
 
-def test_what_does_not_fit_into_the_memory_is_said(fxls: Command) -> None:
-    fxls.file(PROGRAM.replace("4, 4", "1024, 512", 1).replace("4, 4", "512, 512"))
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no limits of files")
+def test_what_fits_neither_into_the_memory_nor_into_a_file_is_said(
+    fxls: Command,
+) -> None:
+    program = PROGRAM.replace("4, 4", "1024, 512", 1).replace("4, 4", "512, 512")
+    limit = (
+        "import resource\n\nresource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, -1))\n"
+    )
+    fxls.file(limit + program)
 
-    ended = fxls.run("compare", "--memory", "2", "net.py", "wrong")
+    ended = fxls.run("compare", "--memory", "1", "net.py", "wrong")
 
     assert (
-        "not compared: the captured graph, in graph 0, 0/0: "
-        "the budget of 2 MB is used up" in ended.out
+        "not compared: the captured graph, in graph 0, 0/0: its values need more than "
+        "1 MB, and the file for the rest: [Errno 27] File too large" in ended.out
     )
     assert "error" not in ended.out
+    assert ended.code == 2
 
 
 @pytest.mark.parametrize(

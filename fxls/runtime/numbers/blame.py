@@ -13,6 +13,7 @@ from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.kept import Crash
 from fxls.runtime.numbers.replaying import Segments
+from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence, Fault, Where
 
@@ -34,8 +35,9 @@ def changed_nodes(
 ) -> Sequence[Named]:
     """The nodes that somebody made, altered or removed, by which a value is wrong."""
     names = [name for name in after.by_name if name in known and name != wrong.name]
-    given = {name: known[name] for name in (*names, *after.inputs) if name in known}
-    given.pop(wrong.new_name, None)
+    given = Values(known).without(wrong.new_name)
+    its_own = {*names, *after.inputs}
+    given = given.without(*(name for name in given if name not in its_own))
     try:
         rows = Segments(after, given).region([wrong.new_name])
     except NotRun:

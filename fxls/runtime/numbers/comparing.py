@@ -25,6 +25,7 @@ from fxls.runtime.numbers.kept import (
 from fxls.runtime.numbers.of_changes import GRADIENTS, OfChanges
 from fxls.runtime.numbers.of_kernels import stage_of
 from fxls.runtime.numbers.replaying import ChangesInPlace, replayed
+from fxls.runtime.numbers.room import give_memory_back
 from fxls.runtime.numbers.scripts.reproducing import (
     of_decomposition,
     of_function,
@@ -55,6 +56,7 @@ def compared(
     is noted in `judgements`.
     """
     began = time.perf_counter()
+    give_memory_back()
     total = Total(judgements, is_reproducing=is_reproducing)
     for one in kept:
         of_first = _OfCompilation(one, copies, total)
@@ -83,6 +85,9 @@ def _compare_later_calls(kept: KeptCompilation, copies: Copies, total: Total) ->
     """Compare the steps once more, with the first call that returned something wrong."""
     for count in sorted(kept.call.again):
         later = _OfCompilation(kept.of_call(count), copies, total)
+        why = later.kept.call.why_not
+        if why and not kept.call.why_not:
+            later.leave_out(kept.stage, f"call {count} of the function", why)
         if not later.returns_something_wrong():
             continue
         before = total.counts
@@ -127,7 +132,6 @@ class _OfCompilation(OfChanges):
         graph = ReplayedGraph(self.kept.captured)
         found = None
         with attempting(lambda _error: None):
-            self.check_memory(graph)
             found = wrong_output(graph, self.kept.call)
         return found is not None
 
@@ -278,7 +282,6 @@ class _OfCompilation(OfChanges):
         if call.outputs is None or call.why_not:
             raise NotRun(call.why_not or "the budget of memory is used up")
         graph = ReplayedGraph(behind.after)
-        self.check_memory(graph)
         found = wrong_output(graph, call)
         if found is not None:
             how = f"what it {_gave(found)} is compared with the graph that it was given"
@@ -292,7 +295,6 @@ class _OfCompilation(OfChanges):
         if kept.traced is None:
             return
         graph = ReplayedGraph(kept.traced)
-        self.check_memory(graph)
         try:
             run = replayed(graph, inputs_of(kept, graph))
         except ChangesInPlace as changes:
@@ -315,7 +317,6 @@ class _OfCompilation(OfChanges):
             self.judged -= 1
             return
         graph = ReplayedGraph(kept.traced)
-        self.check_memory(graph)
         run = replayed(graph, inputs_of(self.kept, graph))
         found = judge_decompositions(kept.decomposed, graph, run)
         self.total.decompositions += found.count
@@ -347,7 +348,6 @@ class _OfCompilation(OfChanges):
         if kept.call.outputs is None or kept.call.why_not:
             raise NotRun(kept.call.why_not or "the budget of memory is used up")
         graph = ReplayedGraph(kept.captured)
-        self.check_memory(graph)
         found = wrong_output(graph, kept.call)
         if found is None:
             return

@@ -11,6 +11,7 @@ from fxls.attempt import attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.kept import Change, KeptCompilation
 from fxls.runtime.numbers.replaying import replayed
+from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import GraphState, Row, is_node
 
 __all__ = ["inputs_of", "inputs_of_part"]
@@ -37,10 +38,11 @@ def _given(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:
     for call in calls:
         if wanted <= call.values.keys():
             return call.values
-    merged: dict[str, Any] = {}
+    merged = Values(room=kept.call.values.room)
     for call in reversed(calls):
-        merged |= call.values
-    found = {name: merged[name] for name in graph.inputs if name in merged}
+        merged.take(call.values)
+    found = Values(room=merged.room)
+    found.take(merged, [name for name in graph.inputs if name in merged])
     if not found and wanted:
         raise NotRun("nobody saw its inputs")
     return found
@@ -52,7 +54,7 @@ def _laid_out(values: Mapping[str, Any], graph: ReplayedGraph) -> Mapping[str, A
     The code of inductor's saves values in another layout where that is faster, and a
     backward graph has views that are possible in the layout of its trace alone.
     """
-    found = dict(values)
+    found = Values(values)
     for name in graph.inputs:
         value = found.get(name)
         noted = graph.said_of(graph.by_name[name]).get("val")

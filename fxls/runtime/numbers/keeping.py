@@ -27,6 +27,7 @@ from fxls.runtime.numbers.kept import (
     Lowered,
 )
 from fxls.runtime.numbers.leaving import left_behind, overlaps, watch_backward
+from fxls.runtime.numbers.room import Values
 from fxls.runtime.numbers.settings import settings_of
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.passes.observed_passes import line_of
@@ -336,7 +337,8 @@ class Keeping:
                 elif len(taken) != len(now.names):
                     now.why_not = "it is called with other inputs than its graph has"
                 else:
-                    now.values = dict(zip(now.names, taken, strict=True))
+                    inputs = dict(zip(now.names, taken, strict=True))
+                    now.values = Values.of_held(inputs, copies.room)
                     now.shares_memory = overlaps(given)
             try:
                 result = theirs(*args)

@@ -12,6 +12,7 @@ import torch
 
 from fxls.record import Pass
 from fxls.rules import Rule
+from fxls.runtime.numbers.room import NoRoom, Room, Slot, Values, value_of
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.torch_private import version_of
@@ -42,13 +43,13 @@ class KeptCall:
 
     names: Sequence[str]
     """Of its inputs, in order."""
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    values: Values = field(default_factory=Values)
     """Copies of the inputs, as they were before the call."""
     outputs: tuple[Any, ...] | None = None
-    """Copies of what it returned, flat, where they are wanted."""
+    """Copies of what it returned, flat, where they are wanted, as a room holds them."""
     shares_memory: bool = False
     """Whether two inputs may share memory; their copies do not."""
-    left: dict[str, Any] | None = None
+    left: Values | None = None
     """Copies of the inputs that are others behind the call, where that is known."""
     why_not: str = ""
     """Why there are no values, as a clause."""
@@ -71,9 +72,11 @@ class KeptCall:
 
     def forget(self, copies: Copies) -> None:
         """Be as before any call, so that another one is kept."""
-        left = (self.left or {}).values()
-        copies.give_back([*self.values.values(), *(self.outputs or ()), *left])
-        self.values, self.outputs, self.left, self.found = {}, None, None, None
+        left = self.left or Values()
+        copies.give_back(
+            [*self.values.all_held(), *(self.outputs or ()), *left.all_held()]
+        )
+        self.values, self.outputs, self.left, self.found = Values(), None, None, None
         self.leading_nowhere = ()
         self.why_not = self.raised = ""
         self.happened = self.has_backward = False
@@ -239,19 +242,22 @@ class KeptCompilation:
 
 
 class Copies:
-    """Copies of tensors, within a bound of memory."""
+    """Copies of tensors, within a bound of memory: the rest of them is in a file."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, room: Room | None = None) -> None:
         self.most_bytes = most_bytes
         self.left = most_bytes
-        self._known: dict[int, tuple[Any, int, torch.Tensor]] = {}
+        self.room = room or Room(most_bytes)
+        self._known: dict[int, tuple[Any, int, Any]] = {}
         self._taken: Counter[int] = Counter()
         """How often each copy was given out, by its id."""
         self._of: Copies | None = None
 
     def again(self) -> Copies:
-        """Copies that can end together, of at most a quarter of what is left."""
-        made = Copies(self.left // 4)
+        """Copies that can end together, of at most a quarter of what is left: there are
+        none of them in a file.
+        """
+        made = Copies(max(self.left, 0) // 4, self.room)
         made._of, made._known = self, dict(self._known)
         return made
 
@@ -262,7 +268,9 @@ class Copies:
         self.left = self.most_bytes
 
     def take(self, values: Sequence[Any]) -> list[Any] | str:
-        """Copies of these; why there are none where one cannot be copied."""
+        """Copies of these, as a room holds them; why there are none where one cannot be
+        copied.
+        """
         made: list[Any] = []
         for value in values:
             if not isinstance(value, torch.Tensor):
@@ -271,10 +279,11 @@ class Copies:
             why = _uncommon(value)
             if why:
                 return why
-            known = self._copied(value)
-            if known is None:
+            try:
+                known = self._copied(value)
+            except NoRoom as none:
                 self.give_back(made)
-                return f"the budget of {self.most_bytes >> 20} MB is used up"
+                return str(none)
             self._taken[id(known)] += 1
             made.append(known)
         return made
@@ -282,19 +291,19 @@ class Copies:
     def give_back(self, copies: Sequence[Any]) -> None:
         """Count copies no more that were taken, and that nobody has a use for."""
         for one in copies:
-            if not isinstance(one, torch.Tensor) or not self._taken[id(one)]:
+            if not isinstance(one, torch.Tensor | Slot) or not self._taken[id(one)]:
                 continue
             self._taken[id(one)] -= 1
             if not self._taken[id(one)]:
                 del self._taken[id(one)]
-                self.left += one.numel() * one.element_size()
+                self.left += one.nbytes
                 self._known = {
                     key: known
                     for key, known in self._known.items()
                     if known[2] is not one
                 }
 
-    def _copied(self, value: torch.Tensor) -> torch.Tensor | None:
+    def _copied(self, value: torch.Tensor) -> Any:
         version = version_of(value)
         known = self._known.get(id(value))
         if (
@@ -302,16 +311,16 @@ class Copies:
             and known[0]() is value
             and known[1] == version >= 0
             # What a compiled graph changes without autograd, no version counts.
-            and any_torch.equal(known[2], value)
+            and any_torch.equal(value_of(known[2]), value)
         ):
             return known[2]
-        size = value.numel() * value.element_size()
-        if size > self.left:
-            return None
+        size = value.nbytes
+        if self._of is not None and size > self.left:
+            raise NoRoom(f"the budget of {self.most_bytes >> 20} MB is used up")
+        copy = self.room.hold(copy_of(value))
         self.left -= size
         if self._of is not None:
             self._of.left -= size
-        copy = copy_of(value)
         self._known[id(value)] = weakref.ref(value), version, copy
         return copy
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from fxls.runtime.numbers.kept import Copies, KeptCall
+from fxls.runtime.numbers.room import Values
 
 __all__ = ["left_behind", "overlaps", "watch_backward"]
 
@@ -40,9 +41,7 @@ def watch_backward(
             one.register_hook(asked)
 
 
-def left_behind(
-    call: KeptCall, given: Sequence[Any], copies: Copies
-) -> dict[str, Any] | None:
+def left_behind(call: KeptCall, given: Sequence[Any], copies: Copies) -> Values | None:
     """Copies of the inputs that a call changed; None where nobody can tell what it does to
     each, or where there is no memory for them.
     """
@@ -52,11 +51,13 @@ def left_behind(
         name for name, one in tensors.items() if not torch.equal(one, call.values[name])
     ]
     if not changed:
-        return {}
+        return Values()
     if call.shares_memory:
         return None
     taken = copies.take([now[name] for name in changed])
-    return None if isinstance(taken, str) else dict(zip(changed, taken, strict=True))
+    if isinstance(taken, str):
+        return None
+    return Values.of_held(dict(zip(changed, taken, strict=True)), copies.room)
 
 
 def overlaps(values: Sequence[Any]) -> bool:

@@ -7,9 +7,10 @@ from typing import Any
 
 from fxls.attempt import attempting
 from fxls.runtime.faults import saying
-from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
+from fxls.runtime.numbers.graphs import NotRun
 from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.kept import Copies, KeptCompilation
+from fxls.runtime.numbers.room import NoRoom
 from fxls.runtime.numbers.total import Scripts, Total
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.verdicts.comparison import Evidence, Fault, Kind, Unseen, off
@@ -111,22 +112,13 @@ class Notes:
         """Compare; what keeps it from being compared is said."""
 
         def failed(error: Exception) -> None:
-            if not isinstance(error, NotRun):
+            is_said = isinstance(error, NotRun | NoRoom)
+            if not is_said:
                 saying(f"{what} of {stage} is not compared")(error)
-            why = str(error) if isinstance(error, NotRun) else repr(error)[:200]
+            why = str(error) if is_said else repr(error)[:200]
             self.missed.append((stage, what))
             self.leave_out(stage, what, why)
 
         with attempting(failed):
             compare(*args)
             self.judged += 1
-
-    # -- what is given -----------------------------------------------------------
-
-    def check_memory(self, graph: ReplayedGraph, times: int = 1) -> None:
-        need = times * graph.bytes_of_values()
-        if need > self.copies.left:
-            left, most = self.copies.left >> 20, self.copies.most_bytes >> 20
-            raise NotRun(
-                f"its values need {need >> 20} MB, and {left} MB of {most} MB are left"
-            )

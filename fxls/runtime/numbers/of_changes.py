@@ -71,7 +71,6 @@ class OfChanges(OfKernels):
         old, new = ReplayedGraph(before), ReplayedGraph(after)
         if inputs is None:
             inputs = inputs_of(self.kept, new)
-        self.check_memory(new)
         try:
             found = changed(old, new, inputs, is_half=kind is Kind.PARTITION)
         except ChangesInPlace:
@@ -152,7 +151,6 @@ class OfChanges(OfKernels):
         inputs: Mapping[str, Any],
     ) -> None:
         """Judge a change of a graph of which no node can be run by itself."""
-        self.check_memory(new, times=4)
         found = wrong_in_place(old, new, inputs)
         self.total.passes += 1
         if found is None:
@@ -199,7 +197,6 @@ class OfChanges(OfKernels):
         self.judged -= 1  # it is a part of a step
         if not self.kept.call.has_backward:
             return
-        self.check_memory(new, times=3)
         found = wrong_gradient(old, new, inputs)
         if found is None:
             return

@@ -39,7 +39,6 @@ class OfKernels(Notes):
         if lowered.call.why_not:
             raise NotRun(lowered.call.why_not)
         graph = ReplayedGraph(lowered.state)
-        self.check_memory(graph)
         inputs = lowered.call.values
         if lowered.call.raised:
             self._compare_raised(graph, lowered.call, stage)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -28,6 +35,7 @@ from fxls.runtime.numbers.graphs import (
 from fxls.runtime.numbers.judging.precision import nudged
 from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.numbers.otherwise import Otherwise
+from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import fx, schema_of, version_of
 
@@ -41,6 +49,7 @@ __all__ = [
     "compute",
     "draws_alone",
     "formed",
+    "formed_all",
     "is_random",
     "is_seed",
     "raised_by",
@@ -81,7 +90,7 @@ class Mode(enum.Enum):
 class Replay:
     """What a graph gave, node by node."""
 
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    values: Values = field(default_factory=Values)
     random: set[str] = field(default_factory=set[str])
     """The nodes that drew random numbers."""
     states: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -93,18 +102,21 @@ class Replay:
 def replayed(
     graph: ReplayedGraph,
     inputs: Mapping[str, Any],
+    wanted: Iterable[str] | None = None,
 ) -> Replay:
     """Run a graph as it is, and change none of these inputs.
 
+    Where it is said which values are `wanted`, the others go as in `compute`.
     Raises `ChangesInPlace`, and `NotRun` where autocast is switched, which nodes do not
     say.
     """
-    done = Replay()
+    done = Replay(Values(room=getattr(inputs, "room", None)))
     if any("_autocast" in getattr(row.target, "__name__", "") for row in graph.rows):
         raise NotRun("it switches autocast")
     if graph.in_place:
         raise ChangesInPlace(graph.in_place)
     is_captured = graph.is_captured
+    gone = _KEPT if wanted is None else _last_read(graph, graph.rows, wanted)
     with alone():
         for row in graph.rows:
             if row.opcode == "placeholder":
@@ -113,23 +125,28 @@ def replayed(
                     done.values[row.name] = _own(given) if is_captured else given
             elif all(used in done.values for used in graph.uses(row)):
                 _run_one(graph, row, done)
+            for name in gone.get(row.name, ()):
+                done.values.pop(name, None)
     return done
 
 
 def _run_one(graph: ReplayedGraph, row: Row, done: Replay) -> None:
-    given = [
-        one
-        for used in graph.uses(row)
-        for one in leaves(done.values[used])
-        if isinstance(one, torch.Tensor)
-    ]
-    versions = [version_of(one) for one in given]
     before = randomness()
-    found = attempt(lambda: graph.run(row, done.values.__getitem__))
+    with done.values.pinned():
+        given = [
+            one
+            for used in graph.uses(row)
+            for one in leaves(done.values[used])
+            if isinstance(one, torch.Tensor)
+        ]
+        versions = [version_of(one) for one in given]
+        found = attempt(lambda: graph.run(row, done.values.__getitem__))
+        is_changed = versions != [version_of(one) for one in given]
+        del given
     if isinstance(found, Raised):
         done.failed[row.name] = raised_by(found.error)
         return
-    if versions != [version_of(one) for one in given]:
+    if is_changed:
         raise ChangesInPlace(row.name)
     if is_random(row) or not any_torch.equal(before, randomness()):
         done.random.add(row.name)
@@ -152,7 +169,7 @@ class Segments:
     ) -> None:
         """With the `states` of the generator some nodes draw what they drew once."""
         self.graph = graph
-        self.known = dict(known)
+        self.known = Values(known)
         self._states = states or {}
 
     def region(self, names: Iterable[str]) -> list[Row]:
@@ -181,25 +198,29 @@ class Segments:
 
     def values(
         self, names: Iterable[str], mode: Mode, *, is_all: bool = True
-    ) -> dict[str, Any]:
+    ) -> Values:
         """The values of nodes, and, unless it is said that these are not wanted, of all
         between them and what is known.
         """
         names = list(names)
-        made: dict[str, Any] = {}
+        made = Values(room=self.known.room)
 
         changing = self.graph.writes.changing
 
         def value(name: str) -> Any:
             if name not in made:
                 given = self.known[name]
-                own = _own(given) if name in changing else given
-                made[name] = _in(own, mode, self.graph.order.get(name, 0))
+                if name in changing:
+                    given = _own(given)
+                elif mode is not Mode.MOVED:
+                    return given
+                made[name] = _in(given, mode, self.graph.order.get(name, 0))
             return made[name]
 
         rows = self.region(names)
         gone = _KEPT if is_all else _last_read(self.graph, rows, names)
-        with alone(), rounding(mode):
+        pinned = made.pinned() if changing else nullcontext()
+        with alone(), rounding(mode), pinned:
             before = randomness()
             for row in rows:
                 if row.name in self._states:
@@ -224,8 +245,10 @@ class Segments:
                     made.pop(name, None)
             if not any_torch.equal(before, randomness()):
                 raise NotRun(RANDOM)
-        found = (*names, *(row.name for row in rows)) if is_all else names
-        return {name: value(name) for name in found}
+        found = Values(room=made.room)
+        for name in (*names, *(row.name for row in rows)) if is_all else names:
+            found[name] = value(name)
+        return found
 
 
 def rounding(mode: Mode) -> AbstractContextManager[Any]:
@@ -305,6 +328,21 @@ def formed(value: Any, mode: Mode, seed: int) -> Any:
     return nudged(own, seed) if mode is Mode.MOVED else doubled(own)
 
 
+def formed_all(
+    names: Iterable[str],
+    inputs: Mapping[str, Any],
+    mode: Mode,
+    order: Mapping[str, int] | None = None,
+) -> Values:
+    """Copies of these inputs, as `formed` makes one, with which to compute; they are moved
+    by where the nodes stand.
+    """
+    made = Values(room=getattr(inputs, "room", None))
+    for name in names:
+        made[name] = formed(inputs[name], mode, (order or {}).get(name, 0))
+    return made
+
+
 def _last_read(
     graph: ReplayedGraph, rows: Sequence[Row], wanted: Iterable[str]
 ) -> Mapping[str, list[str]]:
@@ -323,7 +361,7 @@ def _nothing(_name: str, _value: Any) -> None:
 
 def compute(
     graph: ReplayedGraph,
-    values: dict[str, Any],
+    values: MutableMapping[str, Any],
     mode: Mode,
     ran: Callable[[str, Any], None] = _nothing,
     wanted: Iterable[str] | None = None,
@@ -344,7 +382,8 @@ def compute(
             exactly = mode is Mode.EXACT
             return graph.run(row, values.__getitem__, in_double=exactly, in_place=True)
 
-        with rounding(mode):
+        pinned = values.pinned() if isinstance(values, Values) else nullcontext()
+        with rounding(mode), pinned:
             found = attempt(run)
         if isinstance(found, Raised):
             raise NotRun(f"{row.name} cannot be computed: {raised_by(found.error)}")

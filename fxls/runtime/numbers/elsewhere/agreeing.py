@@ -31,6 +31,7 @@ from fxls.runtime.numbers.judging.precision import LENIENT, Judged, Verdict, jud
 from fxls.runtime.numbers.judging.whole import wrong_output
 from fxls.runtime.numbers.kept import Copies, KeptCall, KeptCompilation
 from fxls.runtime.numbers.replaying import Mode, Segments, is_random, is_seed
+from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import fx
 from fxls.verdicts.agreement import (
@@ -197,7 +198,7 @@ class _Judging:
         if missing := [name for name in graph.inputs if name not in there]:
             raise NotRun(f"nobody has the value of {missing[0]} there")
         outputs = tuple(there.get(str(one)) for one in graph.outputs)
-        found = wrong_output(graph, KeptCall(graph.inputs, there, outputs))
+        found = wrong_output(graph, KeptCall(graph.inputs, Values(there), outputs))
         self.count += sum(isinstance(one, torch.Tensor) for one in outputs)
         names = {*map(str, graph.outputs), *graph.inputs}
         for row in graph.rows:

@@ -40,6 +40,7 @@ from fxls.runtime.numbers.replaying import (
     replayed,
     seeds_of,
 )
+from fxls.runtime.numbers.room import Values, value_of
 from fxls.runtime.passes.graph_state import Row, is_same
 from fxls.verdicts.comparison import Evidence
 
@@ -78,20 +79,16 @@ class Suspicion:
 class Drawn:
     """The values of nodes that drew random numbers, in the graph behind."""
 
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    values: Values = field(default_factory=Values)
     """By the node of the graph before."""
     names: dict[str, str] = field(default_factory=dict[str, str])
     """By the same, the node of the graph behind."""
     states: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the generator was at, for those that read other values and can draw again."""
 
-    def alone(self) -> dict[str, Any]:
+    def alone(self) -> Values:
         """The values of those that depend on no other ones."""
-        return {
-            name: value
-            for name, value in self.values.items()
-            if name not in self.states
-        }
+        return self.values.without(*self.states)
 
 
 @dataclass(slots=True)
@@ -209,8 +206,8 @@ class Changed:
     claims: Claims
     after: Replay
     outputs: tuple[Any, ...]
-    """What the new graph returned, and behind that what is in each input that the graph
-    before overwrites."""
+    """What the new graph returned, as a room holds it, and behind that what is in each
+    input that the graph before overwrites."""
     is_saving: bool = False
     """Whether it returns more: what the other half of it is given."""
 
@@ -233,14 +230,14 @@ def changed(
     run = replayed(after, inputs)
     random = {row.name for row in before.rows if is_random(row)}
     if before.is_captured:
-        random |= replayed(before, inputs).random  # functions of Python do not say it
-    known = {name: inputs[name] for name in before.inputs if name in inputs}
+        random |= replayed(
+            before, inputs, ()
+        ).random  # functions of Python do not say it
+    known = Values(room=run.values.room)
+    known.take(inputs, [name for name in before.inputs if name in inputs])
     # A half of a joint graph is given what the other half computed.
-    known |= {
-        name: inputs[name]
-        for name in after.inputs
-        if name in inputs and name in before.by_name
-    }
+    its_own = [name for name in after.inputs if name in inputs]
+    known.take(inputs, [name for name in its_own if name in before.by_name])
     drawn = _drawn(before, after, run, random)
     claims = Claims(Segments(before, known | drawn.values), drawn=drawn)
     drawers = {new: name for name, new in drawn.names.items()}
@@ -257,19 +254,20 @@ def changed(
         if is_unchanged or claims.take(row.name, value):
             segments.known[row.name] = claims.moved.pop(row.name, value)
     names = [str(one) if isinstance(one, NodeName) else "" for one in after.outputs]
-    outputs = [run.values.get(one) for one in names]
     if is_half:
         halved = [
-            run.values.get(str(one), ABSENT) if one in after.outputs else ABSENT
+            run.values.held(str(one)) if one in after.outputs else ABSENT
             for one in before.outputs
         ]
+        halved = [ABSENT if one is None else one for one in halved]
         outputs = (*halved, *[ABSENT] * len(before.written))
         is_saving = any(one not in before.outputs for one in after.outputs)
         return Changed(claims, run, outputs, is_saving)
+    outputs = [run.values.held(one) for one in names]
     for written in before.written:
         name = after.written.get(written)
         names.append(written if name is None else name)
-        outputs.append(inputs.get(written) if name is None else run.values.get(name))
+        outputs.append(inputs.get(written) if name is None else run.values.held(name))
     # Some operators of inductor have their dtype in its code alone.
     of_code = ("prims.inductor_", "prims._low_memory")
     rows = (*before.rows, *after.rows)
@@ -312,18 +310,18 @@ def judge_outputs(
     *,
     has_dtypes: bool = False,
 ) -> None:
-    """Judge what a graph returns and overwrites, whose nodes may have other names than
-    before; with `has_dtypes` another dtype is wrong.
+    """Judge what a graph returns and overwrites, as a room holds it, whose nodes may have
+    other names than before; with `has_dtypes` another dtype is wrong.
     """
     before = claims.segments.graph
     if len(outputs) != len(before.results):
         return
-    for at, (old, actual) in enumerate(zip(before.results, outputs, strict=True)):
+    for at, (old, held) in enumerate(zip(before.results, outputs, strict=True)):
         row = before.by_name.get(str(old)) if isinstance(old, NodeName) else None
         if row is None or row.opcode == "placeholder":
             continue
         name, known = row.name, claims.segments.known
-        kept = known.get(name)
+        kept, actual = known.get(name), value_of(held)
         if not isinstance(actual, torch.Tensor) or _is_equal(kept, actual):
             continue
         known.pop(name, None)
@@ -377,7 +375,8 @@ def _values_drawn(
     before: ReplayedGraph, after: ReplayedGraph, run: Replay, pairs: Mapping[str, str]
 ) -> Drawn:
     """The values that nodes drew, by the nodes of the graph before."""
-    values = {one: run.values[other] for one, other in pairs.items()}
+    held = {one: run.values.held(other) for one, other in pairs.items()}
+    values = Values.of_held(held, run.values.room)
     states = {
         one: run.states[other]
         for one, other in pairs.items()

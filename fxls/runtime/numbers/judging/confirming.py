@@ -11,6 +11,7 @@ from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, widened
 from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
 from fxls.runtime.numbers.judging.precision import OF_CODE
 from fxls.runtime.numbers.replaying import Mode, Segments, is_seed
+from fxls.runtime.numbers.room import Values, value_of
 
 __all__ = ["confirmed", "is_explained"]
 
@@ -68,8 +69,8 @@ def is_explained(
     """Whether a value is wrong because the value of another node is: put in for that, it
     makes the value what it is.
     """
-    given = {name: known[name] for name in known if name != wrong.name}
-    start = {**given, put_in.name: put_in.actual}
+    given = Values(known).without(wrong.name)
+    start = given | {put_in.name: put_in.actual}
     try:
         own = Segments(graph, given).value(wrong.name, Mode.OWN)
         made = Segments(graph, start).value(wrong.name, Mode.OWN)
@@ -89,14 +90,14 @@ class _Trial:
         self, before: ReplayedGraph, inputs: Mapping[str, Any], changed: _Changed
     ) -> None:
         drawn = changed.claims.drawn
-        self._start = {**inputs, **drawn.alone()}
+        self._start = Values(inputs) | drawn.alone()
         self._states = drawn.states
         self._graph = before
         results = before.results
         self.is_whole = len(changed.outputs) == len(results)
         """Whether each thing that it returned could be compared."""
-        self.seen: dict[str, tuple[torch.Tensor, float]] = {}
-        """What it returned that is otherwise, and how far off that is."""
+        self.seen: dict[str, tuple[Any, float]] = {}
+        """What it returned that is otherwise, as a room holds it, and how far off it is."""
         self._runs = 0
         pairs = [
             (str(one), got)
@@ -105,9 +106,10 @@ class _Trial:
         ]
         usual = self._returned([name for name, _ in pairs], {})
         wrong = {one.name for one in changed.claims.wrong}
-        for name, got in pairs if self.is_whole else ():
-            if got is ABSENT:
+        for name, held in pairs if self.is_whole else ():
+            if held is ABSENT:
                 continue
+            got = value_of(held)
             expected = usual.get(name)
             if not isinstance(got, torch.Tensor) or expected is None:
                 self.is_whole = False
@@ -115,7 +117,7 @@ class _Trial:
             is_other = got.dtype != expected.dtype and name in wrong
             off = float("inf") if is_other else _distance(expected, got)
             if off > _negligible(expected):
-                self.seen[name] = got, off
+                self.seen[name] = held, off
         # What a half saves for the other one is none of the outputs of both.
         self.is_whole = self.is_whole and not changed.is_saving
 
@@ -126,20 +128,18 @@ class _Trial:
         self._runs += 1
         found = self._returned([*self.seen], {one.name: one.actual for one in wrong})
         return sum(
-            _distance(made, got) <= max(_EXPLAINED * off, _negligible(made))
+            _distance(made, value_of(got)) <= max(_EXPLAINED * off, _negligible(made))
             for name, (got, off) in self.seen.items()
             if (made := found.get(name)) is not None
         )
 
-    def _returned(
-        self, names: Sequence[str], put_in: Mapping[str, Any]
-    ) -> dict[str, torch.Tensor]:
-        start = {**self._start, **put_in}
+    def _returned(self, names: Sequence[str], put_in: Mapping[str, Any]) -> Values:
+        start = self._start | put_in
         states = {
             name: state for name, state in self._states.items() if name not in start
         }
         segments = Segments(self._graph, start, states)
-        found: dict[str, Any] = {}
+        found = Values(room=start.room)
         try:
             found = segments.values(names, Mode.OWN, is_all=False)
         except NotRun:
@@ -148,11 +148,9 @@ class _Trial:
                     found[name] = segments.value(name, Mode.OWN)
                 except NotRun:
                     continue
-        return {
-            name: found[name]
-            for name in names
-            if isinstance(found.get(name), torch.Tensor)
-        }
+        return found.without(
+            *(name for name in found if not isinstance(found[name], torch.Tensor))
+        )
 
 
 def _fewest(trial: _Trial, wrong: Sequence[Suspicion]) -> Sequence[Suspicion]:

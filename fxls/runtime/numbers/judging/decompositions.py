@@ -19,6 +19,7 @@ from fxls.runtime.numbers.replaying import (
     alone,
     draws_alone,
 )
+from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import is_node, nodes_in
 from fxls.runtime.torch_private import fx, schema_of
 from fxls.verdicts.comparison import Evidence
@@ -133,11 +134,9 @@ def _run(
 
 def _reaches(graph: ReplayedGraph, run: Replay, name: str, right: Any) -> bool:
     """Whether the outputs are otherwise when a node has the right value."""
-    start = {
-        row.name: run.values[row.name]
-        for row in graph.rows
-        if row.opcode == "placeholder" and row.name in run.values
-    }
+    start = Values(room=run.values.room)
+    inputs = [row.name for row in graph.rows if row.opcode == "placeholder"]
+    start.take(run.values, [one for one in inputs if one in run.values])
     states = dict(run.states)
     for one in run.random & run.values.keys():
         if draws_alone(graph.by_name[one]):
@@ -148,7 +147,7 @@ def _reaches(graph: ReplayedGraph, run: Replay, name: str, right: Any) -> bool:
         if output == name:
             return True
         try:
-            changed = Segments(graph, {**start, name: right}, states).value(
+            changed = Segments(graph, start | {name: right}, states).value(
                 output, Mode.OWN
             )
         except NotRun:

@@ -17,7 +17,7 @@ from fxls.runtime.numbers.replaying import (
     Segments,
     alone,
     compute,
-    formed,
+    formed_all,
     is_random,
 )
 from fxls.runtime.passes.graph_state import Row, is_same
@@ -97,8 +97,9 @@ def is_drawn_otherwise(
 def _region(graph: ReplayedGraph, claims: Claims, name: str) -> Iterable[Row]:
     """The nodes that compute a random value from what is known."""
     random = [row.name for row in graph.rows if is_random(row)]
-    known = {one: got for one, got in claims.segments.known.items() if one != name}
-    segments = Segments(graph, known, dict.fromkeys(random))
+    segments = Segments(
+        graph, claims.segments.known.without(name), dict.fromkeys(random)
+    )
     found = attempt(lambda: segments.region([name]))
     return [graph.by_name[name]] if isinstance(found, Raised) else found
 
@@ -111,9 +112,9 @@ def _drawn(
     for seed in range(_DRAWS):
         with alone():
             any_torch.manual_seed(seed)
-            values = {name: formed(inputs[name], Mode.OWN, 0) for name in graph.inputs}
+            values = formed_all(graph.inputs, inputs, Mode.OWN)
             compute(graph, values, Mode.OWN, wanted=names)
-        draws.append({name: values[name] for name in names})
+        draws.append(values)
     return draws
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,9 @@ import torch
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, randomness
 from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
+from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed, raised_by
+from fxls.runtime.numbers.room import Room, Values, value_of
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence
 
@@ -19,8 +23,10 @@ __all__ = ["WrongGradient", "wrong_gradient"]
 
 any_torch: Any = torch
 
-_Numbers = Mapping[str, torch.Tensor | None]
 _Returned = list[Any]
+
+_TIMES = 3
+"""So much more than its values a graph needs, with what autograd keeps and gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +162,27 @@ def _gradients(
     asked: Sequence[str],
     mode: Mode,
     drawn: list[_Returned] | None = None,
-) -> _Numbers:
+) -> Values:
     """The gradients of the values `asked` for, where the inputs that are `wanted` need
     some; zeros where nothing leads to one. What is returned is added to `drawn` if it is
     by chance.
     """
     values: dict[str, Any] = {}
     leaves: dict[str, torch.Tensor] = {}
-    with alone(), any_torch.enable_grad():
+    room = getattr(inputs, "room", None)
+    forms: dict[str, torch.Tensor] = {}
+    found = Values(room=room)
+
+    def keep(name: str, gradient: Any) -> None:
+        found[name] = gradient
+
+    def ran(name: str, value: Any) -> None:
+        if name in asked and isinstance(value, torch.Tensor) and value.requires_grad:
+            forms[name] = _zeros(value)
+            hooked: Any = value
+            hooked.register_hook(functools.partial(keep, name))
+
+    with alone(), any_torch.enable_grad(), _saving(graph, room):
         any_torch.manual_seed(0)
         start = randomness()
         for name in graph.inputs:
@@ -172,36 +191,68 @@ def _gradients(
                 leaves[name] = value.requires_grad_()
                 value = value.clone()  # a leaf may not be changed in place
             values[name] = value
-        compute(graph, values, mode)
+        compute(graph, values, mode, ran, map(str, graph.outputs))
         if drawn is not None and not any_torch.equal(start, randomness()):
             drawn.append([values.get(str(name)) for name in graph.outputs])
-        returned: list[torch.Tensor] = []
-        given: list[torch.Tensor] = []
-        for at, name in enumerate(graph.outputs):
-            value = values.get(str(name))
-            if isinstance(value, torch.Tensor) and value.requires_grad:
-                generator = any_torch.Generator().manual_seed(at)
-                gradient = any_torch.randn(value.shape, generator=generator)
-                returned.append(value)
-                given.append(gradient.to(value.dtype).to(value.device))
-        of = {
-            name: value
-            for name in asked
-            if isinstance(value := leaves.get(name, values.get(name)), torch.Tensor)
-            and value.requires_grad
-        }
-        if not returned or not of:
-            return {name: any_torch.zeros_like(value) for name, value in of.items()}
-        found = attempt(
-            lambda: any_torch.autograd.grad(
-                *(returned, [*of.values()], given),
-                allow_unused=True,
-                materialize_grads=True,
+        returned, given = _given_gradients(graph, values)
+        values.clear()
+        forms |= {name: _zeros(leaves[name]) for name in asked if name in leaves}
+        ends = attempt(
+            lambda: (
+                any_torch.autograd.grad(
+                    *(returned, [*leaves.values()], given), allow_unused=True
+                )
+                if returned
+                else [None] * len(leaves)
             )
         )
-    if isinstance(found, Raised):
-        raise NotRun(f"its gradients cannot be computed: {raised_by(found.error)}")
-    return dict(zip(of, found, strict=True))
+    if isinstance(ends, Raised):
+        raise NotRun(f"its gradients cannot be computed: {raised_by(ends.error)}")
+    for name, gradient in zip(leaves, ends, strict=True):
+        if name in asked and gradient is not None:
+            found[name] = gradient
+    for name in forms.keys() - found.keys():
+        found[name] = forms[name]
+    return found
+
+
+def _given_gradients(
+    graph: ReplayedGraph, values: Mapping[str, Any]
+) -> tuple[list[Any], list[Any]]:
+    """What a graph returns that needs gradients, and random ones for each."""
+    returned: list[Any] = []
+    given: list[Any] = []
+    for at, name in enumerate(graph.outputs):
+        value = values.get(str(name))
+        if isinstance(value, torch.Tensor) and value.requires_grad:
+            generator = any_torch.Generator().manual_seed(at)
+            gradient = any_torch.randn(value.shape, generator=generator)
+            returned.append(value)
+            given.append(gradient.to(value.dtype).to(value.device))
+    return returned, given
+
+
+def _zeros(value: torch.Tensor) -> torch.Tensor:
+    """Zeros of the form of a value, in next to no memory."""
+    zero = torch.zeros((), dtype=value.dtype, device=value.device)
+    return zero.expand(value.shape)
+
+
+@contextmanager
+def _saving(graph: ReplayedGraph, room: Room | None) -> Generator[None]:
+    """Let autograd save values in a room where they may not fit into memory.
+
+    It then does not see that one is changed in place; so what is saved is a copy.
+    """
+    if room is None or _TIMES * graph.bytes_of_values() <= room.most_bytes:
+        yield
+        return
+
+    def save(value: torch.Tensor) -> Any:
+        return room.hold(copy_of(value))
+
+    with any_torch.autograd.graph.saved_tensors_hooks(save, value_of):
+        yield
 
 
 def _is_drawn_alike(drawn: Sequence[_Returned]) -> bool:

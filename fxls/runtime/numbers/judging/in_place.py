@@ -22,7 +22,8 @@ from fxls.runtime.numbers.graphs import (
 )
 from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
 from fxls.runtime.numbers.kept import copy_of
-from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
+from fxls.runtime.numbers.replaying import Mode, alone, compute, formed_all
+from fxls.runtime.numbers.room import Values, value_of
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence
 
@@ -46,9 +47,9 @@ class _Run:
     """A graph that was run from its first node to its last."""
 
     results: list[Any] = field(default_factory=list[Any])
-    """What it returned, and behind that what it left in its inputs."""
-    seen: dict[str, torch.Tensor] = field(default_factory=dict[str, torch.Tensor])
-    """What each node gave at the moment when it ran."""
+    """What it returned, and behind that what it left in its inputs, as a room holds it."""
+    seen: Values = field(default_factory=Values)
+    """What each node gave at the moment when it ran, where that is asked for."""
     drawing: list[str] = field(default_factory=list[str])
     """The nodes that drew random numbers."""
     end: Any = None
@@ -65,7 +66,8 @@ def wrong_in_place(
         raise NotRun(f"nobody saw what is given for {', '.join(missing[:4])}")
     if len(before.outputs) != len(after.outputs):
         raise NotRun("it changes values in place, and returns more or fewer of them")
-    given = {name: inputs[name] for name in names}
+    given = Values(room=getattr(inputs, "room", None))
+    given.take(inputs, names)
     old, new = (_run(graph, given, Mode.OWN) for graph in (before, after))
     if old.drawing != new.drawing or not any_torch.equal(old.end, new.end):
         raise NotRun("it changes values in place, and draws random numbers otherwise")
@@ -78,11 +80,12 @@ def wrong_in_place(
             except NotRun:
                 others[mode] = _Run()
         results = others[mode].results
-        value = results[at] if at < len(results) else None
+        value = value_of(results[at]) if at < len(results) else None
         return value if isinstance(value, torch.Tensor) else None
 
     wrong: list[tuple[int, Evidence]] = []
-    for at, (own, actual) in enumerate(zip(old.results, new.results, strict=True)):
+    for at, both in enumerate(zip(old.results, new.results, strict=True)):
+        own, actual = map(value_of, both)
         if not isinstance(own, torch.Tensor) or not isinstance(actual, torch.Tensor):
             continue
         found = judged(
@@ -99,6 +102,10 @@ def wrong_in_place(
     how = (
         "run from the first node to the last, the graph before returns or leaves"
         f" something else behind ({len(wrong)} of {len(old.results)})"
+    )
+    # The values of nodes are many, and wanted only now.
+    old, new = (
+        _run(graph, given, Mode.OWN, is_seeing=True) for graph in (before, after)
     )
     return WrongInPlace(wrong[0][1], _suspects(before, after, old, new), how)
 
@@ -167,15 +174,14 @@ def _is_other(actual: torch.Tensor, own: torch.Tensor) -> bool:
     return found.verdict is not Verdict.RIGHT
 
 
-def _run(graph: ReplayedGraph, inputs: Mapping[str, Any], mode: Mode) -> _Run:
-    done = _Run()
+def _run(
+    graph: ReplayedGraph, inputs: Values, mode: Mode, *, is_seeing: bool = False
+) -> _Run:
+    done = _Run(seen=Values(room=inputs.room))
     with alone():
         any_torch.manual_seed(0)
         state = randomness()
-        values = {
-            name: formed(value, mode, graph.order.get(name, 0))
-            for name, value in inputs.items()
-        }
+        values = formed_all(inputs, inputs, mode, graph.order)
 
         def ran(name: str, value: Any) -> None:
             nonlocal state
@@ -183,14 +189,14 @@ def _run(graph: ReplayedGraph, inputs: Mapping[str, Any], mode: Mode) -> _Run:
             if not any_torch.equal(now, state):
                 done.drawing.append(name)
                 state = now
-            if mode is Mode.OWN and isinstance(value, torch.Tensor):
+            if is_seeing and isinstance(value, torch.Tensor):
                 done.seen[name] = copy_of(value)
 
-        compute(graph, values, mode, ran)
+        compute(graph, values, mode, ran, (*map(str, graph.outputs), *inputs))
         done.end = state
     returned = [
-        values.get(str(one)) if isinstance(one, NodeName) else None
+        values.held(str(one)) if isinstance(one, NodeName) else None
         for one in graph.outputs
     ]
-    done.results = [*returned, *(values[name] for name in inputs)]
+    done.results = [*returned, *(values.held(name) for name in inputs)]
     return done

@@ -18,6 +18,7 @@ from fxls.runtime.numbers.judging.claims import Claims, Suspicion, judge_outputs
 from fxls.runtime.numbers.judging.precision import OF_CODE
 from fxls.runtime.numbers.kept import Lowered, copy_of
 from fxls.runtime.numbers.replaying import Mode, Segments
+from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.producers.compiled_calls import compile_with
 from fxls.runtime.torch_private import fx
@@ -39,7 +40,8 @@ class Judgement:
 
     claims: Claims
     outputs: tuple[Any, ...]
-    """And behind them what is in each input that the graph overwrites."""
+    """As a room holds them, and behind them what is in each input that the graph
+    overwrites."""
     is_saving: bool = False
     """It is judged by the graph that it was made of, which returns as much."""
     kernels: dict[str, str] = field(default_factory=dict[str, str])
@@ -53,32 +55,46 @@ def judge_kernels(
     if lowered.why_not:
         raise NotRun(lowered.why_not)
     assert lowered.run is not None, "its caller asks"
-    own = [_own(inputs[name]) for name in lowered.call.names]
-    reading = Reading(lowered.path)
-    found = attempt(lambda: reading.call(lowered, [*own]))
-    if isinstance(found, Raised):
-        raise NotRun(f"its code raises when it runs again: {found.error!r}"[:200])
-    given = dict(zip(lowered.call.names, own, strict=True))
-    outputs = (*leaves(found), *(given.get(name) for name in graph.written))
-    start = {name: inputs[name] for name in lowered.call.names}
+    start = Values(room=getattr(inputs, "room", None))
+    start.take(inputs, lowered.call.names)
+    reading = Reading(lowered.path, Values(room=start.room))
+    outputs = _outputs(lowered, graph, start, reading)
     claims = Claims(Segments(graph, start), OF_CODE)
     result = Judgement(claims, outputs)
-    values = {
-        node: (buffer, reading.values[buffer])
+    buffers = {
+        node: buffer
         for buffer, (node, _) in lowered.buffers.items()
         if buffer in reading.values
         and node in graph.by_name
         # A buffer has the last one of several values.
         and node not in graph.writes.changing
     }
-    for name in sorted(values, key=graph.order.__getitem__):
-        buffer, value = values[name]
+    for name in sorted(buffers, key=graph.order.__getitem__):
+        buffer = buffers[name]
+        value = reading.values.pop(buffer)
         # A buffer may have the form in which a later node reads the value.
         if claims.take(name, value):
             claims.segments.known[name] = value
             result.kernels[name] = buffer
     judge_outputs(claims, outputs)
     return result
+
+
+def _outputs(
+    lowered: Lowered, graph: ReplayedGraph, inputs: Values, reading: Reading
+) -> tuple[Any, ...]:
+    """What the code returns, and leaves in what the graph overwrites, as a room holds it."""
+    own = {name: _own(inputs[name]) for name in lowered.call.names}
+    written = [own.get(name) for name in graph.written]
+    given = [*own.values()]
+    own.clear()  # the code lets go of each as soon as it can
+    found = attempt(lambda: reading.call(lowered, given))
+    if isinstance(found, Raised):
+        raise NotRun(f"its code raises when it runs again: {found.error!r}"[:200])
+    held = Values(room=inputs.room)
+    for at, output in enumerate((*leaves(found), *written)):
+        held[str(at)] = output
+    return tuple(held.all_held())
 
 
 def narrowed(
@@ -90,7 +106,7 @@ def narrowed(
     """Which node of several in a kernel is wrong: they are compiled once more, each with
     its value kept, under the settings of the program. None where that code is right.
     """
-    given = {name: known[name] for name in known if name != wrong.name}
+    given = Values(known).without(wrong.name)
     segments = Segments(graph, given)
     rows = segments.region([wrong.name])
     names = list(
@@ -149,14 +165,14 @@ def _module(
 class Reading:
     """Runs inductor's code and takes each buffer when it has its last value."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, values: Values) -> None:
         self._path = path
+        self.values = values
         self._unwritten: set[str] = set()
         """Buffers whose memory no kernel was given yet: what it holds is by chance. One
         that is fused away passes its memory on and is never written."""
         self._reused: dict[str, list[int]] = {}
         """By buffers in memory that held another value, what that memory held."""
-        self.values: dict[str, torch.Tensor] = {}
 
     def call(self, lowered: Lowered, given: list[Any]) -> Any:
         """What the code returns."""

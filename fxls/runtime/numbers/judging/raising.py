@@ -24,7 +24,7 @@ def broken_when_run(
 ) -> Crash | None:
     """What a step broke, if its graph raises on inputs on which the graph before does not."""
     before, _ = graphs
-    if not after.failed or replayed(before, inputs).failed:
+    if not after.failed or replayed(before, inputs, ()).failed:
         return None
     return _crash(kind, name, graphs, *next(iter(after.failed.items())))
 

@@ -18,7 +18,8 @@ from fxls.runtime.numbers.graphs import (
 )
 from fxls.runtime.numbers.judging.precision import OF_CODE, Verdict, judged
 from fxls.runtime.numbers.kept import KeptCall
-from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
+from fxls.runtime.numbers.replaying import Mode, alone, compute, formed_all
+from fxls.runtime.numbers.room import Values, value_of
 from fxls.verdicts.comparison import Evidence
 
 __all__ = ["SHARED", "WrongOutput", "wrong_output"]
@@ -65,8 +66,8 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
                 runs[mode] = {}
         return runs[mode].get(name)
 
-    for one, actual, is_left in _given_by(graph, call):
-        own = value(one, Mode.OWN)
+    for one, held, is_left in _given_by(graph, call):
+        own, actual = value(one, Mode.OWN), value_of(held)
         if not isinstance(own, torch.Tensor):
             continue
         found = judged(
@@ -84,18 +85,18 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
     return None
 
 
-def _given_by(
-    graph: ReplayedGraph, call: KeptCall
-) -> Sequence[tuple[str, torch.Tensor, bool]]:
-    """The tensors that a call returned, by node, and those that it left in its inputs."""
+def _given_by(graph: ReplayedGraph, call: KeptCall) -> Sequence[tuple[str, Any, bool]]:
+    """The tensors that a call returned, by node, and those that it left in its inputs, as
+    a room holds them.
+    """
     returned = zip(graph.outputs, call.outputs or (), strict=False)
     pairs = [(one, got, False) for one, got in returned if isinstance(one, NodeName)]
     if call.left is None:
         return pairs
-    behind = {**call.values, **call.left}
+    behind = call.values | call.left
     return [
         *pairs,
-        *((one, behind[one], True) for one in graph.inputs if one in behind),
+        *((one, behind.held(one), True) for one in graph.inputs if one in behind),
     ]
 
 
@@ -117,14 +118,12 @@ def _returned(
         if call.randomness is not None:
             draw_from(call.randomness)
         before = randomness()
-        values = {
-            name: formed(call.values[name], mode, graph.order[name])
-            for name in graph.inputs
-        }
+        values = formed_all(graph.inputs, call.values, mode, graph.order)
         wanted = (*map(str, graph.outputs), *graph.inputs)
         compute(graph, values, mode, wanted=wanted)
         is_random = not any_torch.equal(before, randomness())
-    found = {one: values[one] for one in wanted if one in values}
+    found = Values(room=values.room)
+    found.take(values, [one for one in wanted if one in values])
     if mode is Mode.OWN and call.shares_memory:
         _check_inputs(found, call)
     return found, is_random

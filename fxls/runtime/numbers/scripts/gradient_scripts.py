@@ -38,7 +38,7 @@ def of_gradients(
         old = before.by_name.get(row.name)
         if old is None or is_same(old, row):
             continue
-        given = {one: value for one, value in values.items() if one != row.name}
+        given = values.without(row.name)
         names = inputs_of_both(graphs, given, row.name)
         both = tuple(cut(one, given, row.name, names) for one in graphs)
         found = _written(both, given, claim)

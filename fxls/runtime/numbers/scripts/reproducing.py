@@ -27,6 +27,7 @@ from fxls.runtime.numbers.judging.precision import (
     judged,
 )
 from fxls.runtime.numbers.replaying import Mode, Replay, Segments
+from fxls.runtime.numbers.room import Values
 from fxls.runtime.numbers.scripts.script import function_of, script
 from fxls.runtime.numbers.scripts.script_inputs import variants
 from fxls.runtime.passes.graph_state import GraphState, is_node
@@ -112,13 +113,12 @@ def of_kernel(
     """Scripts for a kernel: the one node that is wrong, if it is known, and then all that
     the kernel computes.
     """
-    given = {name: known[name] for name in known if name != wrong.name}
-    given = _attributes(graph) | given
+    given = _attributes(graph, known) | Values(known).without(wrong.name)
     segments = Segments(graph, given)
     claim = f"The code that {how.backend} writes for {node or wrong.name} is wrong."
     found: list[Reproducer] = []
     if node is not None:
-        values = {**given, **segments.values([wrong.name], Mode.OWN)}
+        values = given | segments.values([wrong.name], Mode.OWN)
         del values[node]
         found += _compiled(cut(graph, values, node), values, claim, how)
     if node is None or len(segments.region([wrong.name])) > 1:
@@ -133,7 +133,7 @@ def of_function(
 ) -> Sequence[Reproducer]:
     """Scripts for a function of which no part is known to be at fault."""
     claim = f"What {how.backend} makes of this function returns something wrong."
-    given = {**_attributes(graph), **inputs}
+    given = _attributes(graph, inputs) | inputs
     return [*_compiled(cut(graph, given, output), given, claim, how)][: how.most]
 
 
@@ -148,8 +148,8 @@ def of_change(
     do the same to it again; and both as they are.
     """
     before, after = graphs
-    given = {one: known[one] for one in known if one != wrong.name}
-    given = _attributes(after) | _attributes(before) | given
+    held = _attributes(after, known) | _attributes(before, known)
+    given = held | Values(known).without(wrong.name)
     names = inputs_of_both(graphs, given, wrong.name, wrong.new_name)
     found: list[Reproducer] = []
     if how is not None:
@@ -183,7 +183,8 @@ def of_decomposition(
     ]
     is_one = is_node(one.result)
     made.output(node if is_one else _part(made, node, parts.index(wrong.node)))
-    given = {name: run.values[name] for name in placed}
+    given = Values(room=run.values.room)
+    given.take(run.values, placed)
     claim = f"{how.backend} decomposes {one.operator} into something else."
     found = [*_compiled(Cut(made), given, claim, how)][: how.most]
     new = cut(graph, given, wrong.node, [*placed])
@@ -227,9 +228,11 @@ def cut(
     return Cut(made)
 
 
-def _attributes(graph: ReplayedGraph) -> dict[str, Any]:
-    """What a graph reads from its module, which is an input of a script."""
-    found: dict[str, Any] = {}
+def _attributes(graph: ReplayedGraph, beside: Mapping[str, Any]) -> Values:
+    """What a graph reads from its module, which is an input of a script; in the room of
+    other values.
+    """
+    found = Values(room=getattr(beside, "room", None))
     for row in graph.rows:
         if row.opcode == "get_attr":
             value = attempt(lambda row=row: graph.run(row, found.__getitem__))

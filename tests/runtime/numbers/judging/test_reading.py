@@ -12,6 +12,7 @@ import torch
 
 from fxls.runtime.numbers.judging.kernels import Reading
 from fxls.runtime.numbers.kept import KeptCall, Lowered
+from fxls.runtime.numbers.room import Values
 
 CODE = """\
 def call(args):
@@ -58,7 +59,7 @@ def test_a_buffer_in_memory_of_an_input_is_read_only_when_it_is_written(
 
     values = {"empty": empty, "kernel": adds, "second": second}
     exec(compile(CODE, str(path), "exec"), values)  # as inductor does
-    reading = Reading(str(path))
+    reading = Reading(str(path), Values())
     lowered = Lowered(KeptCall(()), is_backward=False, run=values["call"])  # pyright: ignore[reportArgumentType]  # made by exec
     given = torch.tensor([0.0, 1.0, 2.0]).to(dtype)
 
