@@ -38,9 +38,9 @@ def _given(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:
     for call in calls:
         if wanted <= call.values.keys():
             return call.values
-    merged = Values(room=kept.call.values.room)
+    merged = Values()
     for call in reversed(calls):
-        merged.take(call.values)
+        merged |= call.values
     found = Values(room=merged.room)
     found.take(merged, [name for name in graph.inputs if name in merged])
     if not found and wanted:

@@ -349,7 +349,7 @@ def _mapped(value: Any, of: Callable[[Any], Any]) -> Any:
 
 def _may_move(value: Any) -> bool:
     """Whether a value is a tensor like any other, which can be made of its memory again."""
-    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.is_meta:
         return False
     is_plain = value.layout is torch.strided and not (
         value.requires_grad or value.is_quantized or value.is_conj() or value.is_neg()

@@ -120,3 +120,12 @@ def test_values_are_shared_with_another_mapping_where_they_are() -> None:
     assert less.room is more.room is room
     assert room.in_file == written + 8 * KB
     assert any_torch.equal(more["three"], numbers(3))
+
+
+def test_a_tensor_without_numbers_stays_as_it_is() -> None:
+    room, value = Room(0), torch.empty(4 * KB, device="meta")
+    values = Values(room=room)
+    values["one"] = value
+
+    assert values["one"] is value
+    assert room.in_file == 0
