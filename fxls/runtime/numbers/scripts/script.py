@@ -10,7 +10,7 @@ from typing import Any
 from fxls.runtime.numbers.graphs import NotRun
 from fxls.runtime.numbers.scripts.script_inputs import UNPACKED
 
-__all__ = ["Function", "function_of", "script"]
+__all__ = ["Function", "assembled", "function_of", "is_torchs", "script"]
 
 _OPERATORS = frozenset({"aten", "prims", "prim", "mkldnn", "mkl", "quantized"})
 """The namespaces of operators that torch itself has."""
@@ -21,7 +21,8 @@ _FREES = re.compile(r";  (\w+ = )+None$", re.MULTILINE)
 class Function:
     """The text of a graph as a function, and the lines that import what it uses."""
 
-    def __init__(self, text: str, imports: Sequence[str]) -> None:
+    def __init__(self, name: str, text: str, imports: Sequence[str]) -> None:
+        self.name = name
         self.text = text
         self.imports = tuple(imports)
 
@@ -44,7 +45,16 @@ def function_of(graph: Any, name: str) -> Function:
         for line in imports
         if line and re.search(rf"\b{re.escape(line.split()[-1])}\b", text)
     ]
-    return Function(text, used)
+    return Function(name, text, used)
+
+
+def is_torchs(node: Any) -> bool:
+    """Whether torch alone has what a node of a graph calls."""
+    try:
+        _check(node)
+    except NotRun:
+        return False
+    return True
 
 
 def _check(node: Any) -> None:
@@ -139,33 +149,9 @@ def script(
     It ends with 1 where they give what precision does not explain, and with 0 where it
     does.
     """
-    imports = {"import sys", "import torch"}
-    imports |= {line for one in functions for line in one.imports}
-    if any(" unpacked(" in f" {text}" for text in inputs.values()):
-        imports |= {"import base64", "import zlib"}
-    if backend:
-        imports.add("import torch._inductor.config")
-    parts = ["\n".join(sorted(imports, key=_of_torch))]
-    if backend:
-        # What a cache has, nobody compiles.
-        lines = {"force_disable_caches": True, **(settings or {})}
-        parts.append(
-            "\n".join(
-                f"torch._inductor.config.{name} = {value!r}"
-                for name, value in lines.items()
-            )
-        )
-    parts += [one.text for one in functions]
-    if "import zlib" in imports:
-        parts.append(UNPACKED)
-    given = "".join(f"        {text},\n" for text in inputs.values())
-    has_seed = "torch.rand" in given
-    seed = "    torch.manual_seed(0)\n" if has_seed else ""
-    parts.append(f"def inputs():\n{seed}    return [\n{given}    ]\n")
     measure = "square().mean().sqrt()" if is_mean else "max()"
-    parts.append(_ERROR.replace("{measure}", measure))
-    names = re.findall(r"^def (\w+)", "\n".join(one.text for one in functions), re.M)
-    first, last = names[0], names[-1]
+    parts = [_ERROR.replace("{measure}", measure)]
+    first, last = functions[0].name, functions[-1].name
     other = f'torch.compile({last}, backend="{backend}")' if backend else last
     if of_gradients:
         parts.append(_GRADIENTS)
@@ -174,18 +160,52 @@ def script(
             f"expected = gradients({first}, inputs())\n"
             f"actual = gradients({last}, inputs())\n" + _END
         )
-        return _joined(parts)
-    parts.append(
-        f"EXPLAINED = {explained:.3g}\n"
-        "with torch.no_grad():\n"
-        f"    expected = {first}(*inputs())\n"
-        f"    actual = {other}(*inputs())\n" + _END
-    )
-    return _joined(parts)
+    else:
+        parts.append(
+            f"EXPLAINED = {explained:.3g}\n"
+            "with torch.no_grad():\n"
+            f"    expected = {first}(*inputs())\n"
+            f"    actual = {other}(*inputs())\n" + _END
+        )
+    return assembled(functions, inputs, parts, backend=backend, settings=settings)
 
 
-def _joined(parts: Sequence[str]) -> str:
-    return "\n\n".join(part.rstrip() + "\n" for part in parts)
+def assembled(
+    functions: Sequence[Function],
+    inputs: Mapping[str, str],
+    parts: Sequence[str],
+    *,
+    backend: str = "",
+    settings: Mapping[str, Any] | None = None,
+    imports: Sequence[str] = (),
+) -> str:
+    """A script of functions, of `inputs()`, which makes new ones at each call, and of the
+    parts that stand behind them.
+    """
+    lines = {"import sys", "import torch", *imports}
+    lines |= {line for one in functions for line in one.imports}
+    if any(" unpacked(" in f" {text}" for text in inputs.values()):
+        lines |= {"import base64", "import zlib"}
+    if backend:
+        lines.add("import torch._inductor.config")
+    above = ["\n".join(sorted(lines, key=_of_torch))]
+    if backend:
+        # What a cache has, nobody compiles.
+        values = {"force_disable_caches": True, **(settings or {})}
+        above.append(
+            "\n".join(
+                f"torch._inductor.config.{name} = {value!r}"
+                for name, value in values.items()
+            )
+        )
+    above += [one.text for one in functions]
+    if "import zlib" in lines:
+        above.append(UNPACKED)
+    given = "".join(f"        {text},\n" for text in inputs.values())
+    has_seed = "torch.rand" in given
+    seed = "    torch.manual_seed(0)\n" if has_seed else ""
+    above.append(f"def inputs():\n{seed}    return [\n{given}    ]\n")
+    return "\n\n".join(part.rstrip() + "\n" for part in (*above, *parts))
 
 
 def _of_torch(line: str) -> tuple[bool, str]:
