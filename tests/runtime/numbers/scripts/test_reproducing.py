@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,30 +22,11 @@ from tests.runtime.numbers.looking import (
     config,
     nodes,
 )
+from tests.runtime.numbers.scripts.alone import RIGHT, WRONG, said
 
 pytestmark = COMPILING
 
 decomposition: Any = importlib.import_module("torch._inductor.decomposition")
-
-ALONE = "import runpy, sys; sys.modules['fxls'] = None; runpy.run_path(sys.argv[1])"
-
-
-def said(text: str, folder: Path) -> tuple[int, str]:
-    """What a script ends with, and the word that its last line begins with."""
-    script = folder / "script.py"
-    script.write_text(text, encoding="utf-8")
-    ended = subprocess.run(
-        [sys.executable, "-c", ALONE, str(script)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-    )
-    lines = ended.stdout.splitlines() or [ended.stderr]
-    return ended.returncode, lines[-1].partition(":")[0]
-
-
-WRONG, RIGHT = (1, "wrong"), (0, "right")
 
 
 class Activated(nn.Module):
