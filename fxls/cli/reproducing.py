@@ -99,15 +99,7 @@ def _text(done: Reproduced) -> str:
     inputs = f"Its inputs are {script.inputs}."
     if done.is_confirmed:
         sure = f"It was run in a process of its own, and said there: {done.said}"
-        if script.compiles:
-            inputs += (
-                " What it compiles is compared with the same function in eager mode."
-            )
-        else:
-            inputs += (
-                " It runs the graph before and the graph behind; what made the one of the"
-                " other is not in this script."
-            )
+        inputs += f" {script.shows}"
     else:
         sure = (
             "NOT CONFIRMED: it was run in a process of its own, and said there: "

@@ -146,6 +146,8 @@ class Reproducer(msgspec.Struct, frozen=True):
     """Where its inputs are from, as a clause."""
     torch: str
     """The version of torch that made it."""
+    shows: str = ""
+    """How it is shown, as a sentence."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -202,6 +204,8 @@ SCHEMA = 1
 def who(fault: Fault) -> str:
     """``the pass reinplace (2)``: who is at fault."""
     ordinal = f" ({fault.ordinal})" if fault.ordinal > 1 else ""
+    if not fault.name and fault.kind is Kind.KERNEL:
+        return "inductor"
     return f"{_WHO[fault.kind]} {fault.name}{ordinal}".strip()
 
 

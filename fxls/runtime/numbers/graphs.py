@@ -39,7 +39,7 @@ class ReplayedGraph:
     """The nodes of a graph as they were at one moment, by their names then."""
 
     def __init__(self, state: GraphState) -> None:
-        self._state = state
+        self.state = state
         self._module: Any = state.module
         self.rows = [row for row in state.rows if row.opcode != "output"]
         self._names = {row.node: row.name for row in state.rows}
@@ -127,7 +127,7 @@ class ReplayedGraph:
 
     def said_of(self, row: Row) -> Mapping[str, Any]:
         """What a node noted of itself when the graph was as it is here."""
-        return self._state.meta_of(row.node)
+        return self.state.meta_of(row.node)
 
     def origin(self, name: str) -> RawOrigin | None:
         """Where a node came from, as far as torch notes it."""

@@ -6,7 +6,8 @@ import contextlib
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fxls.record import Pass, RevisionName
@@ -278,7 +279,8 @@ class Keeping:
                 half = "backward" if lowered.is_backward else "forward"
                 stage = f"{_stage_of(kept)}, {half}, post-grad"
                 node = _lowered_node(end.__context__, lowering)
-                _note_crash(kept, Kind.KERNEL, stage, "", end, lowered.state, node)
+                of = lowered.state, node, lowered.settings
+                _note_crash(kept, Kind.KERNEL, stage, "", end, *of)
             raise
 
     def _decomposed(
@@ -420,6 +422,7 @@ def _note_crash(
     end: GeneratorExit,
     state: GraphState | None = None,
     node: str = "",
+    settings: Mapping[str, Any] | None = None,
 ) -> None:
     """Note what a step raised, if nothing inside of it did, and if it is no way in which
     Dynamo begins anew.
@@ -429,7 +432,8 @@ def _note_crash(
         return
     error = getattr(error, "inner_exception", error)
     if not type(error).__module__.endswith("_dynamo.exc"):
-        kept.crash = Crash(kind, stage, name, 1, line_of(error), state, node)
+        made = Crash(kind, stage, name, 1, line_of(error), state, node)
+        kept.crash = replace(made, settings=settings or {})
 
 
 def _lowered_node(error: BaseException | None, lowering: Any) -> str:

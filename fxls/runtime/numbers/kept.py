@@ -97,6 +97,14 @@ class Crash:
     """Of that graph, the one that was worked on; empty where nobody knows."""
     confirmed: str = "no step before it raised"
     """How it is known that nobody else is at fault."""
+    before: GraphState | None = None
+    """The graph that runs, where a step made of it the one that does not."""
+    raises: str = ""
+    """The node that raises when that one is run."""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Of inductor while it compiled, where they are not the usual ones."""
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the nodes gave that could be run; where nothing was called, what torch noted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,22 +11,21 @@ from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.judging.confirming import confirmed, is_explained
 from fxls.runtime.numbers.judging.kernels import Judgement, judge_kernels, narrowed
 from fxls.runtime.numbers.judging.precision import ALL_TOGETHER
-from fxls.runtime.numbers.kept import Crash, KeptCall, KeptCompilation, Lowered
+from fxls.runtime.numbers.kept import Crash, KeptCompilation, Lowered
 from fxls.runtime.numbers.notes import Notes
 from fxls.runtime.numbers.replaying import replayed
+from fxls.runtime.numbers.scripts.crash_scripts import of_crash, of_raising_code
 from fxls.runtime.numbers.scripts.reproducing import (
     MOST_COMPILATIONS,
     Compiling,
     of_kernel,
 )
-from fxls.runtime.numbers.total import no_script
+from fxls.runtime.numbers.total import Scripts
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import is_view
 from fxls.verdicts.comparison import Kind
 
 __all__ = ["OfKernels", "stage_of"]
-
-_NO_VALUES = "it raises, and scripts compare values"
 
 
 class OfKernels(Notes):
@@ -41,7 +40,7 @@ class OfKernels(Notes):
         graph = ReplayedGraph(lowered.state)
         inputs = lowered.call.values
         if lowered.call.raised:
-            self._compare_raised(graph, lowered.call, stage)
+            self._compare_raised(graph, lowered, stage)
             return
         found = judge_kernels(lowered, graph, inputs)
         claims = found.claims
@@ -131,17 +130,24 @@ class OfKernels(Notes):
             None,
         )
 
-    def _compare_raised(self, graph: ReplayedGraph, call: KeptCall, stage: str) -> None:
+    def _compare_raised(
+        self, graph: ReplayedGraph, lowered: Lowered, stage: str
+    ) -> None:
         """Judge code that raised by the graph that it was made of."""
-        failed = replayed(graph, call.values).failed
-        if failed:
-            node, why = next(iter(failed.items()))
+        call = lowered.call
+        run = replayed(graph, call.values)
+        if run.failed:
+            node, why = next(iter(run.failed.items()))
             raise NotRun(f"it raises, as {node} of the graph before does: {why}")
-        self.note_crash(Crash(Kind.KERNEL, stage, "", 1, call.raised))
+        crash = Crash(
+            *(Kind.KERNEL, stage, "", 1, call.raised), settings=lowered.settings
+        )
+        self.note_crash(crash, lambda: of_raising_code(graph, run.values, crash))
 
-    def note_crash(self, crash: Crash) -> None:
+    def note_crash(self, crash: Crash, scripts: Scripts | None = None) -> None:
         """Note what raised, though nothing before it did."""
-        self.total.take(crashed(self.kept.name, crash), no_script(_NO_VALUES))
+        scripts = scripts or (lambda: of_crash(self.kept, crash))
+        self.total.take(crashed(self.kept.name, crash), scripts)
 
 
 def stage_of(kept: KeptCompilation, lowered: Lowered) -> str:

@@ -26,7 +26,8 @@ def broken_when_run(
     before, _ = graphs
     if not after.failed or replayed(before, inputs, ()).failed:
         return None
-    return _crash(kind, name, graphs, *next(iter(after.failed.items())))
+    failed = next(iter(after.failed.items()))
+    return _crash(kind, name, graphs, *failed, after.values)
 
 
 def broken_by(kept: KeptCompilation) -> Crash | None:
@@ -52,12 +53,18 @@ def _crash(
     graphs: tuple[ReplayedGraph, GraphState],
     node: str,
     why: str,
+    values: Mapping[str, Any],
 ) -> Crash:
     before, state = graphs
     how = f"the graph before it runs, and the graph behind it raises at {node}"
     title, ordinal, stage = name
     made = _changed_before(before, ReplayedGraph(state), node)
-    return Crash(kind, stage, title, ordinal, why, state, made or node, how)
+    return Crash(
+        *(kind, stage, title, ordinal, why, state, made or node, how),
+        before=before.state,
+        raises=node,
+        values=values,
+    )
 
 
 def _changed_before(before: ReplayedGraph, after: ReplayedGraph, node: str) -> str:
@@ -83,8 +90,10 @@ def _changed_before(before: ReplayedGraph, after: ReplayedGraph, node: str) -> s
     )
 
 
-def _fails(state: GraphState) -> tuple[str, str] | None:
-    """The first node that cannot be run of values that have shapes alone, and why."""
+def _fails(state: GraphState) -> tuple[str, str, Mapping[str, Any]] | None:
+    """The first node that cannot be run of values that have shapes alone, why, and the
+    values of those before it.
+    """
     graph = ReplayedGraph(state)
     values: dict[str, Any] = {}
     for row in graph.rows:
@@ -105,6 +114,6 @@ def _fails(state: GraphState) -> tuple[str, str] | None:
 
         found = attempt(run)
         if isinstance(found, Raised):
-            return row.name, raised_by(found.error)
+            return row.name, raised_by(found.error), values
         values[row.name] = found
     return None

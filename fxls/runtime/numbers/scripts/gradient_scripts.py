@@ -11,7 +11,13 @@ from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled
 from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, explained, judged
 from fxls.runtime.numbers.replaying import alone, replayed
-from fxls.runtime.numbers.scripts.reproducing import TORCH, Cut, cut, inputs_of_both
+from fxls.runtime.numbers.scripts.reproducing import (
+    OF_BOTH,
+    TORCH,
+    Cut,
+    cut,
+    inputs_of_both,
+)
 from fxls.runtime.numbers.scripts.script import function_of, script
 from fxls.runtime.numbers.scripts.script_inputs import variants
 from fxls.runtime.passes.graph_state import is_same
@@ -64,7 +70,7 @@ def _written(
         limit = explained(own, None, exact, LENIENT) or 0.0
         text = script(functions, texts, limit, of_gradients=True)
         count = max(old.nodes, new.nodes)
-        return Reproducer(claim, text, count, compiles=False, inputs=said, torch=TORCH)
+        return Reproducer(claim, text, count, False, said, TORCH, OF_BOTH)  # noqa: FBT003  # it is a field
     return None
 
 

@@ -30,13 +30,14 @@ from fxls.runtime.numbers.replaying import Mode, Replay, Segments
 from fxls.runtime.numbers.room import Values
 from fxls.runtime.numbers.scripts.script import function_of, script
 from fxls.runtime.numbers.scripts.script_inputs import variants
-from fxls.runtime.passes.graph_state import GraphState, is_node
+from fxls.runtime.passes.graph_state import GraphState, Row, is_node
 from fxls.runtime.torch_private import fx
 from fxls.verdicts.comparison import Reproducer
 
 __all__ = [
     "BACKENDS",
     "MOST_COMPILATIONS",
+    "OF_BOTH",
     "TORCH",
     "Compiling",
     "Cut",
@@ -51,6 +52,11 @@ __all__ = [
 BACKENDS = ("inductor", "aot_eager", "aot_eager_decomp_partition")
 """Those of torch that a script may name."""
 TORCH = str(torch.__version__)
+OF_COMPILED = "What it compiles is compared with the same function in eager mode."
+OF_BOTH = (
+    "It runs the graph before and the graph behind; what made the one of the other is not"
+    " in this script."
+)
 MOST_COMPILATIONS = 3
 """So many scripts are made that compile, with what the comparison compiled."""
 
@@ -198,13 +204,17 @@ def of_decomposition(
 def cut(
     graph: ReplayedGraph,
     given: Mapping[str, Any],
-    output: str,
+    output: str | Sequence[str],
     names: Sequence[str] | None = None,
     *,
     actual: Any = None,
+    is_drawing: bool = False,
 ) -> Cut:
-    """The nodes that compute one of what is given; `actual` is what is wrong of it."""
-    rows = Segments(graph, given).region([output])
+    """The nodes that compute one of what is given, or several; `actual` is what is wrong
+    of it. With `is_drawing` some may draw random numbers.
+    """
+    outputs = [output] if isinstance(output, str) else [*dict.fromkeys(output)]
+    rows = _region(graph, given, outputs, is_drawing=is_drawing)
     made: Any = fx.Graph()
     names = _inputs(graph, rows, given) if names is None else names
     nodes: dict[str, Any] = {name: made.placeholder(name) for name in names}
@@ -219,13 +229,25 @@ def cut(
         kwargs = fx.node.map_arg(row.kwargs, moved)
         call = (row.opcode, row.target, args, kwargs)
         nodes[row.name] = made.create_node(*call, name=row.name)
-    last = nodes[output]
+    found = [nodes[one] for one in outputs if one in nodes]
+    last = found[0] if len(found) == 1 else tuple(found)
     if isinstance(actual, tuple | list):
         several = cast("Sequence[Any]", actual)
-        own = Segments(graph, given).value(output, Mode.OWN)
+        own = Segments(graph, given).value(outputs[0], Mode.OWN)
         last = _part(made, last, _worst(several, own))
     made.output(last)
     return Cut(made)
+
+
+def _region(
+    graph: ReplayedGraph,
+    given: Mapping[str, Any],
+    outputs: Sequence[str],
+    *,
+    is_drawing: bool,
+) -> Sequence[Row]:
+    states = dict.fromkeys(graph.by_name) if is_drawing else None
+    return Segments(graph, given, states).region(outputs)
 
 
 def _attributes(graph: ReplayedGraph, beside: Mapping[str, Any]) -> Values:
@@ -253,14 +275,16 @@ def inputs_of_both(
     given: Mapping[str, Any],
     name: str,
     new_name: str | None = None,
+    *,
+    is_drawing: bool = False,
 ) -> list[str]:
     """What the nodes of two graphs are given that compute one value, which may have
-    another name in the second.
+    another name in the second. With `is_drawing` some may draw random numbers.
     """
     names: list[str] = []
     last = name if new_name is None else new_name
     for graph, output in zip(graphs, (name, last), strict=True):
-        rows = Segments(graph, given).region([output])
+        rows = _region(graph, given, [output], is_drawing=is_drawing)
         names += [one for one in _inputs(graph, rows, given) if one not in names]
         if not rows and output not in names:
             names.append(output)
@@ -304,9 +328,8 @@ def _compiled(
             settings=how.settings,
             is_mean=how.is_mean,
         )
-        yield Reproducer(
-            claim, text, cut.nodes, compiles=True, inputs=said, torch=TORCH
-        )
+        count, shows = cut.nodes, OF_COMPILED
+        yield Reproducer(claim, text, count, True, said, TORCH, shows)  # noqa: FBT003  # it is a field
 
 
 def _both(
@@ -331,5 +354,5 @@ def _both(
         limit = old.explained(values, STRICT, is_mean=is_mean) or 0.0
         text = script(functions, inputs, limit, is_mean=is_mean)
         count = max(old.nodes, new.nodes)
-        yield Reproducer(claim, text, count, compiles=False, inputs=said, torch=TORCH)
+        yield Reproducer(claim, text, count, False, said, TORCH, OF_BOTH)  # noqa: FBT003  # it is a field
         return

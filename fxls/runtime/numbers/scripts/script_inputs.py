@@ -13,7 +13,15 @@ import torch
 from fxls.runtime.numbers.graphs import NotRun
 from fxls.runtime.numbers.replaying import alone
 
-__all__ = ["UNPACKED", "Variant", "drawn", "evaluated", "recorded", "variants"]
+__all__ = [
+    "UNPACKED",
+    "Variant",
+    "drawn",
+    "evaluated",
+    "imagined",
+    "recorded",
+    "variants",
+]
 
 any_torch: Any = torch
 
@@ -76,6 +84,33 @@ def drawn(value: Any) -> str:
     return _laid_out(text, value)
 
 
+def imagined(noted: Any) -> str:
+    """An expression for a value of the form that torch noted, where nobody knows its
+    numbers: between 0 and 1, or 0 where they are whole, so that they may be indices.
+    """
+    if isinstance(noted, torch.SymInt):
+        return str(_hint(noted))
+    if not isinstance(noted, torch.Tensor):
+        return _plain(noted)
+    shape = tuple(map(_hint, noted.shape))
+    if noted.dtype is torch.bool:
+        text = f"(torch.rand({shape}) < 0.5)"
+    elif noted.dtype.is_floating_point or noted.dtype.is_complex:
+        text = f"torch.rand({shape})"
+        if noted.dtype is not torch.float32:
+            text += f".to({noted.dtype})"
+    else:
+        text = f"torch.zeros({shape}, dtype={noted.dtype})"
+    strides = tuple(map(_hint, noted.stride()))
+    return _placed(text, shape, strides, noted)
+
+
+def _hint(size: Any) -> int:
+    """A size as a number; of a symbol, that of the first call."""
+    symbol: Any = size
+    return int(symbol.node.hint) if isinstance(size, torch.SymInt) else int(symbol)
+
+
 def evaluated(texts: Sequence[str]) -> list[Any]:
     """What these expressions give in a script; draws from the generators of torch."""
     scope: dict[str, Any] = {"base64": base64, "zlib": zlib, "torch": torch}
@@ -131,11 +166,25 @@ def _formed(flat: str, value: torch.Tensor) -> str:
 
 def _laid_out(text: str, value: torch.Tensor) -> str:
     """With the strides and the device of a tensor."""
-    strides = value.stride()
-    if 0 in strides and value.numel():
+    return _placed(text, tuple(value.shape), value.stride(), value)
+
+
+def _placed(
+    text: str, shape: tuple[int, ...], strides: tuple[int, ...], like: torch.Tensor
+) -> str:
+    if 0 in strides and 0 not in shape:
         raise NotRun("an input is a tensor whose elements share their memory")
-    if not value.is_contiguous():
-        shape = tuple(value.shape)
-        empty = f"torch.empty_strided({shape}, {strides}, dtype={value.dtype})"
+    if not _is_in_a_row(shape, strides):
+        empty = f"torch.empty_strided({shape}, {strides}, dtype={like.dtype})"
         text = f"{empty}.copy_({text})"
-    return text if value.device.type == "cpu" else f'{text}.to("{value.device.type}")'
+    return text if like.device.type == "cpu" else f'{text}.to("{like.device.type}")'
+
+
+def _is_in_a_row(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1:
+            if stride != expected and 0 not in shape:
+                return False
+            expected *= size
+    return True
