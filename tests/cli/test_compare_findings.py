@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from tests.cli.command import Command
+from tests.runtime.numbers.scripts.alone import RIGHT, WRONG, said
 
 pytestmark = pytest.mark.slow
 
@@ -113,3 +115,31 @@ def test_a_rule_that_only_a_watched_program_breaks_is_refused(fxls: Command) -> 
         " here are nan, inf and grad-nan"
     )
     assert ended.code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "node", "right"),
+    [
+        (("nan", "net.py"), "logged", ("-0.6", "0.6")),
+        (("grad-nan", "net.py", "back"), "div", ("* 0 + 0.0", "* 0 + 1.0")),
+    ],
+)
+def test_nan_of_the_model_has_a_script_of_one_node(
+    arguments: tuple[str, ...],
+    node: str,
+    right: tuple[str, str],
+    fxls: Command,
+    tmp_path: Path,
+) -> None:
+    fxls.file(PROGRAM)
+    words = "wrong: 4 of 4 are NaN"
+
+    ended = fxls.run("compare", "--reproduce", "shown.py", "--break-on", *arguments)
+
+    text = (fxls.folder / "shown.py").read_text("utf-8")
+    assert ended.out.splitlines()[-2] == (
+        f"reproducer: shown.py (1 node, 0 compilations); it was run by itself, and said: {words}"
+    )
+    assert text.startswith(f'"""{node} gives NaN of these inputs.\n')
+    assert said(text, tmp_path) == WRONG
+    assert said(text.replace(*right), tmp_path) == RIGHT

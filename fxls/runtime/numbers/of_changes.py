@@ -30,6 +30,7 @@ from fxls.runtime.numbers.kept import (
 from fxls.runtime.numbers.of_kernels import OfKernels
 from fxls.runtime.numbers.replaying import ChangesInPlace
 from fxls.runtime.numbers.scripts.gradient_scripts import of_gradients
+from fxls.runtime.numbers.scripts.in_place_scripts import of_change_in_place
 from fxls.runtime.numbers.scripts.reproducing import (
     BACKENDS,
     Compiling,
@@ -165,9 +166,7 @@ class OfChanges(OfKernels):
                 for graph, node in found.nodes[:MOST_NAMED]
             ],
             found.confirmed,
-            no_script(
-                "it changes values in place, and scripts run nodes by themselves"
-            ),
+            lambda: of_change_in_place(name[0], (old, new), inputs),
         )
 
     def _compare_gradients_of(

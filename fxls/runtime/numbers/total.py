@@ -65,7 +65,19 @@ class Total:
         """Note a fault; of the first there are scripts, if they are asked for."""
         is_first = not self.faults
         self.faults.append(fault)
-        if not is_first or not self._is_reproducing:
+        if is_first:
+            self._write(scripts)
+
+    def take_finding(self, found: Finding, scripts: Scripts) -> None:
+        """Note what is no fault; of the first there are scripts, unless a fault has some."""
+        is_first = not self.faults and not self.findings
+        self.findings.append(found)
+        if is_first:
+            self._write(scripts)
+
+    def _write(self, scripts: Scripts | None) -> None:
+        self.reproducers, self.no_reproducer = (), ""
+        if not self._is_reproducing:
             return
         if scripts is None:
             self.no_reproducer = "there is no graph of what the backend runs"

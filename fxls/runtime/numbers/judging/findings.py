@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,10 +15,12 @@ from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.kept import KeptCompilation
 from fxls.runtime.numbers.notes import Notes
 from fxls.runtime.numbers.replaying import replayed
+from fxls.runtime.numbers.scripts.finding_scripts import of_finding
+from fxls.runtime.numbers.total import Scripts
 from fxls.tensor_view import shown
 from fxls.verdicts.comparison import Finding
 
-__all__ = ["finding_in", "note_finding"]
+__all__ = ["note_finding"]
 
 _MOST_GIVEN = 8
 
@@ -26,17 +29,19 @@ def note_finding(notes: Notes, rule: Rule) -> None:
     """Note which node makes what breaks a rule, though no step of the compiler does."""
     notes.judged -= 1  # it is no step
     kept = notes.kept
-    found = finding_in(kept, rule)
+    found = _finding_in(kept, rule)
     if found is None:
         why = f"it returned {rule.value}, and no graph of it gives that node by node"
         notes.leave_out(kept.stage, "what it returned", why, is_suspect=True)
         return
-    notes.total.findings.append(found)
+    notes.total.take_finding(*found)
 
 
-def finding_in(kept: KeptCompilation, rule: Rule) -> Finding | None:
+def _finding_in(kept: KeptCompilation, rule: Rule) -> tuple[Finding, Scripts] | None:
     """The first node whose value breaks the rule while nothing does that it reads; else
     the input that does; None where the graphs give no such value, node by node.
+
+    With it stands what writes its script.
 
     Raises `NotRun`.
     """
@@ -57,10 +62,11 @@ def finding_in(kept: KeptCompilation, rule: Rule) -> Finding | None:
             for one in graph.uses(row)[:_MOST_GIVEN]
             if one in values
         ]
-        return Finding(
+        finding = Finding(
             *(kept.name, stage, rule.value, where(graph, name), said, tuple(given)),
             is_input=row.opcode == "placeholder",
         )
+        return finding, functools.partial(of_finding, graph, values, name, rule)
     if why is not None:
         raise why
     return None
