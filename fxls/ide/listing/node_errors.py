@@ -13,6 +13,7 @@ from pathlib import PurePath
 from fxls.ide.listing.document import Document
 from fxls.listing import KERNELS
 from fxls.record import Judged, JudgedValue
+from fxls.record.judged_wording import judged_text
 from fxls.record.kernel_times import CALL
 
 __all__ = ["JudgedGraph", "NodeError", "error_text", "node_errors"]
@@ -58,17 +59,7 @@ def node_errors(
 
 def error_text(error: NodeError) -> str:
     """In a few words, and who made the value."""
-    value = error.value
-    by = f"{error.step}, {error.stage}" if error.stage else error.step
-    if not value.is_finite:
-        off = "not finite"
-    elif value.error:
-        off = f"off by {value.error:.3g}"
-    else:
-        return f"same in each bit ({by})"
-    if value.is_wrong:
-        return f"wrong: {off}, explained {value.allowed:.2g} ({by})"
-    return f"{off}, explained {value.allowed:.2g} ({by})"
+    return judged_text(error.value, error.step, error.stage)
 
 
 _LAST = "post-grad"
