@@ -24,7 +24,7 @@ from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary
 from fxls.ide.listing.kernel_card import computed_by, kernel_blocks
-from fxls.ide.listing.node_errors import NodeError, error_text
+from fxls.ide.listing.node_errors import NodeError
 from fxls.ide.listing.node_times import (
     TimedCode,
     by_node,
@@ -63,6 +63,7 @@ from fxls.ide.source.under_cursor import (
 )
 from fxls.listing import KERNELS, Facts, Identity, Place, Scope
 from fxls.record import ON_REQUEST, OUTSIDE
+from fxls.record.judged_wording import sides_text
 from fxls.record.kernel_times import CALL
 from fxls.record.remark_wording import costs_of, role_of, title_of
 from fxls.record.remarks import RemarkKind, SourceRemark
@@ -287,7 +288,8 @@ def _off(node: int, beside: Beside) -> Iterator[Block]:
     """How far the value of a node is off, where a comparison judged it."""
     error = beside.errors().get(node)
     if error is not None:
-        yield Field("compared", (error_text(error),))
+        said = sides_text(error.value, error.step, error.stage)
+        yield Field("compared", (said,))
 
 
 def _makings(name: str, passes: Passes) -> Iterator[Block]:

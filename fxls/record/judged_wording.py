@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fxls.record.parts import JudgedValue
 
-__all__ = ["judged_text"]
+__all__ = ["judged_text", "sides_text"]
 
 
 def judged_text(value: JudgedValue, step: str, stage: str) -> str:
@@ -19,3 +19,9 @@ def judged_text(value: JudgedValue, step: str, stage: str) -> str:
     if value.is_wrong:
         return f"wrong: {off}, explained {value.allowed:.2g} ({by})"
     return f"{off}, explained {value.allowed:.2g} ({by})"
+
+
+def sides_text(value: JudgedValue, step: str, stage: str) -> str:
+    """The same with the values of both sides, where they are not the same."""
+    text = judged_text(value, step, stage)
+    return f"{text}; {value.sides}" if value.sides else text

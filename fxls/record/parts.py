@@ -108,6 +108,8 @@ class JudgedValue(msgspec.Struct, frozen=True, omit_defaults=True):
     scale: Magnitude = 0.0
     """The largest value that float64 gives."""
     is_wrong: bool = False
+    sides: str = ""
+    """Where they differ most: what eager has there, and what was compiled."""
 
     @property
     def is_finite(self) -> bool:

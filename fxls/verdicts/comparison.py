@@ -59,6 +59,9 @@ class Evidence(msgspec.Struct, frozen=True):
     scale: float
     """The largest value that float64 gives."""
     reason: str
+    sides: tuple[str, ...] = ()
+    """Where both differ most: what should be there, in its own dtype, what is there, and
+    the place, as ``[3, 0]``; empty where nothing differs."""
 
 
 class Where(msgspec.Struct, frozen=True):

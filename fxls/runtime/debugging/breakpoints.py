@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fxls.listing import Listing
 from fxls.runtime.debugging import conditions, pydevd
+from fxls.runtime.debugging.compared import Compared
 from fxls.runtime.debugging.frame_view import FrameView
 from fxls.runtime.debugging.pydevd import Breakpoint, Debugger
 from fxls.runtime.debugging.restoring import Restoring
@@ -50,7 +51,11 @@ class Breakpoints:
         """The debugger that is connected, made ready when it was not yet."""
         debugger = pydevd.connected()
         if debugger is not None and debugger.is_new:
-            view = FrameView(self._store.read_if_whole, self._restoring.look)
+            view = FrameView(
+                self._store.read_if_whole,
+                self._restoring.look,
+                Compared(self._store).of,
+            )
             debugger.adapt(
                 conditions.judge(self._store.owns, debugger.say, view),
                 conditions.log(self._store.owns, view),

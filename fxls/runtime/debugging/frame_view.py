@@ -58,10 +58,14 @@ class FrameView:
         self,
         read: Callable[[Path], Listing | None],
         look: Callable[[Path], object] = lambda _: None,
+        compared: Callable[[Path, Listing], Mapping[str, str]] | None = None,
     ) -> None:
-        """`look` is called with the path of each listing that is looked at."""
+        """`look` is called with the path of each listing that is looked at; `compared`
+        gives what a comparison said of its values, by the names that they have in it.
+        """
         self._read = read
         self._look = look
+        self._compared = compared
         self._known: dict[str, _Nodes | None] = {}
 
     def shown(self, frame: FrameType, name: str, value: object, text: str) -> str:
@@ -160,15 +164,22 @@ class FrameView:
         path = frame.f_code.co_filename
         if path not in self._known:
             listing = None if path.startswith("<") else self._read(Path(path))
-            self._known[path] = None if listing is None else _Nodes(listing)
+            if listing is None:
+                self._known[path] = None
+            else:
+                said: Mapping[str, str] = {}
+                if self._compared is not None:
+                    said = self._compared(Path(path), listing)
+                self._known[path] = _Nodes(listing, said)
         return self._known[path]
 
 
 class _Nodes:
     """The nodes of a listing, by name."""
 
-    def __init__(self, listing: Listing) -> None:
+    def __init__(self, listing: Listing, compared: Mapping[str, str]) -> None:
         self._listing = listing
+        self._compared = compared
         self._index = {f.name: i for i, f in enumerate(listing.nodes)}
         self.facts: Mapping[str, Facts] = {f.name: f for f in listing.nodes}
         self._frees = {
@@ -190,11 +201,16 @@ class _Nodes:
         return facts.target if facts.opcode == "placeholder" else ""
 
     def about(self, name: str) -> str:
-        """A node in a few words: what it does, and the expression it came from."""
+        """A node in a few words: what it does, the expression it came from, and how far
+        its value was off when it was compared.
+        """
         facts = self.facts[name]
         words = _what(facts)
         origin = self._listing.origin(self._index[name])
-        return words if origin is None else f"{words}, {_where(origin.places[0])}"
+        if origin is not None:
+            words += f", {_where(origin.places[0])}"
+        compared = self._compared.get(name)
+        return words if compared is None else f"{words}  ← compared: {compared}"
 
 
 def _what(facts: Facts) -> str:

@@ -114,7 +114,19 @@ def _value(node: str, evidence: Evidence, wrong: Sequence[str]) -> JudgedValue:
     if not evidence.error and node not in wrong:
         return JudgedValue(node)  # which is short, and they are many
     numbers = (evidence.error, evidence.allowed, evidence.scale)
-    return JudgedValue(node, *map(_finite, numbers), is_wrong=node in wrong)
+    return JudgedValue(
+        *(node, *map(_finite, numbers)),
+        is_wrong=node in wrong,
+        sides=_sides(evidence.sides),
+    )
+
+
+def _sides(of: tuple[str, ...]) -> str:
+    if not of:
+        return ""
+    eager, compiled, place = of
+    where = "" if place == "[]" else f" at {place}"
+    return f"eager {eager}, compiled {compiled}{where}"
 
 
 def _finite(number: float) -> float:

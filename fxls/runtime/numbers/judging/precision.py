@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import torch
 
 from fxls.verdicts.comparison import Evidence
@@ -142,10 +143,31 @@ def _judged(
     if reference is None or reference.shape != own.shape:
         return Judged(Verdict.OPEN)
     if not own.is_floating_point():
-        return _judged_whole(actual, own, reference)
+        return _with_sides(_judged_whole(actual, own, reference), actual, own)
     other = moved()
     other = None if other is None else _plain(other)
-    return _judged_float(actual, own, other, reference, roundings)
+    found = _judged_float(actual, own, other, reference, roundings)
+    return _with_sides(found, actual, own)
+
+
+def _with_sides(found: Judged, actual: torch.Tensor, own: torch.Tensor) -> Judged:
+    """With what both are where they differ most."""
+    if found.evidence is None:
+        return found
+    off = (actual.double() - own.double()).abs()
+    off = off.nan_to_num(nan=float("inf")).masked_fill(actual == own, 0.0)
+    at = int(off.argmax())
+    one, other = own.reshape(-1)[at].item(), actual.reshape(-1)[at].item()
+    place: list[int] = []
+    for size in reversed(own.shape):
+        at, rest = divmod(at, size)
+        place.insert(0, rest)
+    sides = (_number(one), _number(other), str(place))
+    return Judged(found.verdict, msgspec.structs.replace(found.evidence, sides=sides))
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def explained(
