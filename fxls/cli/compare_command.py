@@ -23,6 +23,8 @@ from fxls.cli.command import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from fxls.cli.reproducing import Reproduced
     from fxls.launching.entry_argument import EntryArgument
     from fxls.launching.python_arguments import PythonArguments
@@ -44,6 +46,8 @@ examples:
   fxls compare --json train.py | jq '.faults[0]'
   fxls compare --keep there.pt train.py     keep the values of its graphs in there.pt
   fxls compare --with there.pt train.py     and compare: of another torch or device
+  torchrun --nproc-per-node 2 --no-python fxls compare --keep values.pt train.py
+  fxls compare values.rank0.pt values.rank1.pt   where two ranks differ first
 
 The program runs once, compiled, and ends. Then each step of the compiler is run again on
 the inputs of the first call of each graph, and is judged by the step before it.
@@ -133,7 +137,6 @@ def compare(options: argparse.Namespace) -> int:
     """`fxls compare`: run a program in a process of its own, and say what was found."""
     from fxls.cli.comparisons.elsewhere import compare_elsewhere
     from fxls.cli.comparisons.entry import entry_of, to_compare
-    from fxls.cli.comparisons.listings import compare_listings, names_listings
     from fxls.cli.followed_program import follow, followed, unclear
     from fxls.cli.reports.compare_report import compare_as_json
     from fxls.store import locate
@@ -141,10 +144,11 @@ def compare(options: argparse.Namespace) -> int:
 
     python: PythonArguments = options.python
     problem = unclear(python) or _taken(options.reproduce or options.keep)
-    if problem is None and names_listings(python.program):
+    without_program = None if problem else _without_program(python.program)
+    if without_program is not None:
         refused = _not_of_listings(options, python)
         if refused is None:
-            return compare_listings(options, python.program)
+            return without_program(options, python.program)
         options.usage.error(refused)
     entry = None if problem else entry_of(python.program)
     if entry is not None:
@@ -157,7 +161,7 @@ def compare(options: argparse.Namespace) -> int:
     if problem is not None:
         options.usage.error(problem)
     if options.keep is not None or options.other is not None:
-        return compare_elsewhere(options, python)
+        return compare_elsewhere(options, python, os.environ)
     if options.into is not None:
         judge = functools.partial(_judged, is_reproducing=options.scripts)
         return follow(options, python, judge)
@@ -172,6 +176,18 @@ def compare(options: argparse.Namespace) -> int:
     if found.is_found:
         return ExitCode.TROUBLE
     return ExitCode.OK if found.is_clear else ExitCode.USAGE
+
+
+def _without_program(
+    words: Sequence[str],
+) -> Callable[[argparse.Namespace, Sequence[str]], int] | None:
+    """What compares what these words name, if that is no program."""
+    from fxls.cli.comparisons.elsewhere import compare_ranks, names_kept
+    from fxls.cli.comparisons.listings import compare_listings, names_listings
+
+    if names_kept(words):
+        return compare_ranks
+    return compare_listings if names_listings(words) else None
 
 
 def _print(

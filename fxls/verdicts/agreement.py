@@ -16,7 +16,9 @@ __all__ = [
     "Agreement",
     "Difference",
     "Environment",
+    "OfRanks",
     "OtherInput",
+    "RankDifference",
     "Side",
     "decode",
     "encode",
@@ -84,6 +86,36 @@ class Agreement(msgspec.Struct, frozen=True):
     """What the program ended with, where that was an error."""
     refused: str = ""
     """Why the file can be neither read nor written, as a clause."""
+
+
+class RankDifference(msgspec.Struct, frozen=True):
+    """A node that should have the same value in two ranks, and has not."""
+
+    compilation: str
+    stage: str
+    """The graph, as `fxls list` names it."""
+    node: str
+    target: str
+    place: str
+    """``train.py:14:15``; empty where nothing is known."""
+    reason: str
+    """Why it should be the same."""
+    sides: str = ""
+    """What both ranks have where they differ most."""
+
+
+class OfRanks(msgspec.Struct, frozen=True):
+    """How the values of two ranks agree that should be the same."""
+
+    differences: tuple[RankDifference, ...] = ()
+    """The first of each graph."""
+    graphs: int = 0
+    values: int = 0
+    """How many were compared."""
+    alone: tuple[str, ...] = ()
+    """The graphs that one rank has and the other has not."""
+    refused: str = ""
+    """Why a file cannot be read, as a clause."""
 
 
 def encode(agreement: Agreement) -> bytes:

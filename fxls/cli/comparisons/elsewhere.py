@@ -7,6 +7,8 @@ import functools
 import json
 import platform
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxls.cli.command import ExitCode, harmless, say, sources_here
@@ -16,10 +18,12 @@ if TYPE_CHECKING:
     from fxls.launching.python_arguments import PythonArguments
     from fxls.verdicts.agreement import Agreement
 
-__all__ = ["compare_elsewhere"]
+__all__ = ["compare_elsewhere", "compare_ranks", "names_kept"]
 
 
-def compare_elsewhere(options: argparse.Namespace, python: PythonArguments) -> int:
+def compare_elsewhere(
+    options: argparse.Namespace, python: PythonArguments, environ: Mapping[str, str]
+) -> int:
     """Run a program, and keep the values of its graphs, or compare them with others."""
     from fxls.cli.reports.agreement_report import (
         agreement_as_json,
@@ -35,6 +39,10 @@ def compare_elsewhere(options: argparse.Namespace, python: PythonArguments) -> i
         if options.keep is not None
         else ("--with", options.other)
     )
+    if option == "--keep" and (rank := _rank(environ)):
+        path = path.with_name(f"{path.stem}.rank{rank}{path.suffix}")
+        if path.exists():
+            options.usage.error(f"{path} is there already: name a new file")
     # The program may go to another folder.
     more = [option, str(path.absolute())]
     found = followed("compare", more, options, python, decode)
@@ -48,6 +56,38 @@ def compare_elsewhere(options: argparse.Namespace, python: PythonArguments) -> i
     if found.differences:
         return ExitCode.TROUBLE
     return ExitCode.OK if is_clear(found) else ExitCode.USAGE
+
+
+def _rank(environ: Mapping[str, str]) -> str:
+    """Which rank of a launch of several this process is; empty where there is one."""
+    several = environ.get("WORLD_SIZE", "1") not in ("", "1")
+    return environ.get("RANK", "") if several else ""
+
+
+def names_kept(program: Sequence[str]) -> bool:
+    """Whether the words of a command line are two files that --keep wrote."""
+    return len(program) == 2 and all(
+        Path(one).suffix == ".pt" and Path(one).is_file() for one in program
+    )
+
+
+def compare_ranks(options: argparse.Namespace, program: Sequence[str]) -> int:
+    """Say which node should have had the same value in two ranks, and had not."""
+    from fxls.cli.reports.agreement_report import ranks_as_json, ranks_text
+    from fxls.runtime.numbers.elsewhere.of_ranks import between_ranks
+
+    first, second = map(Path, program)
+    found = between_ranks(first, second, int(options.memory) << 20)
+    if found.refused:
+        say(f"fxls: error: {found.refused}")
+        return ExitCode.USAGE
+    if options.json:
+        print(json.dumps(ranks_as_json(found)))
+    else:
+        print(harmless(ranks_text(found, (str(first), str(second)))))
+    if found.differences:
+        return ExitCode.TROUBLE
+    return ExitCode.OK if found.values and not found.alone else ExitCode.USAGE
 
 
 def _done(options: argparse.Namespace, raised: str | None) -> bytes:

@@ -9,9 +9,23 @@ import msgspec
 from fxls.cli.report import Sources, place_as_json, snippet
 from fxls.cli.reports.compare_report import finite, place_of, unseen_text
 from fxls.counted import counted
-from fxls.verdicts.agreement import Agreement, Difference, Environment, OtherInput, Side
+from fxls.verdicts.agreement import (
+    Agreement,
+    Difference,
+    Environment,
+    OfRanks,
+    OtherInput,
+    Side,
+)
 
-__all__ = ["SCHEMA", "agreement_as_json", "agreement_text", "is_clear"]
+__all__ = [
+    "SCHEMA",
+    "agreement_as_json",
+    "agreement_text",
+    "is_clear",
+    "ranks_as_json",
+    "ranks_text",
+]
 
 SCHEMA = 1
 """The version of what ``--json`` prints; a new key does not change it."""
@@ -129,3 +143,42 @@ def _verdict(found: Agreement, name: str) -> str:
 
 def _environment(one: Environment) -> str:
     return f"torch {one.torch} on {' and '.join(one.devices) or 'no device'}"
+
+
+def ranks_text(found: OfRanks, names: tuple[str, str]) -> str:
+    """The first node of each graph that two ranks should agree in; `names` are those of
+    their files.
+    """
+    lines: list[str] = []
+    for one in found.differences:
+        graph = f"{one.stage}, {one.compilation}"
+        lines.append(f"error: {one.node} is another value in both ranks, in {graph}")
+        place = f"from {one.place}" if one.place else "whose expression nobody noted"
+        lines.append(f"  {one.node}, {one.target}, {place}")
+        if one.sides:
+            lines.append(f"  {names[0]} and {names[1]}: {one.sides}")
+        lines += [f"  why: {one.reason}", ""]
+    lines += [f"not compared: {one}" for one in found.alone]
+    count = f"{counted(found.graphs, 'graph')}, {counted(found.values, 'value')}"
+    if found.differences:
+        said = counted(len(found.differences), "difference")
+    elif found.values and found.alone:
+        said = "nobody can say: the ranks agree as far as both files go"
+    elif found.values:
+        said = "the ranks agree in all that should be the same"
+    else:
+        said = "nobody can say: no graph is in both files"
+    return "\n".join([*lines, f"{said} ({count})"])
+
+
+def ranks_as_json(found: OfRanks) -> dict[str, Any]:
+    """The same for programs."""
+    verdict = "same" if found.values and not found.alone else "open"
+    return {
+        "schema": SCHEMA,
+        "verdict": "differs" if found.differences else verdict,
+        "differences": [msgspec.to_builtins(one) for one in found.differences],
+        "graphs": found.graphs,
+        "values": found.values,
+        "not_compared": list(found.alone),
+    }

@@ -12,6 +12,7 @@ import torch
 from fxls.attempt import Raised, attempt, attempting
 from fxls.engine.ir.target_names import pretty_target
 from fxls.runtime.faults import saying
+from fxls.runtime.numbers.blame import where
 from fxls.runtime.numbers.elsewhere.values_file import KeptGraph, KeptValues, write
 from fxls.runtime.numbers.graphs import (
     NodeName,
@@ -125,7 +126,17 @@ def _kept(kept: KeptCompilation, graph: ReplayedGraph) -> KeptGraph:
         {name: value for name, value in values.items() if value is not None},
         [] if run is None else sorted(run.random),
         run is None,
+        {row.name: place for row in graph.rows if (place := _place(graph, row.name))},
     )
+
+
+def _place(graph: ReplayedGraph, name: str) -> str:
+    """Where a node is from; of several expressions around one another the innermost."""
+    found = next(iter(where(graph, name).places), None)
+    if found is None:
+        return ""
+    start = found.span.start
+    return f"{Path(found.path).name}:{start.line + 1}:{start.column + 1}"
 
 
 def run_of(kept: KeptCompilation, graph: ReplayedGraph) -> Replay | None:

@@ -43,6 +43,8 @@ class KeptGraph:
     """The nodes that drew random numbers."""
     is_in_place: bool = False
     """Whether it changes values, so that these are its inputs and what it returned."""
+    places: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where each node is from, as file, line and column, where that is known."""
 
     @property
     def computed(self) -> Sequence[str]:
@@ -107,6 +109,7 @@ def _decoded(path: Path) -> KeptValues:
             graph.compilation,
             graph.stage,
             *graph.nodes.values(),
+            *graph.places.values(),
             *graph.random,
         ]
         if not all(isinstance(text, str) for text in [*texts, *graph.values]):
