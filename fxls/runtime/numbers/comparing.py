@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterable, Sequence
 
@@ -26,6 +27,7 @@ from fxls.runtime.numbers.of_changes import GRADIENTS, OfChanges
 from fxls.runtime.numbers.of_kernels import stage_of
 from fxls.runtime.numbers.replaying import ChangesInPlace, replayed
 from fxls.runtime.numbers.room import give_memory_back
+from fxls.runtime.numbers.scripts.fake_scripts import of_fake
 from fxls.runtime.numbers.scripts.reproducing import (
     of_decomposition,
     of_function,
@@ -301,14 +303,16 @@ class _OfCompilation(OfChanges):
             lies = lies_of_writing(graph, changes.node)
             if lies is None:
                 raise
-            wrong = [lies]
+            wrong, values = [lies], None
         else:
-            wrong = [*wrong_fakes(graph, run)]
+            wrong, values = [*wrong_fakes(graph, run)], run.values
         for one in wrong:
             name = (one.operator, 1, kept.traced_stage)
             place = where(graph, one.node)
             how = "compiled code counts on what an operator says of itself"
-            scripts = no_script(f"torch alone has no operator {one.operator}")
+            scripts = no_script(f"scripts show no signature, as {one.operator} has it")
+            if values is not None:
+                scripts = functools.partial(of_fake, graph, values, one.node)
             self.note_fault(Kind.FAKE, name, one.evidence, [place], how, scripts)
 
     def _compare_decompositions(self) -> None:

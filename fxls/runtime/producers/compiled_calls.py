@@ -13,6 +13,7 @@ __all__ = [
     "PRIVATE",
     "buffers_of",
     "compile_with",
+    "kernels_of",
     "made_nodes",
     "of_compiled_calls",
     "written_settings",
@@ -25,6 +26,7 @@ AOT = "numbers of aot_eager are not compared"
 BEHIND = "numbers of backends behind AOTAutograd are not compared"
 KERNELS = "numbers of kernels are not compared"
 SETTINGS = "reproducers lack the settings of inductor"
+SOURCES = "reproducers of a wrong fake kernel lack the source of the operator"
 DECOMPOSED = "numbers of decompositions are not compared"
 
 _COMPILERS = ("fw_compiler", "bw_compiler", "inference_compiler")
@@ -33,7 +35,14 @@ _SLOT = "torch.fx.experimental.proxy_tensor:get_proxy_slot"
 _COMPILE = "torch._inductor.compile_fx:compile_fx_inner"
 _PATCH = "torch._inductor.config:patch"
 _WRITE = "torch._inductor.config:codegen_config"
-PRIVATE = {_SLOT: DECOMPOSED, _COMPILE: KERNELS, _PATCH: KERNELS, _WRITE: SETTINGS}
+_DEFINED = "torch._library.custom_ops:OPDEFS"
+PRIVATE = {
+    _SLOT: DECOMPOSED,
+    _COMPILE: KERNELS,
+    _PATCH: KERNELS,
+    _WRITE: SETTINGS,
+    _DEFINED: SOURCES,
+}
 """What is looked up only while numbers are compared, and what is off without it."""
 
 
@@ -127,6 +136,16 @@ def compile_with(settings: Mapping[str, Any], module: Any, inputs: list[Any]) ->
     patch: Any = private(_PATCH, KERNELS, _nothing)
     with patch(dict(settings)) or contextlib.nullcontext():
         return _compile_alone(module, inputs)
+
+
+def kernels_of(operator: Any) -> tuple[Any, Any]:
+    """The functions of a program that are the kernel of an operator of its own, and its
+    fake kernel; None for what is no function of Python, or registered in another way.
+    """
+    known: Any = private(_DEFINED, SOURCES, dict[str, Any])
+    made = known.get(str(operator.name()).rpartition(".")[0] or operator.name())
+    made = made or known.get(operator.name())
+    return getattr(made, "_init_fn", None), getattr(made, "_abstract_fn", None)
 
 
 def written_settings() -> str:

@@ -27,12 +27,13 @@ class Function:
         self.imports = tuple(imports)
 
 
-def function_of(graph: Any, name: str) -> Function:
+def function_of(graph: Any, name: str, own: str = "") -> Function:
     """A graph of `torch.fx` as a function; raises `NotRun` where torch alone has not what
-    it calls.
+    it calls, and neither are its operators of a namespace of the script's own.
     """
     for node in graph.nodes:
-        _check(node)
+        if not own or getattr(node.target, "namespace", None) != own:
+            _check(node)
     code = graph.python_code("self")
     text = _FREES.sub("", code.src)
     text = text[text.index("def forward(") :].replace("\t", "    ").strip()
