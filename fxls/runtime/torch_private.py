@@ -5,6 +5,7 @@ The hooks in `producers` name further ones, which they replace; nobody else does
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ import torch
 from fxls.installed_torch import always, private
 
 __all__ = [
+    "DispatchMode",
     "autograd_node",
     "children_of",
     "compile_id",
@@ -141,6 +143,14 @@ def number_of(node: Any) -> int:
     node for a leaf a number beyond all others.
     """
     return node._sequence_nr()
+
+
+DispatchMode: Any = private(
+    "torch.utils._python_dispatch:TorchDispatchMode",
+    "long sums, and products on a GPU, are compared more strictly than they are computed",
+    lambda: contextlib.nullcontext,
+)
+"""What sees each operator while it is entered, and may compute it otherwise."""
 
 
 def schema_of(called: object) -> object | None:

@@ -78,3 +78,19 @@ def test_compiled_code_is_noted() -> None:
     frames: Any = importlib.import_module("torch._dynamo.convert_frame")
     assert hasattr(frames, "output_codes")
     assert hasattr(frames, "input_codes")
+
+
+def test_a_dispatch_mode_sees_each_operator() -> None:
+    seen: list[str] = []
+
+    class Seeing(torch_private.DispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    with Seeing():
+        torch.ones(2).sum()
+
+    assert seen == ["aten.ones.default", "aten.sum.default"]

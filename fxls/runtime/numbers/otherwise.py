@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from fxls.attempt import Raised, attempt
+from fxls.runtime.torch_private import DispatchMode
 
 __all__ = ["Otherwise"]
 
@@ -25,7 +25,7 @@ _MOST = 1 << 14
 """So many elements are added one after the other; longer sums are several such ones."""
 
 
-class Otherwise(TorchDispatchMode):
+class Otherwise(DispatchMode):  # pyright: ignore[reportUntypedBaseClass]  # torch's, looked up
     """While it is entered, operators compute otherwise."""
 
     def __torch_dispatch__(
