@@ -222,7 +222,7 @@ def _called(kernel: Any) -> str:
     name = getattr(kernel, "try_get_kernel_name", lambda: None)()
     if name is None and getattr(kernel, "inputs", None):
         return _called(kernel.inputs[0])  # it is one of the results of that
-    return str(name or kernel.name)
+    return str(name or kernel.get_name())
 
 
 def _loops(kernel: Any) -> str:
