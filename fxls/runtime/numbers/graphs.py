@@ -23,6 +23,7 @@ __all__ = [
     "ReplayedGraph",
     "doubled",
     "draw_from",
+    "is_on_gpu",
     "leaves",
     "randomness",
     "widened",
@@ -199,10 +200,15 @@ def leaves(value: Any) -> list[Any]:
     return [value]
 
 
+def is_on_gpu() -> bool:
+    """Whether this process has used a GPU; to ask begins nothing there."""
+    return any_torch.cuda.is_initialized()
+
+
 def randomness() -> Any:
     """The state of the generators that nodes draw from, to be compared and put back."""
     of_cpu = any_torch.get_rng_state()
-    if not any_torch.cuda.is_initialized():
+    if not is_on_gpu():
         return of_cpu
     return any_torch.cat([of_cpu, any_torch.cuda.get_rng_state()])
 

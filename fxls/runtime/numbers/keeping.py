@@ -15,7 +15,7 @@ from fxls.rules import Rule
 from fxls.runtime.checks.verdict import is_finite, not_finite
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
-from fxls.runtime.numbers.graphs import leaves, randomness
+from fxls.runtime.numbers.graphs import is_on_gpu, leaves, randomness
 from fxls.runtime.numbers.judgements import ListingsOf
 from fxls.runtime.numbers.kept import (
     Behind,
@@ -169,7 +169,8 @@ class Keeping:
         lowered = Lowered(call, bool(named.get("is_backward")))
         if named.get("cpp_wrapper"):
             lowered.why_not = "cpp_wrapper has no buffers that Python sees"
-        if (box := named.get("cudagraphs")) is not None and box.value:
+        box = named.get("cudagraphs")
+        if box is not None and box.value and is_on_gpu():
             # What it returns lies in memory that the next call overwrites, and that goes
             # with the graph. Torch asks the box for each graph of the compilation.
             box.value, kept.is_without_cuda_graph = False, True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
+
 from fxls.attempt import attempting
 from fxls.runtime.faults import saying
 from fxls.runtime.numbers.graphs import NotRun
@@ -113,12 +115,20 @@ class Notes:
 
         def failed(error: Exception) -> None:
             is_said = isinstance(error, NotRun | NoRoom)
-            if not is_said:
-                saying(f"{what} of {stage} is not compared")(error)
             why = str(error) if is_said else repr(error)[:200]
+            if _is_of_memory(error):
+                why = "there was too little memory left for it"
+            elif not is_said:
+                saying(f"{what} of {stage} is not compared")(error)
             self.missed.append((stage, what))
             self.leave_out(stage, what, why)
 
         with attempting(failed):
             compare(*args)
             self.judged += 1
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Whether memory was asked for and not given, by whatever it was."""
+    kinds = MemoryError, torch.cuda.OutOfMemoryError
+    return isinstance(error, kinds) or "t allocate memory" in str(error)

@@ -29,6 +29,7 @@ from fxls.runtime.numbers.graphs import (
     ReplayedGraph,
     doubled,
     draw_from,
+    is_on_gpu,
     leaves,
     randomness,
 )
@@ -407,7 +408,7 @@ def alone() -> Generator[None]:
     """Compute something and leave no trace: neither in the generators nor in autograd."""
     state = randomness()
     mode = any_torch.is_grad_enabled()
-    devices = ["cpu", *(["cuda"] if any_torch.cuda.is_initialized() else [])]
+    devices = ["cpu", *(["cuda"] if is_on_gpu() else [])]
     try:
         with any_torch.no_grad(), ExitStack() as off:
             for device in devices:
