@@ -291,11 +291,11 @@ def is_seed(graph: ReplayedGraph, name: str) -> bool:
     return of is not None and row.args[1] in seeds_of(of)
 
 
-def seeds_of(row: Row) -> set[int]:
+def seeds_of(row: Row) -> Sequence[int]:
     """Which of several things that an operator returns say what it drew."""
     schema: Any = schema_of(row.target)
     returned: Any = schema.returns if schema else ()
-    return {at for at, one in enumerate(returned) if one.name in _SEEDS}
+    return [at for at, one in enumerate(returned) if one.name in _SEEDS]
 
 
 _SEEDS = ("philox_seed", "philox_offset", "rng_state", "unused", "debug_attn_mask")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -222,6 +223,24 @@ def test_of_two_wrong_passes_the_first_is_named_first(numbers: Numbers) -> None:
         ("pass", "joint", "joint_custom_post_pass", ("relu",)),
         ("pass", "forward, post-grad", "post_grad_custom_post_pass", ("relu",)),
     ]
+
+
+def slicing(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.sin(x[:, 1:3]) + torch.cos(y)[..., :2]
+
+
+def test_a_pass_that_takes_another_slice_is_to_blame(numbers: Numbers) -> None:
+    def wrong(graph: Any) -> None:
+        last = nodes(graph, operator.getitem)[-1]
+        last.args = (last.args[0], (..., slice(1, 3)))
+
+    with config.patch(pre_grad_custom_pass=wrong):
+        found = numbers.of(slicing, torch.randn(4, 8), torch.randn(4, 8))
+
+    assert [(*blamed(one)[:2], blamed(one).code) for one in found.faults] == [
+        ("pass", "pre-grad", "torch.cos(y)[..., :2]")
+    ]
+    assert found.unseen == ()
 
 
 def test_what_was_compiled_before_a_reset_is_compared_as_well(
