@@ -25,24 +25,25 @@ _MOST = 1 << 14
 """So many elements are added one after the other; longer sums are several such ones."""
 
 
-class Otherwise(DispatchMode):  # pyright: ignore[reportUntypedBaseClass]  # torch's, looked up
-    """While it is entered, operators compute otherwise."""
+def _computed(
+    _mode: object,
+    operator: Any,
+    _types: object,
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """What an operator gives."""
+    summed = _SUMS.get(str(operator))
+    if summed is not None:
+        return summed(*args, **(kwargs or {}))
+    name = str(operator).split(".")[1] if "." in str(operator) else ""
+    if name in _PRODUCTS and _is_short("convolution" not in name):
+        args = tuple(map(_short, args))
+    return operator(*args, **(kwargs or {}))
 
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """What an operator gives."""
-        summed = _SUMS.get(str(func))
-        if summed is not None:
-            return summed(*args, **(kwargs or {}))
-        name = str(func).split(".")[1] if "." in str(func) else ""
-        if name in _PRODUCTS and _is_short("convolution" not in name):
-            args = tuple(map(_short, args))
-        return func(*args, **(kwargs or {}))
+
+Otherwise: Any = type("Otherwise", (DispatchMode,), {"__torch_dispatch__": _computed})
+"""While one is entered, operators compute otherwise."""
 
 
 def _sum(
