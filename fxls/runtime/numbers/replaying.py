@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import operator
 from collections.abc import (
     Callable,
     Generator,
@@ -36,35 +35,29 @@ from fxls.runtime.numbers.graphs import (
 from fxls.runtime.numbers.judging.precision import nudged
 from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.numbers.otherwise import Otherwise
+from fxls.runtime.numbers.random_nodes import RANDOM, is_random
 from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import Row
-from fxls.runtime.torch_private import fx, schema_of, version_of
+from fxls.runtime.torch_private import fx, version_of
 
 __all__ = [
-    "RANDOM",
     "ChangesInPlace",
     "Mode",
     "Replay",
     "Segments",
     "alone",
     "compute",
-    "draws_alone",
     "formed",
     "formed_all",
-    "is_random",
-    "is_seed",
     "raised_by",
     "replayed",
     "rounding",
-    "seeds_of",
 ]
 
 any_torch: Any = torch
 
 _KEPT: Mapping[str, list[str]] = {}
 """Where no value is let go."""
-
-RANDOM = "random numbers are drawn in between"
 
 
 class ChangesInPlace(NotRun):
@@ -255,58 +248,6 @@ class Segments:
 def rounding(mode: Mode) -> AbstractContextManager[Any]:
     """What operators round as in a mode."""
     return Otherwise() if mode is Mode.OTHERWISE else nullcontext()
-
-
-def is_random(row: Row) -> bool:
-    """Whether a node draws random numbers, as far as its operator says."""
-    if _dropout(row) == 0.0:
-        return False  # the operators for attention draw for their dropout alone
-    tags: Any = getattr(row.target, "tags", ())
-    seeded = any_torch.Tag.nondeterministic_seeded
-    return (isinstance(tags, list | tuple | set) and seeded in tags) or str(
-        row.target
-    ).startswith(
-        ("prims.inductor_random", "prims.inductor_seed", "prims.inductor_lookup")
-    )
-
-
-def _dropout(row: Row) -> Any:
-    """With which probability a node drops values; None where its operator has none."""
-    schema: Any = schema_of(row.target)
-    for at, one in enumerate(schema.arguments if schema else ()):
-        if one.name == "dropout_p":
-            given = row.kwargs.get(one.name, one.default_value)
-            return row.args[at] if at < len(row.args) else given
-    return None
-
-
-def is_seed(graph: ReplayedGraph, name: str) -> bool:
-    """Whether a value says what an operator drew, and is not computed of anything: where
-    that drew nothing it is whatever was in its memory.
-    """
-    row = graph.by_name.get(name)
-    if row is None or row.target is not operator.getitem:
-        return False
-    of = graph.by_name.get(graph.name_of(row.args[0]))
-    return of is not None and row.args[1] in seeds_of(of)
-
-
-def seeds_of(row: Row) -> Sequence[int]:
-    """Which of several things that an operator returns say what it drew."""
-    schema: Any = schema_of(row.target)
-    returned: Any = schema.returns if schema else ()
-    return [at for at, one in enumerate(returned) if one.name in _SEEDS]
-
-
-_SEEDS = ("philox_seed", "philox_offset", "rng_state", "unused", "debug_attn_mask")
-
-
-def draws_alone(row: Row) -> bool:
-    """Whether a node reads no values, but how many numbers to draw, and as what."""
-    target = str(row.target)
-    return "bernoulli" not in target and any(
-        word in target for word in ("rand", "inductor_")
-    )
 
 
 def _in(value: Any, mode: Mode, seed: int) -> Any:

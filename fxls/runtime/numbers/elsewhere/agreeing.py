@@ -30,7 +30,8 @@ from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.judging.precision import LENIENT, Judged, Verdict, judged
 from fxls.runtime.numbers.judging.whole import wrong_output
 from fxls.runtime.numbers.kept import Copies, KeptCall, KeptCompilation
-from fxls.runtime.numbers.replaying import Mode, Segments, is_random, is_seed
+from fxls.runtime.numbers.random_nodes import is_random, is_seed
+from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import fx

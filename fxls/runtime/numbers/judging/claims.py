@@ -28,17 +28,19 @@ from fxls.runtime.numbers.judging.precision import (
     Verdict,
     judged,
 )
-from fxls.runtime.numbers.replaying import (
+from fxls.runtime.numbers.random_nodes import (
     RANDOM,
+    draws_alone,
+    is_random,
+    is_seed,
+    seeds_of,
+)
+from fxls.runtime.numbers.replaying import (
     ChangesInPlace,
     Mode,
     Replay,
     Segments,
-    draws_alone,
-    is_random,
-    is_seed,
     replayed,
-    seeds_of,
 )
 from fxls.runtime.numbers.room import Values, value_of
 from fxls.runtime.passes.graph_state import Row, is_same

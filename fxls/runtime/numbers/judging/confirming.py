@@ -10,7 +10,8 @@ import torch
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, widened
 from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
 from fxls.runtime.numbers.judging.precision import OF_CODE
-from fxls.runtime.numbers.replaying import Mode, Segments, is_seed
+from fxls.runtime.numbers.random_nodes import is_seed
+from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.runtime.numbers.room import Values, value_of
 
 __all__ = ["confirmed", "is_explained"]

@@ -12,13 +12,8 @@ from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled, leaves
 from fxls.runtime.numbers.judging.precision import Verdict, judged, nudged
 from fxls.runtime.numbers.kept import Decomposed, copy_of
-from fxls.runtime.numbers.replaying import (
-    Mode,
-    Replay,
-    Segments,
-    alone,
-    draws_alone,
-)
+from fxls.runtime.numbers.random_nodes import draws_alone
+from fxls.runtime.numbers.replaying import Mode, Replay, Segments, alone
 from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import is_node, nodes_in
 from fxls.runtime.torch_private import fx, schema_of

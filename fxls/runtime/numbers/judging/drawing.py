@@ -11,15 +11,8 @@ import torch
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import ReplayedGraph, leaves, widened
 from fxls.runtime.numbers.judging.claims import Claims, Suspicion
-from fxls.runtime.numbers.replaying import (
-    RANDOM,
-    Mode,
-    Segments,
-    alone,
-    compute,
-    formed_all,
-    is_random,
-)
+from fxls.runtime.numbers.random_nodes import RANDOM, is_random
+from fxls.runtime.numbers.replaying import Mode, Segments, alone, compute, formed_all
 from fxls.runtime.passes.graph_state import Row, is_same
 from fxls.verdicts.comparison import Evidence
 

@@ -16,7 +16,8 @@ from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, explained, judged
 from fxls.runtime.numbers.kept import copy_of
-from fxls.runtime.numbers.replaying import Mode, alone, compute, formed, is_random
+from fxls.runtime.numbers.random_nodes import is_random
+from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
 from fxls.runtime.numbers.scripts.reproducing import OF_BOTH, TORCH
 from fxls.runtime.numbers.scripts.script import function_of, script
 from fxls.runtime.numbers.scripts.script_inputs import variants

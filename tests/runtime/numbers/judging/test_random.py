@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fxls.runtime.numbers.replaying import RANDOM
+from fxls.runtime.numbers.random_nodes import RANDOM
 from tests.runtime.numbers.looking import (
     COMPILING,
     Attention,
