@@ -13,7 +13,9 @@ from fxls.verdicts.comparison import Reproducer
 
 
 def script(text: str, *, compiles: bool = True) -> Reproducer:
-    return Reproducer("Relu is wrong.", text, 1, compiles, "drawn from a seed", "2.13")
+    how = "What it compiles is compared with the same function in eager mode."
+    made = (1, compiles, "drawn from a seed", "2.13")
+    return Reproducer("Relu is wrong.", text, *made, how)
 
 
 RIGHT = script("print('right: off by 0')\n")
