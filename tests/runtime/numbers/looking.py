@@ -30,6 +30,7 @@ __all__ = [
     "blamed",
     "config",
     "nodes",
+    "reads_what_is_overwritten",
     "without_kernels",
 ]
 
@@ -182,6 +183,18 @@ class Numbers:
         found = self.of(model, *inputs, **how)
         assert found.faults, found.unseen
         return blamed(found.faults[0])
+
+
+def reads_what_is_overwritten(graph: Any) -> None:
+    """A pass by which an input is overwritten before its other readers read it."""
+    (copy,) = nodes(graph, aten.copy_.default)
+    reader = next(user for user in copy.args[0].users if user is not copy)
+    behind = [reader]
+    for node in graph.nodes:
+        if node.op == "call_function" and {*node.all_input_nodes} & {*behind}:
+            behind.append(node)
+    for node in reversed(behind):
+        copy.append(node)
 
 
 def nodes(graph: Any, target: Any) -> Sequence[Any]:

@@ -19,6 +19,7 @@ from tests.runtime.numbers.looking import (
     blamed,
     config,
     nodes,
+    reads_what_is_overwritten,
 )
 
 pytestmark = COMPILING
@@ -152,17 +153,7 @@ def test_a_pass_that_overwrites_what_is_read_later_is_to_blame(
 def test_a_pass_that_reads_an_input_when_it_is_overwritten_is_to_blame(
     numbers: Numbers,
 ) -> None:
-    def wrong(graph: Any) -> None:
-        (copy,) = nodes(graph, aten.copy_.default)
-        reader = next(user for user in copy.args[0].users if user is not copy)
-        behind = [reader]
-        for node in graph.nodes:
-            if node.op == "call_function" and {*node.all_input_nodes} & {*behind}:
-                behind.append(node)
-        for node in reversed(behind):
-            copy.append(node)
-
-    with config.patch(post_grad_custom_post_pass=wrong):
+    with config.patch(post_grad_custom_post_pass=reads_what_is_overwritten):
         (fault,) = numbers.of(Remembering(), torch.randn(5, 6)).faults
 
     answer = blamed(fault)

@@ -20,7 +20,14 @@ from tests.runtime.numbers.judging.test_in_place import (
     scales_otherwise,
     writes_in_another_order,
 )
-from tests.runtime.numbers.looking import COMPILING, Numbers, aten, config, nodes
+from tests.runtime.numbers.looking import (
+    COMPILING,
+    Numbers,
+    aten,
+    config,
+    nodes,
+    reads_what_is_overwritten,
+)
 from tests.runtime.numbers.scripts.alone import RIGHT, WRONG, said
 
 pytestmark = COMPILING
@@ -96,17 +103,7 @@ def test_a_change_in_place_is_the_nodes_around_it_before_and_behind(
 def test_what_is_read_when_it_is_overwritten_already_is_a_script(
     numbers: Numbers, tmp_path: Path
 ) -> None:
-    def wrong(graph: Any) -> None:
-        (copy,) = nodes(graph, aten.copy_.default)
-        reader = next(user for user in copy.args[0].users if user is not copy)
-        behind = [reader]
-        for node in graph.nodes:
-            if node.op == "call_function" and {*node.all_input_nodes} & {*behind}:
-                behind.append(node)
-        for node in reversed(behind):
-            copy.append(node)
-
-    with config.patch(post_grad_custom_post_pass=wrong):
+    with config.patch(post_grad_custom_post_pass=reads_what_is_overwritten):
         numbers.run(Remembering(), torch.randn(5, 6))
     (script,) = numbers.found(is_reproducing=True).reproducers
 
