@@ -35,9 +35,9 @@ def changed_nodes(
 ) -> Sequence[Named]:
     """The nodes that somebody made, altered or removed, by which a value is wrong."""
     names = [name for name in after.by_name if name in known and name != wrong.name]
-    given = Values(known).without(wrong.new_name)
-    its_own = {*names, *after.inputs}
-    given = given.without(*(name for name in given if name not in its_own))
+    given = Values(room=getattr(known, "room", None))
+    its_own = {*names, *after.inputs} - {wrong.new_name}
+    given.take(known, [name for name in known if name in its_own])
     try:
         rows = Segments(after, given).region([wrong.new_name])
     except NotRun:
