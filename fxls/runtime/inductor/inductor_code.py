@@ -44,6 +44,7 @@ from fxls.runtime.listings.module_names import importable_name
 from fxls.runtime.listings.rank import rank
 from fxls.runtime.listings.value_facts import value_of
 from fxls.runtime.producers.capture import Capture
+from fxls.runtime.producers.compiled_calls import unwritten
 from fxls.runtime.producers.compiler_steps import direction_of
 from fxls.runtime.producers.deferred import DeferredWork
 from fxls.runtime.producers.steps import Step
@@ -306,9 +307,11 @@ def _of_extern(kernel: Any) -> tuple[list[str], set[str], set[str]]:
 
 def _generated(lowering: Any, calls: list[Computed]) -> Generated:
     """What inductor knows of the code that it wrote."""
+    without = unwritten(lowering)
     buffers = {
-        str(buffer.get_name()): Buffer(_node_of(buffer), _value_of(buffer))
+        name: Buffer(None if name in without else _node_of(buffer), _value_of(buffer))
         for buffer in lowering.buffers
+        for name in [str(buffer.get_name())]
     }
     constants = dict(lowering.constants)
     for name, value in constants.items():

@@ -112,7 +112,18 @@ def buffers_of(lowering: Any) -> Mapping[str, tuple[str, str]]:
     """By the name of each buffer of inductor's code the node whose value it is and the
     name of the kernel that writes it.
     """
-    return dict(_buffers(lowering))
+    found = dict(_buffers(lowering))
+    for name in unwritten(lowering):
+        found.pop(name, None)
+    return found
+
+
+def unwritten(lowering: Any) -> set[str]:
+    """The buffers that inductor's code may name and no kernel writes, because nothing
+    behind the kernel reads them. One in the memory of another buffer holds that one's
+    value (torch/_inductor/codegen/common.py).
+    """
+    return {*lowering.removed_buffers, *lowering.inplaced_to_remove}
 
 
 def _buffers(lowering: Any) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -30,8 +30,11 @@ any_torch: Any = torch
 _BUFFER = re.compile(r"\bbuf\d+\b")
 _ENDS = re.compile(r"^\s*(return\b|.*\bdel\b)")
 """Lines before which what they name has its last value."""
-_ALLOCATES = re.compile(r"^\s*(buf\d+) = [\w.]*\bempty\w*(?:\.\w+)*\(")
-_REUSES = re.compile(r"^\s*(buf\d+) = (?:reinterpret_tensor\()?(\w+)\b.*\bdel \2\b")
+_GIVES_MEMORY = re.compile(
+    r"^\s*(buf\d+) = "
+    r"(?:[\w.]*\bempty\w*(?:\.\w+)*\(|(?:reinterpret_tensor\()?(\w+)\b.*\bdel \2\b)"
+)
+"""Lines that give a buffer memory, new or of a value that nobody needs any more."""
 
 
 @dataclass(slots=True)
@@ -169,10 +172,8 @@ class Reading:
         self._path = path
         self.values = values
         self._unwritten: set[str] = set()
-        """Buffers whose memory no kernel was given yet: what it holds is by chance. One
+        """Buffers whose memory no kernel was given yet: what it holds is not theirs. One
         that is fused away passes its memory on and is never written."""
-        self._reused: dict[str, list[int]] = {}
-        """By buffers in memory that held another value, what that memory held."""
 
     def call(self, lowered: Lowered, given: list[Any]) -> Any:
         """What the code returns."""
@@ -193,12 +194,8 @@ class Reading:
             line = linecache.getline(self._path, frame.f_lineno)
             if _ENDS.match(line):
                 self._take(line, frame)
-            if allocated := _ALLOCATES.match(line):
-                self._unwritten.add(allocated[1])
-            elif reused := _REUSES.match(line):
-                if reused[2] in self._unwritten:
-                    self._unwritten.add(reused[1])
-                self._reused[reused[1]] = _hash_of(frame.f_locals.get(reused[2]))
+            if given := _GIVES_MEMORY.match(line):
+                self._unwritten.add(given[1])
             elif not _ENDS.match(line):
                 self._unwritten.difference_update(_BUFFER.findall(line))
         return self._line
@@ -206,33 +203,9 @@ class Reading:
     def _take(self, line: str, frame: FrameType) -> None:
         for name in _BUFFER.findall(line):
             value = frame.f_locals.get(name)
-            if (
-                isinstance(value, torch.Tensor)
-                and name not in self.values
-                and name not in self._unwritten
-                # A kernel may be given memory for a buffer that it has no need to write.
-                and (name not in self._reused or self._is_written(name, value))
-            ):
+            is_new = name not in self.values and name not in self._unwritten
+            if is_new and isinstance(value, torch.Tensor):
                 self.values[name] = copy_of(value)
-
-    def _is_written(self, name: str, value: torch.Tensor) -> bool:
-        return self._reused[name] != _hash_of(value)
-
-
-def _hash_of(value: Any) -> list[int]:
-    """Numbers that say what the memory holds which a tensor is in."""
-    if not isinstance(value, torch.Tensor):
-        return []
-    memory: Any = value.new_empty(0).set_(value.untyped_storage()).view(torch.uint8)
-    whole = memory.numel() // 8 * 8
-    words, rest = memory[:whole].view(torch.int64), memory[whole:]
-    if whole == 0:
-        return rest.tolist()
-    return [
-        int(words.sum()),
-        int(any_torch.hash_tensor(words).view(torch.int64)),
-        *rest.tolist(),
-    ]
 
 
 def _own(value: Any) -> Any:
