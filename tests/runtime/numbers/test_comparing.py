@@ -345,3 +345,22 @@ def test_the_program_draws_the_same_numbers_as_without_a_comparison(
     numbers.found()
 
     assert any_torch.equal(any_torch.get_rng_state(), before)
+
+
+def test_numbers_of_eight_bits_are_judged(numbers: Numbers) -> None:
+    def model(x: torch.Tensor) -> Any:
+        short = (x * 3).to(any_torch.float8_e4m3fn)
+        return short, (short.float() + 1).to(any_torch.float8_e5m2)
+
+    def scaled_wrongly(graph: Any) -> None:
+        (product,) = nodes(graph, aten.mul.Tensor)
+        product.args = (product.args[0], 3.5)
+
+    x = torch.randn(8, 8)
+    right = numbers.of(model, x, backward=False)
+    numbers.forget()
+    with config.patch(post_grad_custom_post_pass=scaled_wrongly):
+        wrong = numbers.first(model, x, backward=False)
+
+    assert (right.faults, right.unseen) == ((), ())
+    assert (wrong.name, wrong.nodes) == ("post_grad_custom_post_pass", ("mul",))

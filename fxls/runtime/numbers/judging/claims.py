@@ -26,6 +26,7 @@ from fxls.runtime.numbers.judging.precision import (
     Judged,
     Roundings,
     Verdict,
+    has_numbers_of,
     judged,
 )
 from fxls.runtime.numbers.random_nodes import (
@@ -342,7 +343,7 @@ def _is_equal(one: Any, other: torch.Tensor) -> bool:
     return one is other or (
         isinstance(one, torch.Tensor)
         and _is_alike(one, other)
-        and any_torch.equal(one.nan_to_num(), other.to(one.device).nan_to_num())
+        and has_numbers_of(one, other.to(one.device))
     )
 
 

@@ -9,7 +9,7 @@ import torch
 
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, widened
 from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
-from fxls.runtime.numbers.judging.precision import OF_CODE
+from fxls.runtime.numbers.judging.precision import OF_CODE, plain
 from fxls.runtime.numbers.random_nodes import is_seed
 from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.runtime.numbers.room import Values, value_of
@@ -180,20 +180,19 @@ def _fewest(trial: _Trial, wrong: Sequence[Suspicion]) -> Sequence[Suspicion]:
 def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
     if one.shape != other.shape:
         return float("inf")
-    other = other.to(one.device)
+    one, other = widened(one), widened(other.to(one.device))
     both = one.isfinite() & other.isfinite()
     if any_torch.equal(one.isfinite(), other.isfinite()):
-        off = (widened(one) - widened(other)).abs()[both]
+        off = (one - other).abs()[both]
         return float(off.max()) if off.numel() else 0.0
     return float("inf")
 
 
 def _negligible(value: torch.Tensor) -> float:
     """How far off an output may be and still be the same."""
-    if value.is_complex():
-        value = any_torch.view_as_real(value.resolve_conj())
-    if not value.is_floating_point() or not value.numel():
+    numbers = plain(value)
+    if not numbers.is_floating_point() or not numbers.numel():
         return 0.0
-    finite = value[value.isfinite()].double().abs()
+    finite = numbers[numbers.isfinite()].double().abs()
     scale = float(finite.max()) if finite.numel() else 0.0
-    return OF_CODE.of_worst(value.dtype) * scale
+    return OF_CODE.of_worst(value.dtype.to_real()) * scale

@@ -10,7 +10,12 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled, leaves
-from fxls.runtime.numbers.judging.precision import Verdict, judged, nudged
+from fxls.runtime.numbers.judging.precision import (
+    Verdict,
+    has_numbers_of,
+    judged,
+    nudged,
+)
 from fxls.runtime.numbers.kept import Decomposed, copy_of
 from fxls.runtime.numbers.random_nodes import draws_alone
 from fxls.runtime.numbers.replaying import Mode, Replay, Segments, alone
@@ -147,8 +152,8 @@ def _reaches(graph: ReplayedGraph, run: Replay, name: str, right: Any) -> bool:
             )
         except NotRun:
             continue
-        if isinstance(changed, torch.Tensor) and not any_torch.equal(
-            changed.nan_to_num(), run.values[output].nan_to_num()
+        if isinstance(changed, torch.Tensor) and not has_numbers_of(
+            changed, run.values[output]
         ):
             return True
     return False

@@ -11,6 +11,7 @@ import torch
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import ReplayedGraph, leaves, widened
 from fxls.runtime.numbers.judging.claims import Claims, Suspicion
+from fxls.runtime.numbers.judging.precision import has_numbers_of
 from fxls.runtime.numbers.random_nodes import RANDOM, is_random
 from fxls.runtime.numbers.replaying import Mode, Segments, alone, compute, formed_all
 from fxls.runtime.passes.graph_state import Row, is_same
@@ -119,7 +120,7 @@ def _never_alike(values: Sequence[Any]) -> bool:
 def _is_same(one: Any, other: Any) -> bool:
     pairs = [*zip(leaves(one), leaves(other), strict=False)]
     return all(
-        any_torch.equal(a.nan_to_num(), b.nan_to_num())
+        has_numbers_of(a, b)
         for a, b in pairs
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
     )

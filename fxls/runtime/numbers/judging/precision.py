@@ -27,8 +27,10 @@ __all__ = [
     "Roundings",
     "Verdict",
     "explained",
+    "has_numbers_of",
     "judged",
     "nudged",
+    "plain",
 ]
 
 any_torch: Any = torch
@@ -135,18 +137,19 @@ def _judged(
         return Judged(Verdict.WRONG, _shapes(actual, own))
     if actual.dtype != own.dtype:
         return Judged(Verdict.WRONG, _dtypes(actual, own))
-    actual, own = _plain(actual), _plain(own)
+    dtype = own.dtype.to_real()
+    actual, own = plain(actual), plain(own)
     if any_torch.equal(actual, own) or not actual.numel():
         return Judged(Verdict.RIGHT, _same(own))
     reference = exact()
-    reference = None if reference is None else _plain(reference)
+    reference = None if reference is None else plain(reference)
     if reference is None or reference.shape != own.shape:
         return Judged(Verdict.OPEN)
     if not own.is_floating_point():
         return _with_sides(_judged_whole(actual, own, reference), actual, own)
     other = moved()
-    other = None if other is None else _plain(other)
-    found = _judged_float(actual, own, other, reference, roundings)
+    other = None if other is None else plain(other)
+    found = _judged_float(actual, own, other, reference, roundings, dtype)
     return _with_sides(found, actual, own)
 
 
@@ -185,12 +188,13 @@ def explained(
     """
     if not own.is_floating_point() and not own.is_complex():
         return SHARE
-    own = _plain(own)
-    exact = None if exact is None else _plain(exact)
-    moved = None if moved is None else _plain(moved)
+    dtype = own.dtype.to_real()
+    own = plain(own)
+    exact = None if exact is None else plain(exact)
+    moved = None if moved is None else plain(moved)
     if exact is None or exact.shape != own.shape:
         return None
-    bounds = _Bounds.of(own, moved, exact, roundings)
+    bounds = _Bounds.of(own, moved, exact, roundings, dtype)
     if is_mean:
         return bounds.mean + bounds.usual_mean
     return bounds.worst + bounds.usual
@@ -202,11 +206,11 @@ def _judged_float(
     moved: torch.Tensor | None,
     reference: torch.Tensor,
     roundings: Roundings,
+    dtype: torch.dtype,
 ) -> Judged:
-    dtype = own.dtype
     if (lost := _lost_infinities(actual, own, moved, reference)) is not None:
         return Judged(Verdict.WRONG, lost)
-    bounds = _Bounds.of(own, moved, reference, roundings)
+    bounds = _Bounds.of(own, moved, reference, roundings, dtype)
     off = (actual.double() - reference.double()).abs()[bounds.counts]
     if not off.numel():
         return Judged(Verdict.RIGHT)
@@ -263,9 +267,10 @@ class _Bounds:
         moved: torch.Tensor | None,
         reference: torch.Tensor,
         roundings: Roundings,
+        dtype: torch.dtype,
     ) -> _Bounds:
         """What the known computation, in its own dtype and moved by roundings, allows."""
-        kind = any_torch.finfo(own.dtype)
+        kind = any_torch.finfo(dtype)
         limit = kind.max / 2
         counts = own.isfinite() & reference.isfinite() & (reference.abs() < limit)
         wide = reference.double()
@@ -279,10 +284,10 @@ class _Bounds:
         sizes = wide.abs()[counts]
         scale, known = float(sizes.max()), float(usual.max())
         worst = _WORST * (known + float(spread.max()))
-        worst += roundings.of_worst(own.dtype) * scale + kind.tiny
+        worst += roundings.of_worst(dtype) * scale + kind.tiny
         known_mean = _rms(usual)
         mean = _MEAN * (known_mean + _rms(spread))
-        mean += roundings.of_mean(own.dtype) * _rms(sizes) + kind.tiny
+        mean += roundings.of_mean(dtype) * _rms(sizes) + kind.tiny
         return cls(counts, scale, known, known_mean, worst, mean)
 
 
@@ -307,7 +312,7 @@ def _judged_whole(
 def nudged(value: torch.Tensor, seed: int) -> torch.Tensor:
     """A tensor whose numbers are moved by up to one rounding, each in its own way."""
     if value.is_complex() and not value.is_sparse:
-        return any_torch.view_as_complex(nudged(_plain(value).contiguous(), seed))
+        return any_torch.view_as_complex(nudged(plain(value).contiguous(), seed))
     if not value.is_floating_point() or value.is_sparse:
         return value
     generator = any_torch.Generator(device="cpu").manual_seed(seed)
@@ -316,11 +321,20 @@ def nudged(value: torch.Tensor, seed: int) -> torch.Tensor:
     return (value.double() * (1 + by)).to(value.dtype)
 
 
-def _plain(value: torch.Tensor) -> torch.Tensor:
-    """The numbers of a value; a complex one has two in the place of each."""
+def plain(value: torch.Tensor) -> torch.Tensor:
+    """The numbers of a value, as torch can judge them; a complex one has two in the place
+    of each, and one of eight bits is widened, as torch has few operators for it.
+    """
     if value.is_complex():
         return any_torch.view_as_real(value.resolve_conj())
+    if value.is_floating_point() and value.dtype.itemsize == 1:
+        return value.float()
     return value.resolve_neg()
+
+
+def has_numbers_of(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors of one form hold the same numbers, and NaN in the same places."""
+    return any_torch.equal(plain(one).nan_to_num(), plain(other).nan_to_num())
 
 
 def _rms(value: torch.Tensor) -> float:

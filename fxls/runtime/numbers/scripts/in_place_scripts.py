@@ -14,7 +14,13 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
-from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, explained, judged
+from fxls.runtime.numbers.judging.precision import (
+    LENIENT,
+    Verdict,
+    explained,
+    has_numbers_of,
+    judged,
+)
 from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.numbers.random_nodes import is_random
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed
@@ -26,8 +32,6 @@ from fxls.runtime.torch_private import fx
 from fxls.verdicts.comparison import Reproducer
 
 __all__ = ["of_change_in_place"]
-
-any_torch: Any = torch
 
 _MOST_TRIED = 64
 """So many nodes are tried whether the cut can do without them."""
@@ -213,7 +217,7 @@ def _without_idle(
             continue
         fewer = [one for one in kept if one is not row]
         found = _result(_graph_of(graph, fewer, used, end), used, given)
-        if any_torch.equal(found.nan_to_num(), wanted.nan_to_num()):
+        if has_numbers_of(found, wanted):
             kept = fewer
     return _graph_of(graph, kept, used, end)
 
