@@ -16,6 +16,7 @@ from fxls.runtime.numbers.graphs import (
     draw_from,
     randomness,
 )
+from fxls.runtime.numbers.judging.choices import choice_of
 from fxls.runtime.numbers.judging.precision import OF_CODE, Verdict, judged
 from fxls.runtime.numbers.kept import KeptCall
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed_all
@@ -87,10 +88,14 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
 
 def _given_by(graph: ReplayedGraph, call: KeptCall) -> Sequence[tuple[str, Any, bool]]:
     """The tensors that a call returned, by node, and those that it left in its inputs, as
-    a room holds them.
+    a room holds them; without indices, which the steps judge by what they point to.
     """
     returned = zip(graph.outputs, call.outputs or (), strict=False)
-    pairs = [(one, got, False) for one, got in returned if isinstance(one, NodeName)]
+    pairs = [
+        (one, got, False)
+        for one, got in returned
+        if isinstance(one, NodeName) and choice_of(graph, one) is None
+    ]
     if call.left is None:
         return pairs
     behind = call.values | call.left
