@@ -13,7 +13,7 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import ReplayedGraph
-from fxls.runtime.numbers.judging.precision import has_numbers_of
+from fxls.runtime.numbers.judging.elements import has_numbers_of
 from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.runtime.passes.graph_state import Row, is_node
 

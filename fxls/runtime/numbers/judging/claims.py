@@ -22,12 +22,12 @@ from fxls.runtime.numbers.graphs import (
     leaves,
 )
 from fxls.runtime.numbers.judging.choices import choice_of, is_as_good
+from fxls.runtime.numbers.judging.elements import has_numbers_of
 from fxls.runtime.numbers.judging.precision import (
     STRICT,
     Judged,
     Roundings,
     Verdict,
-    has_numbers_of,
     judged,
 )
 from fxls.runtime.numbers.random_nodes import (

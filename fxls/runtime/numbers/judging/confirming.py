@@ -9,7 +9,11 @@ import torch
 
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, widened
 from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
-from fxls.runtime.numbers.judging.precision import OF_CODE, plain
+from fxls.runtime.numbers.judging.elements import is_short, plain, share_of_others
+from fxls.runtime.numbers.judging.precision import (
+    OF_CODE,
+    SHARE,
+)
 from fxls.runtime.numbers.random_nodes import is_seed
 from fxls.runtime.numbers.replaying import Mode, Segments
 from fxls.runtime.numbers.room import Values, value_of
@@ -180,7 +184,10 @@ def _fewest(trial: _Trial, wrong: Sequence[Suspicion]) -> Sequence[Suspicion]:
 def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
     if one.shape != other.shape:
         return float("inf")
-    one, other = widened(one), widened(other.to(one.device))
+    other = other.to(one.device)
+    if is_short(one.dtype) and is_short(other.dtype):
+        return share_of_others(one, other)
+    one, other = widened(one), widened(other)
     both = one.isfinite() & other.isfinite()
     if any_torch.equal(one.isfinite(), other.isfinite()):
         off = (one - other).abs()[both]
@@ -190,6 +197,8 @@ def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
 
 def _negligible(value: torch.Tensor) -> float:
     """How far off an output may be and still be the same."""
+    if is_short(value.dtype):
+        return SHARE
     numbers = plain(value)
     if not numbers.is_floating_point() or not numbers.numel():
         return 0.0

@@ -10,9 +10,9 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, doubled, leaves
+from fxls.runtime.numbers.judging.elements import has_numbers_of
 from fxls.runtime.numbers.judging.precision import (
     Verdict,
-    has_numbers_of,
     judged,
     nudged,
 )

@@ -11,7 +11,7 @@ import torch
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import ReplayedGraph, leaves, widened
 from fxls.runtime.numbers.judging.claims import Claims, Suspicion
-from fxls.runtime.numbers.judging.precision import has_numbers_of
+from fxls.runtime.numbers.judging.elements import has_numbers_of
 from fxls.runtime.numbers.random_nodes import RANDOM, is_random
 from fxls.runtime.numbers.replaying import Mode, Segments, alone, compute, formed_all
 from fxls.runtime.passes.graph_state import Row, is_same

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import torch
 
+from fxls.runtime.numbers.judging.elements import is_short, plain, share_of_others
 from fxls.verdicts.comparison import Evidence
 
 __all__ = [
@@ -27,10 +28,8 @@ __all__ = [
     "Roundings",
     "Verdict",
     "explained",
-    "has_numbers_of",
     "judged",
     "nudged",
-    "plain",
 ]
 
 any_torch: Any = torch
@@ -81,7 +80,7 @@ _FEW = 16
 """With fewer elements the mean says no more than the worst."""
 SHARE = 0.1
 """Of whole numbers and truth values so many may differ, where a rounding before them
-decides."""
+decides, and of numbers of eight bits, one of which is an eighth away from the next."""
 
 
 class Verdict(enum.Enum):
@@ -149,6 +148,8 @@ def _judged(
         return _with_sides(_judged_whole(actual, own, reference), actual, own)
     other = moved()
     other = None if other is None else plain(other)
+    if is_short(dtype):
+        return _with_sides(_judged_short(actual, own, other, dtype), actual, own)
     found = _judged_float(actual, own, other, reference, roundings, dtype)
     return _with_sides(found, actual, own)
 
@@ -225,6 +226,27 @@ def _judged_float(
         _name(dtype), tuple(actual.shape), error, known, allowed, bounds.scale, reason
     )
     return Judged(Verdict.WRONG if wrong else Verdict.RIGHT, evidence)
+
+
+def _judged_short(
+    actual: torch.Tensor,
+    own: torch.Tensor,
+    moved: torch.Tensor | None,
+    dtype: torch.dtype,
+) -> Judged:
+    """Numbers of eight bits: where a rounding before them decides, few are others."""
+    usual = 0.0 if moved is None else share_of_others(own, moved)
+    differ, allowed = share_of_others(own, actual), SHARE + 2 * usual
+    evidence = Evidence(
+        _name(dtype),
+        tuple(own.shape),
+        float((actual - own).abs().nan_to_num(nan=float("inf")).max()),
+        0.0,
+        0.0,
+        float(own.abs().nan_to_num().max()),
+        f"{differ:.0%} of the elements differ, where {usual:.0%} do by roundings",
+    )
+    return Judged(Verdict.WRONG if differ > allowed else Verdict.RIGHT, evidence)
 
 
 def _lost_infinities(
@@ -319,22 +341,6 @@ def nudged(value: torch.Tensor, seed: int) -> torch.Tensor:
     random = any_torch.rand(value.shape, generator=generator, dtype=torch.float64)
     by = (random.to(value.device) * 2 - 1) * any_torch.finfo(value.dtype).eps
     return (value.double() * (1 + by)).to(value.dtype)
-
-
-def plain(value: torch.Tensor) -> torch.Tensor:
-    """The numbers of a value, as torch can judge them; a complex one has two in the place
-    of each, and one of eight bits is widened, as torch has few operators for it.
-    """
-    if value.is_complex():
-        return any_torch.view_as_real(value.resolve_conj())
-    if value.is_floating_point() and value.dtype.itemsize == 1:
-        return value.float()
-    return value.resolve_neg()
-
-
-def has_numbers_of(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors of one form hold the same numbers, and NaN in the same places."""
-    return any_torch.equal(plain(one).nan_to_num(), plain(other).nan_to_num())
 
 
 def _rms(value: torch.Tensor) -> float:

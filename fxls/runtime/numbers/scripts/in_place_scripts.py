@@ -14,11 +14,11 @@ import torch
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
+from fxls.runtime.numbers.judging.elements import has_numbers_of
 from fxls.runtime.numbers.judging.precision import (
     LENIENT,
     Verdict,
     explained,
-    has_numbers_of,
     judged,
 )
 from fxls.runtime.numbers.kept import copy_of

@@ -101,7 +101,8 @@ def error(actual, expected):
         actual, expected = (torch.view_as_real(one.resolve_conj()) for one in both)
     if not expected.is_floating_point():
         return (actual != expected).double().mean().item()  # the share that differs
-    off = (actual.double() - expected.double()).abs()[expected.isfinite()]
+    actual, expected = actual.double(), expected.double()
+    off = (actual - expected).abs()[expected.isfinite()]
     off = off.nan_to_num(nan=float("inf"), posinf=float("inf"))
     return off.{measure}.item() if off.numel() else 0.0
 '''
