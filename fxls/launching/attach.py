@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import time
 
-from fxls.launching.listening import Address, missing, trouble
+from fxls.launching.listening import Address, is_taken, missing
 from fxls.machine import refusal
 
 __all__ = ["put_debugger_into"]
@@ -17,28 +18,27 @@ _LONGEST = 120.0
 _PATIENCE = 20.0
 """Seconds until somebody listens, once debugpy says that it is done."""
 
+_SCANNED = "PYDEVD_GDB_SCAN_SHARED_LIBRARIES"
+"""Which libraries debugpy lets gdb read, by parts of their names; all, where it is unset."""
+_NEEDED = "/libc[.-],/libdl[.-],/libpthread[.-]"
+"""Those of glibc that open a library. All of torch takes 12 s, and the process stands still."""
+
 
 def put_debugger_into(pid: int, where: Address) -> str | None:
     """Let a process listen for a debugger; None, or what is wrong and what to do."""
     problem = missing() or _out_of_reach(pid)
     if problem is not None:
         return problem
-    command = [sys.executable, "-P", "-X", "frozen_modules=off", "-m", "debugpy"]
-    command += ["--listen", str(where), "--pid", str(pid)]
+    chosen = os.environ.get(_SCANNED)
     try:
-        ran = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=_LONGEST,
-            check=False,
-        )
+        ran = _debugpy(pid, where, _NEEDED if chosen is None else chosen)
+        # Another C library has other names. What failed for any other reason is tried
+        # again, too.
+        if chosen is None and not _is_in(ran, where):
+            ran = _debugpy(pid, where, "")
     except subprocess.TimeoutExpired:
         return f"process {pid} did not answer in {_LONGEST:.0f} s"
-    if ran.returncode == 0 and _listens(where):
+    if _is_in(ran, where):
         return None
     said = "\n".join(f"  {line}" for line in ran.stdout.splitlines()[-5:])
     return (
@@ -46,6 +46,24 @@ def put_debugger_into(pid: int, where: Address) -> str | None:
         "help: It must be a Python program of yours that runs and is not debugged yet, "
         "and the system must allow tracing it (on Linux: kernel.yama.ptrace_scope=0, "
         "or the capability SYS_PTRACE in a container)."
+    )
+
+
+def _debugpy(
+    pid: int, where: Address, scanned: str
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-X", "frozen_modules=off", "-m", "debugpy"]
+    command += ["--listen", str(where), "--pid", str(pid)]
+    return subprocess.run(
+        command,
+        env={**os.environ, _SCANNED: scanned},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=_LONGEST,
+        check=False,
     )
 
 
@@ -67,11 +85,10 @@ def _out_of_reach(pid: int) -> str | None:
     return None
 
 
-def _listens(where: Address) -> bool:
-    """Whether somebody does, found without a connection: debugpy takes one, once."""
+def _is_in(ran: subprocess.CompletedProcess[str], where: Address) -> bool:
     end = time.monotonic() + _PATIENCE
-    while trouble(where) is None:
-        if time.monotonic() > end:
-            return False
+    while ran.returncode == 0 and time.monotonic() < end:
+        if is_taken(where):
+            return True
         time.sleep(0.05)
-    return True
+    return False

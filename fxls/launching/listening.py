@@ -21,6 +21,7 @@ __all__ = [
     "address",
     "exposure",
     "free",
+    "is_taken",
     "missing",
     "trouble",
     "under_debugger",
@@ -52,10 +53,24 @@ def address(text: str) -> Address:
 def trouble(wanted: Address) -> str | None:
     """Why nobody can listen there; None when it can be done."""
     try:
-        _bound(wanted).close()
+        with _bound(wanted) as made:
+            made.listen()
     except OSError as error:
         return f"cannot listen on {wanted}: {error.strerror or error}"
     return None
+
+
+def is_taken(wanted: Address) -> bool:
+    """Whether somebody listens there, found without a connection: debugpy takes one, once.
+
+    - Nobody is kept from listening by the question: on Linux two sockets may be bound to
+      one port as long as neither listens.
+    """
+    try:
+        _bound(wanted).close()
+    except OSError:
+        return True
+    return False
 
 
 def exposure(wanted: Address) -> str | None:
@@ -142,7 +157,6 @@ def _bound(wanted: Address) -> socket.socket:
         # As debugpy does: a port that was just closed can be taken again.
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((wanted.host, wanted.port))
-        made.listen()
     except OSError:
         made.close()
         raise

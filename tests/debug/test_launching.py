@@ -262,6 +262,7 @@ def test_a_debugger_gets_into_a_process_that_runs(net: Project) -> None:
             assert (ran.returncode, ran.stdout) == (1, "")
             assert ran.stderr.startswith("fxls: error: there is no gdb")
             return
+        assert (ran.returncode, ran.stderr) == (0, "")
         assert ran.stdout.startswith(f"process {pid} can be debugged on 127.0.0.1:")
         stops_after_a_line(net, program, int(ran.stdout.rpartition(":")[2]))
 
