@@ -7,6 +7,7 @@ no infinity, and a value that should be finite and is not is infinitely far away
 from __future__ import annotations
 
 import enum
+import math
 
 import msgspec
 
@@ -240,7 +241,12 @@ def gives(found: Finding) -> str:
 
 
 def off(evidence: Evidence) -> str:
-    """How far a value is off, and how far it might be."""
+    """How far a value is off, and how far it might be; the reason, where that is no
+    distance of numbers, as of a value of another shape.
+    """
+    is_distance = evidence.allowed or evidence.scale or not math.isinf(evidence.error)
+    if evidence.reason and not is_distance:
+        return evidence.reason
     return (
         f"off by {evidence.error:.3g} from float64, where {evidence.allowed:.3g} is"
         " explained by precision"

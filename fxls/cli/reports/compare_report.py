@@ -175,10 +175,9 @@ def _fault(fault: Fault, sources: Sources, *, is_first: bool) -> list[str]:
         return [*lines, f"  why: {fault.confirmed}"]
     one = fault.evidence
     shape = "x".join(map(str, one.shape)) or "scalar"
-    lines += [
-        f"  {one.dtype}, {shape}: {off(one)}",
-        f"  why: {one.reason}; {fault.confirmed}",
-    ]
+    form = f"{one.dtype}, {shape}: " if one.dtype else ""
+    reason = "" if off(one) == one.reason else f"{one.reason}; "
+    lines += [f"  {form}{off(one)}", f"  why: {reason}{fault.confirmed}"]
     if fault.gradients:
         lines.append(f"  wrong gradients: {_some(fault.gradients)}")
     if fault.computed_by:

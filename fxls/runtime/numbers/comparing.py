@@ -13,7 +13,11 @@ from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.judging.decompositions import judge_decompositions
-from fxls.runtime.numbers.judging.fakes import lies_of_writing, wrong_fakes
+from fxls.runtime.numbers.judging.fakes import (
+    lies_of_memory,
+    lies_of_writing,
+    wrong_fakes,
+)
 from fxls.runtime.numbers.judging.findings import note_finding
 from fxls.runtime.numbers.judging.raising import broken_by
 from fxls.runtime.numbers.judging.whole import WrongOutput, wrong_output
@@ -21,6 +25,7 @@ from fxls.runtime.numbers.kept import (
     Behind,
     Change,
     Copies,
+    KeptCall,
     KeptCompilation,
 )
 from fxls.runtime.numbers.of_changes import GRADIENTS, OfChanges
@@ -235,13 +240,16 @@ class _OfCompilation(OfChanges):
     def _has_wrong_fakes(self) -> bool:
         """Whether an operator lies of its form, which each step behind it goes by."""
         kept = self.kept
-        before = len(self.total.faults)
+        before, why = len(self.total.faults), ""
         with attempting(lambda _error: None):
-            self._compare_fakes()
-        if is_wrong := len(self.total.faults) > before:
+            why = self._compare_fakes()
+        if len(self.total.faults) > before:
             why = "it counts on what a wrong fake kernel says"
+        elif why:
+            self.total.unjudged += 1
+        if why:
             self.leave_out(kept.stage, "each step of the compiler", why)
-        return is_wrong
+        return bool(why)
 
     # -- steps -------------------------------------------------------------------
 
@@ -282,7 +290,7 @@ class _OfCompilation(OfChanges):
     def _compare_run(self, behind: Behind, name: tuple[str, int, str]) -> None:
         call = behind.call
         if call.outputs is None or call.why_not:
-            raise NotRun(call.why_not or "the budget of memory is used up")
+            raise NotRun(_why_unknown(call))
         graph = ReplayedGraph(behind.after)
         found = wrong_output(graph, call)
         if found is not None:
@@ -292,10 +300,13 @@ class _OfCompilation(OfChanges):
                 no_script("no graph says what it runs"),
             )
 
-    def _compare_fakes(self) -> None:
+    def _compare_fakes(self) -> str:
+        """Judge what operators say of themselves; why nothing behind that can be judged,
+        where no fault is named.
+        """
         kept = self.kept
         if kept.traced is None:
-            return
+            return ""
         graph = ReplayedGraph(kept.traced)
         try:
             run = replayed(graph, inputs_of(kept, graph))
@@ -306,6 +317,14 @@ class _OfCompilation(OfChanges):
             wrong, values = [lies], None
         else:
             wrong, values = [*wrong_fakes(graph, run)], run.values
+            if not wrong:
+                wrong, values = [*lies_of_memory(graph, run)], None
+                if wrong and not self.returns_something_wrong():
+                    # It matters only where what it shares memory with is changed.
+                    one = wrong[0]
+                    is_changed = bool(graph.overwritten)
+                    why = f"of {one.operator}: {one.evidence.reason}"
+                    return why if is_changed else ""
         for one in wrong:
             name = (one.operator, 1, kept.traced_stage)
             place = where(graph, one.node)
@@ -314,6 +333,7 @@ class _OfCompilation(OfChanges):
             if values is not None:
                 scripts = functools.partial(of_fake, graph, values, one.node)
             self.note_fault(Kind.FAKE, name, one.evidence, [place], how, scripts)
+        return ""
 
     def _compare_decompositions(self) -> None:
         kept = self.kept
@@ -350,7 +370,7 @@ class _OfCompilation(OfChanges):
         """Judge what the function returned by the captured graph."""
         kept = self.kept
         if kept.call.outputs is None or kept.call.why_not:
-            raise NotRun(kept.call.why_not or "the budget of memory is used up")
+            raise NotRun(_why_unknown(kept.call))
         graph = ReplayedGraph(kept.captured)
         found = wrong_output(graph, kept.call)
         if found is None:
@@ -368,6 +388,12 @@ class _OfCompilation(OfChanges):
             if is_scripted
             else None,
         )
+
+
+def _why_unknown(call: KeptCall) -> str:
+    """Why nobody knows what a call returned."""
+    raised = f"it raised {call.raised}" if call.raised else ""
+    return call.why_not or raised or "the budget of memory is used up"
 
 
 def _gave(found: WrongOutput) -> str:

@@ -68,21 +68,42 @@ class ReplayedGraph:
         """The first node that changes a value which others may read; empty where none does,
         as far as operators say. An input is mostly overwritten behind its last reader.
         """
-        overwritten: set[str] = set()
+        return self._overwriting[0]
+
+    @property
+    def overwritten(self) -> Mapping[str, str]:
+        """By each input that is overwritten in the end, and each view of it, the node that
+        does so.
+        """
+        return self._overwriting[1]
+
+    @cached_property
+    def returned_too_late(self) -> str:
+        """The node that overwrites an input whose memory the graph returns; empty where
+        there is none.
+        """
+        found = (self.overwritten.get(str(one), "") for one in self.outputs)
+        return next(filter(None, found), "")
+
+    @cached_property
+    def _overwriting(self) -> tuple[str, Mapping[str, str]]:
+        """`in_place`, and, until then, `overwritten`."""
+        overwritten: dict[str, str] = {}
         bases: dict[str, str] = {}
         for row in self.rows:
             uses = self.uses(row)
-            if overwritten.intersection(uses):
-                return row.name
+            if any(one in overwritten for one in uses):
+                return row.name, overwritten
             if is_view(row.target) and uses:
                 bases[row.name] = bases.get(uses[0], uses[0])
             if not _writes(row.target):
                 continue
             to = self.name_of(row.args[0]) if row.args and is_node(row.args[0]) else ""
             if not _is_copy(row.target) or to not in self.inputs:
-                return row.name
-            overwritten |= {to, *(n for n, base in bases.items() if base == to)}
-        return ""
+                return row.name, overwritten
+            sharing = (n for n, base in bases.items() if base == to)
+            overwritten |= dict.fromkeys((to, *sharing), row.name)
+        return "", overwritten
 
     @cached_property
     def writes(self) -> Writes:

@@ -64,7 +64,7 @@ class Notes:
         if how is None:
             nodes = [one.node for one in places[:_MOST_NAMED]]
             named = "one of " * (len(nodes) > 1) + ", ".join(nodes)
-            why = f"{named or 'a value'} is {off(evidence)}, {_DOUBT}"
+            why = f"{named or 'a value'}: {off(evidence)}, {_DOUBT}"
             self.leave_out(stage, title, why, is_suspect=True)
             return
         self.total.take(

@@ -13,7 +13,7 @@ from fxls.runtime.numbers.replaying import Replay
 from fxls.runtime.torch_private import schema_of
 from fxls.verdicts.comparison import Evidence
 
-__all__ = ["WrongFake", "lies_of_writing", "wrong_fakes"]
+__all__ = ["WrongFake", "lies_of_memory", "lies_of_writing", "wrong_fakes"]
 
 _TORCHS = ("aten", "prims", "prim", "mkldnn", "quantized", "inductor", "higher_order")
 
@@ -40,6 +40,41 @@ def wrong_fakes(graph: ReplayedGraph, run: Replay) -> Iterator[WrongFake]:
                     evidence = Evidence(*form, *nothing, reason)
                     yield WrongFake(str(row.target), row.name, evidence)
                     break
+
+
+def lies_of_memory(graph: ReplayedGraph, run: Replay) -> Iterator[WrongFake]:
+    """The operators of the program that give memory of what they are given, which their
+    signatures do not say. Most programs never notice.
+    """
+    for row in graph.rows:
+        if not _is_programs(row.target) or row.name not in run.values:
+            continue
+        schema: Any = schema_of(row.target)
+        if any(one.alias_info is not None for one in schema.returns):
+            continue
+        given = {
+            memory
+            for used in graph.uses(row)
+            if used in run.values
+            for one in leaves(run.values[used])
+            if (memory := _memory(one))
+        }
+        for one in leaves(run.values[row.name]):
+            if _memory(one) in given:
+                reason = (
+                    "it is in the memory of what the operator is given, and its signature"
+                    " says that it is not"
+                )
+                form = (str(one.dtype).removeprefix("torch."), tuple(one.shape))
+                evidence = Evidence(*form, float("inf"), 0.0, 0.0, 0.0, reason)
+                yield WrongFake(str(row.target), row.name, evidence)
+                break
+
+
+def _memory(value: Any) -> int:
+    """Where the numbers of a tensor are; zero where there are none."""
+    is_there = isinstance(value, torch.Tensor) and value.layout == torch.strided
+    return value.untyped_storage().data_ptr() if is_there else 0
 
 
 def lies_of_writing(graph: ReplayedGraph, name: str) -> WrongFake | None:

@@ -182,3 +182,77 @@ def test_an_operator_that_changes_more_than_it_says_is_the_fault(
     assert fault.evidence.reason == (
         "it changes what it is given, and its signature says so of other arguments"
     )
+
+
+IN_MEMORY = (
+    "it is in the memory of what the operator is given, and its signature says that it"
+    " is not"
+)
+
+
+@pytest.fixture
+def same(library: Any) -> Any:
+    """An operator that says that it gives a new value, and gives the one that it has."""
+    library.define("same(Tensor x) -> Tensor")
+
+    def real(x: torch.Tensor) -> torch.Tensor:
+        return x.view(-1)
+
+    def fake(x: torch.Tensor) -> torch.Tensor:
+        return x.new_empty(x.numel())
+
+    library.impl("same", real, "CPU")
+    any_torch.library.register_fake("fxls_numbers::same", fake, lib=library)
+    return any_torch.ops.fxls_numbers.same
+
+
+ALIASING = pytest.mark.filterwarnings("ignore:.*may not alias any inputs")  # by torch
+
+
+@ALIASING
+def test_an_operator_in_the_memory_of_its_input_is_the_fault_where_that_is_overwritten(
+    same: Any, numbers: Numbers
+) -> None:
+    def model(x: torch.Tensor) -> torch.Tensor:
+        y = same(x)
+        x.add_(1.0)
+        return y.reshape(2, 4) + x
+
+    (fault,) = numbers.of(model, torch.rand(2, 4), backend="inductor").faults
+
+    assert blamed(fault) == (
+        *("fake", "traced", "fxls_numbers.same.default"),
+        *(("same",), "same(x)"),
+    )
+    assert fault.evidence.reason == IN_MEMORY
+
+
+@ALIASING
+def test_where_nobody_notices_it_nothing_is_at_fault(
+    same: Any, numbers: Numbers
+) -> None:
+    def model(x: torch.Tensor) -> torch.Tensor:
+        return same(x.sin()) * 2.0
+
+    found = numbers.of(model, torch.rand(2, 4))
+
+    assert (found.faults, found.is_clear) == ((), True)
+
+
+@ALIASING
+def test_where_it_may_be_noticed_and_all_is_right_the_steps_are_left_out(
+    same: Any, numbers: Numbers
+) -> None:
+    def model(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = same(x)
+        x.add_(1.0)
+        return y * 2.0, y
+
+    found = numbers.of(model, torch.rand(2, 4), backend="inductor", backward=False)
+
+    (unseen,) = found.unseen
+    assert (found.faults, found.is_clear) == ((), False)
+    assert (unseen.what, unseen.why) == (
+        "each step of the compiler",
+        f"of fxls_numbers.same.default: {IN_MEMORY}",
+    )

@@ -161,6 +161,42 @@ def test_a_pass_that_reads_an_input_when_it_is_overwritten_is_to_blame(
     assert answer.nodes == ("copy_", "mul")
 
 
+def keeps_what_was(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """It returns its input as it was, and overwrites it."""
+    before = x.t().clone()
+    x.mul_(3.0)
+    return before, x + 1.0
+
+
+BY_INDUCTOR: dict[str, Any] = {"backend": "inductor", "backward": False}
+
+
+def drops_a_copy(graph: Any) -> None:
+    (clone,) = nodes(graph, aten.clone.default)
+    clone.replace_all_uses_with(clone.args[0])
+    graph.erase_node(clone)
+
+
+@pytest.mark.parametrize("stage", ["joint", "forward, post-grad"])
+def test_a_pass_by_which_what_is_returned_is_overwritten_is_to_blame(
+    stage: str, numbers: Numbers
+) -> None:
+    hook = f"{stage.rpartition(' ')[2].replace('-', '_')}_custom_post_pass"
+    with config.patch({hook: drops_a_copy}):
+        # Compiled by inductor: its code returns what the graph says, and is right.
+        (fault,) = numbers.of(keeps_what_was, torch.rand(2, 4), **BY_INDUCTOR).faults
+
+    assert blamed(fault) == ("pass", stage, hook, ("clone",), "x.t().clone()")
+
+
+def test_what_a_graph_returns_before_it_overwrites_it_is_right(
+    numbers: Numbers,
+) -> None:
+    found = numbers.of(keeps_what_was, torch.rand(2, 4), **BY_INDUCTOR)
+
+    assert (found.faults, said(found), found.is_clear) == ((), [], True)
+
+
 def keeps_everything(graph: Any) -> None:
     """A pass that makes another graph of the same meaning."""
     for node in [*graph.nodes]:
