@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from fxls.cli.command import Commands, ExitCode, add_command, completed, say
 from fxls.cli.listen_option import add_listen, check_listen
@@ -40,7 +41,7 @@ def attach(options: argparse.Namespace) -> int:
 
     check_listen(options)
     where = options.listen or free()
-    problem = put_debugger_into(options.pid, where)
+    problem = put_debugger_into(options.pid, where, os.environ)
     if problem is not None:
         say(f"fxls: error: {problem}")
         return ExitCode.TROUBLE

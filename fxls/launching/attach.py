@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 
 from fxls.launching.listening import Address, is_taken, missing
 from fxls.machine import refusal
@@ -24,18 +24,21 @@ _NEEDED = "/libc[.-],/libdl[.-],/libpthread[.-]"
 """Those of glibc that open a library. All of torch takes 12 s, and the process stands still."""
 
 
-def put_debugger_into(pid: int, where: Address) -> str | None:
-    """Let a process listen for a debugger; None, or what is wrong and what to do."""
+def put_debugger_into(pid: int, where: Address, env: Mapping[str, str]) -> str | None:
+    """Let a process listen for a debugger; None, or what is wrong and what to do.
+
+    debugpy runs in the environment `env`.
+    """
     problem = missing() or _out_of_reach(pid)
     if problem is not None:
         return problem
-    chosen = os.environ.get(_SCANNED)
+    chosen = env.get(_SCANNED)
     try:
-        ran = _debugpy(pid, where, _NEEDED if chosen is None else chosen)
+        ran = _debugpy(pid, where, {_SCANNED: _NEEDED, **env})
         # Another C library has other names. What failed for any other reason is tried
         # again, too.
         if chosen is None and not _is_in(ran, where):
-            ran = _debugpy(pid, where, "")
+            ran = _debugpy(pid, where, env)
     except subprocess.TimeoutExpired:
         return f"process {pid} did not answer in {_LONGEST:.0f} s"
     if _is_in(ran, where):
@@ -50,13 +53,13 @@ def put_debugger_into(pid: int, where: Address) -> str | None:
 
 
 def _debugpy(
-    pid: int, where: Address, scanned: str
+    pid: int, where: Address, env: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-X", "frozen_modules=off", "-m", "debugpy"]
     command += ["--listen", str(where), "--pid", str(pid)]
     return subprocess.run(
         command,
-        env={**os.environ, _SCANNED: scanned},
+        env=env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -21,6 +21,7 @@ MAY_READ_THE_ENVIRONMENT = {
     "fxls/launching/beginning.py",
     "fxls/launching/here.py",
     "fxls/cli/__init__.py",
+    "fxls/cli/attach_command.py",
     "fxls/cli/bisect_command.py",
     "fxls/cli/check_command.py",
     "fxls/cli/command.py",

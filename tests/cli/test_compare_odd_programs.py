@@ -166,7 +166,7 @@ def test_a_nested_tensor_is_named_though_the_program_is_interrupted(
         ),
         "note: the program ended with KeyboardInterrupt",
         (
-            "nobody can say: nothing of 1 graph could be judged (1 graph, 0 changes by passes, "
+            "nobody can say: too little of 1 graph could be judged (1 graph, 0 changes by passes, "
             "0 decompositions, 0 values of compiled code, 0 compilations more)"
         ),
     ]

@@ -237,10 +237,8 @@ def _verdict(found: Comparison) -> str:
     elif not found.graphs:
         said = "nobody can say: no compiled graph was called"
     elif found.unjudged and not found.faults:
-        said = (
-            f"nobody can say: nothing of {counted(found.unjudged, 'graph')} could be"
-            " judged"
-        )
+        unjudged = counted(found.unjudged, "graph")
+        said = f"nobody can say: too little of {unjudged} could be judged"
     else:
         said = "nobody can say who is at fault"
     return f"{said} ({judged})"

@@ -14,7 +14,7 @@ from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.kept import Crash
 from fxls.runtime.numbers.replaying import Segments
 from fxls.runtime.numbers.room import Values
-from fxls.runtime.passes.graph_state import is_same
+from fxls.runtime.passes.graph_state import HeldGraph, Row, is_same
 from fxls.verdicts.comparison import Evidence, Fault, Where
 
 __all__ = ["MOST_NAMED", "changed_nodes", "crashed", "where"]
@@ -54,7 +54,24 @@ def changed_nodes(
     altered = [
         row.name for row in rows if not is_same(before.by_name[row.name], row)
     ] or [wrong.name]
-    return [(after, name, *asked) for name in altered[:MOST_NAMED]]
+    named: list[Named] = []
+    for name in altered:
+        inside = _altered_inside(before.by_name[name], after.by_name.get(name))
+        named += inside or [(after, name, *asked)]
+    return named[:MOST_NAMED]
+
+
+def _altered_inside(before: Row, after: Row | None) -> Sequence[Named]:
+    """The altered nodes of a graph that another one calls."""
+    had, has = before.held, None if after is None else after.held
+    if not isinstance(had, HeldGraph) or not isinstance(has, HeldGraph):
+        return []
+    old, new = ReplayedGraph(had.state), ReplayedGraph(has.state)
+    return [
+        (new, row.name, (new, old), "")
+        for row in new.rows
+        if row.name not in old.by_name or not is_same(old.by_name[row.name], row)
+    ]
 
 
 def where(

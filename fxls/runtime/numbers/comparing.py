@@ -162,7 +162,11 @@ class _OfCompilation(OfChanges):
             self.guarded(one.step.capture.stage, one.told.name, self.compare_pass, one)
         self.guarded(kept.traced_stage, "decompositions", self._compare_decompositions)
         self._compare_half([one for one in late if one not in back], is_backward=False)
-        self._compare_half(back, is_backward=True)
+        # What never ran made no number.
+        if kept.call.has_backward or any(
+            call.happened and call.is_backward for call in kept.calls
+        ):
+            self._compare_half(back, is_backward=True)
         missed, judged = [*self.missed], self.judged
         if not self.has_fault:
             self.guarded(kept.stage, "what the function returned", self._compare_whole)

@@ -18,6 +18,7 @@ from fxls.runtime.producers.places.stack_traces import origin_of
 from fxls.runtime.torch_private import fx, is_view, schema_of
 
 __all__ = [
+    "NeverRan",
     "NodeName",
     "NotRun",
     "ReplayedGraph",
@@ -34,6 +35,10 @@ any_torch: Any = torch
 
 class NotRun(Exception):
     """A node cannot be run here; the message is a clause that says why."""
+
+
+class NeverRan(NotRun):
+    """The program did not run it, so that no number of the program is of it."""
 
 
 class ReplayedGraph:

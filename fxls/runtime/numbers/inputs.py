@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from fxls.attempt import attempt
-from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
+from fxls.runtime.numbers.graphs import NeverRan, NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.kept import Change, KeptCompilation
 from fxls.runtime.numbers.replaying import replayed
 from fxls.runtime.numbers.room import Values
@@ -96,7 +96,7 @@ def inputs_of_part(kept: KeptCompilation, one: Change) -> Mapping[str, Any]:
         if getattr(caller.target, "__name__", "") == "cond":
             asked = values.get(whole.name_of(given[0]))
             if asked is None or (given.index(at.node) == 1) != bool(asked):
-                raise NotRun("the program did not come to this branch")
+                raise NeverRan("the program did not come to this branch")
         found = [
             values.get(whole.name_of(arg)) if is_node(arg) else arg
             for arg in given[len(given) - len(names) :]

@@ -28,6 +28,7 @@ from fxls.runtime.numbers.kept import (
     Lowered,
 )
 from fxls.runtime.numbers.leaving import left_behind, overlaps, watch_backward
+from fxls.runtime.numbers.remade import as_it_is
 from fxls.runtime.numbers.room import Values
 from fxls.runtime.numbers.settings import settings_of
 from fxls.runtime.passes.graph_state import GraphState
@@ -101,7 +102,7 @@ class Keeping:
         if stage.endswith(", traced") and kept.traced is None:
             kept.traced, kept.traced_stage = state, stage
         if stage.endswith(", pre-grad") and kept.given_on is None:
-            kept.given_on = state
+            kept.given_on = as_it_is(state.module)
 
     def passed(
         self, step: Step, told: Pass, before: GraphState, after: GraphState, /
@@ -128,8 +129,7 @@ class Keeping:
             return (yield)
         self._before_compiling()
         name = str(gm.meta.get("dynamo_compile_id"))
-        state = GraphState(gm)
-        state.keep_what_nodes_say()
+        state = as_it_is(gm)
         backend = output.compiler_fn
         call = KeptCall(state.inputs)
         kept = KeptCompilation(
@@ -155,8 +155,7 @@ class Keeping:
             if kept.is_in_cuda_graph:
                 return compiled
             if kept.given_on is None and _is_of(compiled, gm):
-                kept.given_on = GraphState(gm)
-                kept.given_on.keep_what_nodes_say()
+                kept.given_on = as_it_is(gm)
             return self._seen(compiled, kept, call, is_boxed=False, is_whole=True)
         return compiled
 
@@ -188,6 +187,11 @@ class Keeping:
                 lowered.run = theirs
                 kept.lowered.append(lowered)
                 result.current_callable = self._seen(theirs, kept, call, is_boxed=True)
+            elif inspect.isfunction(result):
+                # Where nothing is computed the graph itself is called.
+                seen: Any = self._seen(result, kept, call, is_boxed=True)
+                seen._boxed_call = True
+                return seen
         return result
 
     def _interpreted(
@@ -231,8 +235,7 @@ class Keeping:
         before: GraphState,
         run: Any,
     ) -> Any:
-        after = GraphState(gm)
-        after.keep_what_nodes_say()
+        after = as_it_is(gm)
         is_backward = is_given_gradients(gm)
         call = KeptCall(before.inputs, is_backward=is_backward)
         kept.calls.append(call)
@@ -403,11 +406,7 @@ def _is_of_torch(value: object) -> bool:
 
 def _state_of(gm: Any) -> GraphState | None:
     """A graph as it is; None where it is none."""
-    if not hasattr(gm, "graph"):
-        return None
-    state = GraphState(gm)
-    state.keep_what_nodes_say()
-    return state
+    return as_it_is(gm) if hasattr(gm, "graph") else None
 
 
 def _none_of(_compilation: str) -> tuple[RevisionName, ...]:

@@ -9,7 +9,7 @@ import torch
 
 from fxls.attempt import attempting
 from fxls.runtime.faults import saying
-from fxls.runtime.numbers.graphs import NotRun
+from fxls.runtime.numbers.graphs import NeverRan, NotRun
 from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.kept import Copies, KeptCompilation
 from fxls.runtime.numbers.room import NoRoom
@@ -120,7 +120,8 @@ class Notes:
                 why = "there was too little memory left for it"
             elif not is_said:
                 saying(f"{what} of {stage} is not compared")(error)
-            self.missed.append((stage, what))
+            if not isinstance(error, NeverRan):
+                self.missed.append((stage, what))
             self.leave_out(stage, what, why)
 
         with attempting(failed):

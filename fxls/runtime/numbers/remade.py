@@ -1,14 +1,31 @@
-"""Makes a graph module again of a graph as it was at one moment."""
+"""Keeps a graph as it is at one moment, and makes a graph module of it again."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fxls.runtime.numbers.graphs import NotRun
-from fxls.runtime.passes.graph_state import GraphState
+from fxls.runtime.passes.graph_state import GraphState, HeldGraph, Row
+from fxls.runtime.producers.capture import hushed
 from fxls.runtime.torch_private import fx
 
-__all__ = ["remade"]
+__all__ = ["as_it_is", "remade"]
+
+
+def as_it_is(module: Any) -> GraphState:
+    """The graph of a module, with what its nodes note, and the graphs that they call."""
+    state = GraphState(module)
+    state.keep_what_nodes_say()
+    if any(row.opcode in ("get_attr", "call_module") for row in state.rows):
+        state.rows = tuple(map(_with_graph, state.rows))
+    return state
+
+
+def _with_graph(row: Row) -> Row:
+    called = row.held()
+    if not isinstance(called, fx.GraphModule):
+        return row
+    return Row(*row[:-1], HeldGraph(as_it_is(called), remade))
 
 
 def remade(state: GraphState) -> Any:
@@ -40,4 +57,5 @@ def remade(state: GraphState) -> Any:
     for row in state.rows:
         nodes[row.node].args = fx.node.map_arg(row.args, again)
         nodes[row.node].kwargs = fx.node.map_arg(row.kwargs, again)
-    return fx.GraphModule(held, made)
+    with hushed():
+        return fx.GraphModule(held, made)

@@ -16,7 +16,15 @@ from fxls.attempt import attempt
 from fxls.runtime.listings.quiet_reading import attribute_at
 from fxls.runtime.listings.short_repr import written
 
-__all__ = ["GraphState", "Row", "inputs_of", "is_same", "is_same_graph", "nodes_in"]
+__all__ = [
+    "GraphState",
+    "HeldGraph",
+    "Row",
+    "inputs_of",
+    "is_same",
+    "is_same_graph",
+    "nodes_in",
+]
 
 _LONGEST = 1 << 16
 """So much is compared of how an object writes itself that is none of Python's own."""
@@ -41,6 +49,23 @@ class Row(NamedTuple):
     """Its module stack: long listings have the path in it above each section."""
     held: Callable[[], Any]
     """What the module has at the target, while it lives."""
+
+
+class HeldGraph:
+    """What a module had at the target of a node, where that was a graph as well: it may be
+    changed where it is.
+    """
+
+    def __init__(self, state: GraphState, remade: Callable[[GraphState], Any]) -> None:
+        self.state = state
+        self._remade = remade
+        self._made: Any = None
+
+    def __call__(self) -> Any:
+        """A module with the graph as it was, made when somebody asks first."""
+        if self._made is None:
+            self._made = self._remade(self.state)
+        return self._made
 
 
 class GraphState:
@@ -158,11 +183,17 @@ def is_same(one: Row, other: Row, *, in_copy: bool = False) -> bool:
         and is_same_argument(one.kwargs, other.kwargs)
         and is_same_argument(one.type, other.type)
         and is_same_scope(one.scope, other.scope)
-        and (
-            (had := one.held()) is (held := other.held())
-            or (in_copy and _is_copy(had, held))
-        )
+        and _is_same_held(one.held, other.held, in_copy=in_copy)
     )
+
+
+def _is_same_held(
+    one: Callable[[], Any], other: Callable[[], Any], *, in_copy: bool
+) -> bool:
+    if isinstance(one, HeldGraph) and isinstance(other, HeldGraph):
+        return is_same_graph(one.state, other.state)
+    had, held = one(), other()
+    return had is held or (in_copy and _is_copy(had, held))
 
 
 def is_same_graph(one: GraphState, other: GraphState) -> bool:

@@ -297,6 +297,23 @@ def test_nobody_is_to_blame_for_what_a_function_means_to_do(
     assert found.is_clear, found.unseen
 
 
+def test_a_graph_whose_backward_computes_nothing_is_judged(numbers: Numbers) -> None:
+    def shifted(x: torch.Tensor) -> torch.Tensor:
+        return x - 1.0
+
+    x = torch.randn(4, requires_grad=True)
+    found = numbers.of(shifted, x * 2.0, backend="inductor")
+
+    assert (found.faults, found.unseen, found.is_clear) == ((), (), True)
+
+
+def test_a_backward_that_never_runs_is_no_reason_to_doubt(numbers: Numbers) -> None:
+    x = torch.randn(4, 8, requires_grad=True)
+    found = numbers.of(Perceptron(), x, backend="inductor", backward=False)
+
+    assert (found.faults, found.unseen, found.is_clear) == ((), (), True)
+
+
 def test_what_autocast_casts_is_nobodys_fault(numbers: Numbers) -> None:
     def inside(x: torch.Tensor) -> torch.Tensor:
         with torch.autocast("cpu", torch.bfloat16):

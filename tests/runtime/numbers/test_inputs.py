@@ -10,6 +10,7 @@ from torch import nn
 
 from tests.runtime.numbers.looking import (
     COMPILING,
+    Blamed,
     Numbers,
     any_torch,
     aten,
@@ -69,6 +70,43 @@ def test_a_branch_that_the_program_did_not_come_to_is_left_out(
     assert [one.why for one in found.unseen] == [
         "the program did not come to this branch"
     ]
+
+
+def test_of_a_branch_that_the_program_did_not_come_to_no_gradient_can_be_wrong(
+    numbers: Numbers,
+) -> None:
+    found = numbers.of(branching, torch.full((4, 4), 0.5, requires_grad=True))
+
+    assert found.faults == ()
+    assert found.is_clear, found.unseen
+
+
+def scaling_cosines(gm: Any, _inputs: Any) -> Any:
+    """A backend that changes the graphs which its graph calls, where they are."""
+    for part in gm.modules():
+        for node in part.graph.nodes if part is not gm else ():
+            if node.target == "cos":
+                node.target = "sin"
+        part.recompile()
+    return gm
+
+
+def test_a_backend_is_to_blame_for_what_it_changes_in_a_branch(
+    numbers: Numbers,
+) -> None:
+    came_to = torch.full((4, 4), -0.5)
+    answer = numbers.first(branching, came_to, backend=scaling_cosines)
+
+    assert answer == Blamed("backend", "", "scaling_cosines", ("cos",), "y.cos()")
+
+
+def test_a_branch_that_a_backend_changed_and_nobody_came_to_is_right(
+    numbers: Numbers,
+) -> None:
+    came_to = torch.full((4, 4), 0.5)
+    found = numbers.of(branching, came_to, backend=scaling_cosines)
+
+    assert (found.faults, found.is_clear) == ((), True)
 
 
 class Convolutions(nn.Module):

@@ -250,19 +250,7 @@ def changed(
     known.take(inputs, [name for name in its_own if name in before.by_name])
     drawn = _drawn(before, after, run, random)
     claims = Claims(Segments(before, known | drawn.values), drawn=drawn)
-    drawers = {new: name for name, new in drawn.names.items()}
-    for row in after.rows:
-        if row.name in drawers:
-            _judge_drawn(claims, drawers[row.name], row, run)
-        old = before.by_name.get(row.name)
-        if old is None or row.name not in run.values or row.name in known:
-            continue
-        value, segments = run.values[row.name], claims.segments
-        is_unchanged = is_same(old, row) and all(
-            used in segments.known for used in before.uses(old)
-        )
-        if is_unchanged or claims.take(row.name, value):
-            segments.known[row.name] = claims.moved.pop(row.name, value)
+    _judge_nodes(claims, after, run)
     names = [str(one) if isinstance(one, NodeName) else "" for one in after.outputs]
     if is_half:
         halved = [
@@ -284,6 +272,26 @@ def changed(
     has_dtypes = not any(str(row.target).startswith(of_code) for row in rows)
     judge_outputs(claims, outputs, names, has_dtypes=has_dtypes)
     return Changed(claims, run, tuple(outputs))
+
+
+def _judge_nodes(claims: Claims, after: ReplayedGraph, run: Replay) -> None:
+    """Judge the nodes that have the names of some of the graph before."""
+    before, known = claims.segments.graph, claims.segments.known
+    drawers = {new: name for name, new in claims.drawn.names.items()}
+    for row in after.rows:
+        if row.name in drawers:
+            _judge_drawn(claims, drawers[row.name], row, run)
+        old = before.by_name.get(row.name)
+        if old is None or row.name not in run.values or row.name in known:
+            continue
+        value = run.values[row.name]
+        is_unchanged = is_same(old, row) and all(
+            used in known for used in before.uses(old)
+        )
+        if isinstance(value, torch.nn.Module) and not is_unchanged:
+            continue  # what it computes is judged where it is called
+        if is_unchanged or claims.take(row.name, value):
+            known[row.name] = claims.moved.pop(row.name, value)
 
 
 def _judge_drawn(claims: Claims, name: str, new: Row, run: Replay) -> None:
