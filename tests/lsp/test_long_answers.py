@@ -41,8 +41,13 @@ def test_a_hover_in_another_listing_is_answered_first(
             client.ask("hover", one, 1, 4)
 
         whole = {"textDocument": {"uri": path.as_uri()}}
-        late = client.send(f"textDocument/{method}", whole)
-        assert client.ask("hover", listing, 5, 4) is not None
+        place = {"line": 5, "character": 4}
+        here = {"textDocument": {"uri": listing.as_uri()}, "position": place}
+        # In one piece, because else a fast server has answered before the second comes.
+        late, hover = client.send_together(
+            (f"textDocument/{method}", whole), ("textDocument/hover", here)
+        )
+        assert client.answer(hover)["result"] is not None
         came = [message.get("id") for message in client.came()]
         found = client.answer(late)["result"]
 

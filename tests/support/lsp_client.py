@@ -120,6 +120,15 @@ class LspClient:
         self._write(asked, cancelled)
         return self._ids
 
+    def send_together(self, *requests: tuple[str, Json]) -> list[int]:
+        """Send several requests in one piece; returns their ids."""
+        asked: list[Json] = []
+        for method, params in requests:
+            self._ids += 1
+            asked.append({"id": self._ids, "method": method, "params": params})
+        self._write(*asked)
+        return [one["id"] for one in asked]
+
     def answer(self, request: int) -> Json:
         return self._take(
             lambda message: message.get("id") == request and "method" not in message
