@@ -102,6 +102,14 @@ def test_the_first_bad_commit_is_found_and_nothing_of_the_repository_is_touched(
     # Nobody can say of the second one, which ends with an error of its own.
     assert found["commits"] == [f"{repository[at][:7]} {at}" for at in (1, 2)]
     assert (found["runs"], found["open_runs"]) == (4, 1)
+    said = [line for line in ended.err.splitlines() if line.startswith("run ")]
+    assert said[:2] == [
+        f"run 1 of {repository[3][:7]} 3: bad",
+        f"run 2 of {repository[0][:7]} 0: good",
+    ]
+    assert sorted(line.partition(" of ")[2] for line in said[2:]) == sorted(
+        [f"{repository[1][:7]} 1: open", f"{repository[2][:7]} 2: bad"]
+    )
     assert ended.code == 1
     assert _git(fxls.folder, "status", "--porcelain") == before
     assert _git(fxls.folder, "worktree", "list").count("\n") == 0

@@ -50,7 +50,8 @@ def first_bad(trials: Trials, commits: str) -> tuple[list[str], Outcome | None]:
 
         def tried() -> Outcome:
             commit = git(tree, "rev-parse", "HEAD")
-            found[commit] = trials.run(folder=tree / here)
+            of = _named(git, tree, commit)
+            found[commit] = trials.run(folder=tree / here, of=of)
             trials.wanted = trials.wanted or found[commit].kind
             return found[commit]
 

@@ -55,9 +55,14 @@ class Trials:
     _known: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
 
     def run(
-        self, settings: Mapping[str, Any] | None = None, folder: Path | None = None
+        self,
+        settings: Mapping[str, Any] | None = None,
+        folder: Path | None = None,
+        of: str = "",
     ) -> Outcome:
-        """Run it under other settings of torch, or in another folder."""
+        """Run it under other settings of torch, or in another folder, as it is `of` a
+        commit.
+        """
         written = json.dumps(dict(settings or {}), sort_keys=True)
         key = f"{folder} {written}"
         if folder is None and key in self._known:
@@ -79,6 +84,7 @@ class Trials:
         self._known[key] = found
         # A run takes as long as the program does, and there may be many.
         under = f" under {counted(len(settings), 'other setting')}" if settings else ""
+        under += f" of {of}" if of else ""
         say(f"run {self.runs}{under}: {found.answer.value}")
         return found
 
