@@ -21,7 +21,8 @@ _PATIENCE = 20.0
 _SCANNED = "PYDEVD_GDB_SCAN_SHARED_LIBRARIES"
 """Which libraries debugpy lets gdb read, by parts of their names; all, where it is unset."""
 _NEEDED = "/libc[.-],/libdl[.-],/libpthread[.-]"
-"""Those of glibc that open a library. All of torch takes 12 s, and the process stands still."""
+"""Those of glibc that open a library. To read all of torch takes gdb 12 s, and the process
+stands still."""
 
 
 def put_debugger_into(pid: int, where: Address, env: Mapping[str, str]) -> str | None:
@@ -89,6 +90,7 @@ def _out_of_reach(pid: int) -> str | None:
 
 
 def _is_in(ran: subprocess.CompletedProcess[str], where: Address) -> bool:
+    """Whether debugpy got into the process, and somebody listens there before long."""
     end = time.monotonic() + _PATIENCE
     while ran.returncode == 0 and time.monotonic() < end:
         if is_taken(where):

@@ -108,9 +108,7 @@ class LspClient:
 
     def send(self, method: str, params: Json) -> int:
         """Send a request without waiting for its answer; returns its id."""
-        self._ids += 1
-        self._write({"id": self._ids, "method": method, "params": params})
-        return self._ids
+        return self.send_together((method, params))[0]
 
     def send_and_cancel(self, method: str, params: Json) -> int:
         """Send a request and its cancellation in one piece; returns the id."""
