@@ -60,8 +60,8 @@ class Trials:
         folder: Path | None = None,
         of: str = "",
     ) -> Outcome:
-        """Run it under other settings of torch, or in another folder, as it is `of` a
-        commit.
+        """Run it under other settings of torch, or in another folder, with what it is `of`:
+        a commit.
         """
         written = json.dumps(dict(settings or {}), sort_keys=True)
         key = f"{folder} {written}"
@@ -83,9 +83,9 @@ class Trials:
         self.open += found.answer is Answer.OPEN
         self._known[key] = found
         # A run takes as long as the program does, and there may be many.
-        under = f" under {counted(len(settings), 'other setting')}" if settings else ""
-        under += f" of {of}" if of else ""
-        say(f"run {self.runs}{under}: {found.answer.value}")
+        how = f" under {counted(len(settings), 'other setting')}" if settings else ""
+        how += f" of {of}" if of else ""
+        say(f"run {self.runs}{how}: {found.answer.value}")
         return found
 
 
