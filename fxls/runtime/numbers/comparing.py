@@ -14,6 +14,7 @@ from fxls.runtime.numbers.inputs import inputs_of
 from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.judging.decompositions import judge_decompositions
 from fxls.runtime.numbers.judging.fakes import (
+    GIVES_MEMORY,
     lies_of_memory,
     lies_of_writing,
     wrong_fakes,
@@ -242,7 +243,7 @@ class _OfCompilation(OfChanges):
         return True
 
     def _has_wrong_fakes(self) -> bool:
-        """Whether an operator lies of its form, which each step behind it goes by."""
+        """Whether an operator lies of itself, so that no step behind it can be judged."""
         kept = self.kept
         before, why = len(self.total.faults), ""
         with attempting(lambda _error: None):
@@ -325,10 +326,8 @@ class _OfCompilation(OfChanges):
                 wrong, values = [*lies_of_memory(graph, run)], None
                 if wrong and not self.returns_something_wrong():
                     # It matters only where what it shares memory with is changed.
-                    one = wrong[0]
-                    is_changed = bool(graph.overwritten)
-                    why = f"of {one.operator}: {one.evidence.reason}"
-                    return why if is_changed else ""
+                    why = f"{wrong[0].operator} {GIVES_MEMORY}"
+                    return why if graph.overwritten else ""
         for one in wrong:
             name = (one.operator, 1, kept.traced_stage)
             place = where(graph, one.node)

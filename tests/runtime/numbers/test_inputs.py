@@ -81,7 +81,7 @@ def test_of_a_branch_that_the_program_did_not_come_to_no_gradient_can_be_wrong(
     assert found.is_clear, found.unseen
 
 
-def scaling_cosines(gm: Any, _inputs: Any) -> Any:
+def exchanging_cosines(gm: Any, _inputs: Any) -> Any:
     """A backend that changes the graphs which its graph calls, where they are."""
     for part in gm.modules():
         for node in part.graph.nodes if part is not gm else ():
@@ -95,16 +95,16 @@ def test_a_backend_is_to_blame_for_what_it_changes_in_a_branch(
     numbers: Numbers,
 ) -> None:
     came_to = torch.full((4, 4), -0.5)
-    answer = numbers.first(branching, came_to, backend=scaling_cosines)
+    answer = numbers.first(branching, came_to, backend=exchanging_cosines)
 
-    assert answer == Blamed("backend", "", "scaling_cosines", ("cos",), "y.cos()")
+    assert answer == Blamed("backend", "", "exchanging_cosines", ("cos",), "y.cos()")
 
 
 def test_a_branch_that_a_backend_changed_and_nobody_came_to_is_right(
     numbers: Numbers,
 ) -> None:
     came_to = torch.full((4, 4), 0.5)
-    found = numbers.of(branching, came_to, backend=scaling_cosines)
+    found = numbers.of(branching, came_to, backend=exchanging_cosines)
 
     assert (found.faults, found.is_clear) == ((), True)
 

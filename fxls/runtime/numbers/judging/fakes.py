@@ -10,10 +10,22 @@ import torch
 
 from fxls.runtime.numbers.graphs import ReplayedGraph, leaves
 from fxls.runtime.numbers.replaying import Replay
+from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import schema_of
 from fxls.verdicts.comparison import Evidence
 
-__all__ = ["WrongFake", "lies_of_memory", "lies_of_writing", "wrong_fakes"]
+__all__ = [
+    "GIVES_MEMORY",
+    "WrongFake",
+    "lies_of_memory",
+    "lies_of_writing",
+    "wrong_fakes",
+]
+
+GIVES_MEMORY = (
+    "gives memory of what it is given, and its signature says that it does not"
+)
+"""What an operator does of which `lies_of_memory` says that it lies."""
 
 _TORCHS = ("aten", "prims", "prim", "mkldnn", "quantized", "inductor", "higher_order")
 
@@ -35,10 +47,7 @@ def wrong_fakes(graph: ReplayedGraph, run: Replay) -> Iterator[WrongFake]:
             for real, fake in zip(leaves(run.values[row.name]), said, strict=False):
                 reason = _difference(real, fake)
                 if reason:
-                    form = (str(real.dtype).removeprefix("torch."), tuple(real.shape))
-                    nothing = (float("inf"), 0.0, 0.0, 0.0)
-                    evidence = Evidence(*form, *nothing, reason)
-                    yield WrongFake(str(row.target), row.name, evidence)
+                    yield _wrong(row, real, reason)
                     break
 
 
@@ -61,14 +70,14 @@ def lies_of_memory(graph: ReplayedGraph, run: Replay) -> Iterator[WrongFake]:
         }
         for one in leaves(run.values[row.name]):
             if _memory(one) in given:
-                reason = (
-                    "it is in the memory of what the operator is given, and its signature"
-                    " says that it is not"
-                )
-                form = (str(one.dtype).removeprefix("torch."), tuple(one.shape))
-                evidence = Evidence(*form, float("inf"), 0.0, 0.0, 0.0, reason)
-                yield WrongFake(str(row.target), row.name, evidence)
+                yield _wrong(row, one, f"it {GIVES_MEMORY}")
                 break
+
+
+def _wrong(row: Row, value: torch.Tensor, reason: str) -> WrongFake:
+    form = (str(value.dtype).removeprefix("torch."), tuple(value.shape))
+    evidence = Evidence(*form, float("inf"), 0.0, 0.0, 0.0, reason)
+    return WrongFake(str(row.target), row.name, evidence)
 
 
 def _memory(value: Any) -> int:

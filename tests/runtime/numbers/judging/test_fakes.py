@@ -184,10 +184,7 @@ def test_an_operator_that_changes_more_than_it_says_is_the_fault(
     )
 
 
-IN_MEMORY = (
-    "it is in the memory of what the operator is given, and its signature says that it"
-    " is not"
-)
+MEMORY = "gives memory of what it is given, and its signature says that it does not"
 
 
 @pytest.fixture
@@ -224,7 +221,7 @@ def test_an_operator_in_the_memory_of_its_input_is_the_fault_where_that_is_overw
         *("fake", "traced", "fxls_numbers.same.default"),
         *(("same",), "same(x)"),
     )
-    assert fault.evidence.reason == IN_MEMORY
+    assert fault.evidence.reason == f"it {MEMORY}"
 
 
 @ALIASING
@@ -254,5 +251,5 @@ def test_where_it_may_be_noticed_and_all_is_right_the_steps_are_left_out(
     assert (found.faults, found.is_clear) == ((), False)
     assert (unseen.what, unseen.why) == (
         "each step of the compiler",
-        f"of fxls_numbers.same.default: {IN_MEMORY}",
+        f"fxls_numbers.same.default {MEMORY}",
     )
