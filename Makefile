@@ -33,12 +33,16 @@ demo: $(STAMP)
 	@$(BIN)/python -m tools.demo
 
 # Each part runs, whatever became of those before it. The tests are the last, so that
-# pytest's count is at the end of what is printed.
+# pytest's count is at the end of what is printed; what failed before it is said again there.
 PARTS := formatted lint types vscode tests
 
 test: $(STAMP)
-	@failed=; for part in $(PARTS); do \
-	    $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	@mkdir -p .cache; failed=; for part in $(PARTS); do \
+	    bash -o pipefail -c "$(MAKE) --no-print-directory $$part 2>&1 | tee .cache/$$part.log" || \
+	        failed="$$failed $$part"; \
+	done; \
+	for part in $$failed; do test $$part = tests || { \
+	    echo "$$part, once more:"; grep -v '^ok ' .cache/$$part.log | tail -n 50; }; \
 	done; \
 	test -z "$$failed" || { echo "make test: failed:$$failed" >&2; exit 1; }
 
