@@ -24,6 +24,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
@@ -53,6 +54,10 @@ def _none(_took: float) -> float:
 
 def _one_percent(took: float) -> float:
     return 1.01 * took
+
+
+def _watching(took: float) -> float:
+    return 1.6 * took
 
 
 def _little(took: float) -> float:
@@ -95,6 +100,9 @@ def cases(root: Path) -> Iterator[Case]:
     ):
         for width, heads, size in ((768, 12, "GPT-2"), (64, 4, "GPT-2, 64 wide")):
             yield _step(switch, make, f"a step of {size}, {name}", width, heads)
+    for width, heads, size in ((768, 12, "GPT-2"), (64, 4, "GPT-2, 64 wide")):
+        yield _watched(switch, f"a step of {size}", partial(_gpt, width, heads))
+    yield _watched(switch, f"a step of {NODES:,} operations on 16 numbers", _chain)
     graph = _additions(NODES)
     made = f"a GraphModule of {NODES:,} nodes"
     promise = ("at most 1 ms + 15 %", _little)
@@ -174,6 +182,48 @@ def _step(
     return Case(name, without, within, "at most 1 %", _one_percent)
 
 
+def _watched(
+    switch: _Switch, name: str, make: Callable[[], Callable[[], None]]
+) -> Case:
+    """A step of training by a graph that is made under the runtime."""
+    switch.on()
+    step = make()
+    step()
+    finish()
+
+    def without() -> Callable[[], Any]:
+        fxls.break_on()
+        return step
+
+    def within() -> Callable[[], Any]:
+        fxls.break_on("nan", "grad-nan")
+        return step
+
+    watched = f"{name}, watched for `nan` and `grad-nan`"
+    return Case(watched, without, within, "at most 60 %", _watching)
+
+
+def _gpt(width: int, heads: int) -> Callable[[], None]:
+    model = Gpt(12, width, heads)
+    return _training(_traced_by_torch(model), model, torch.randint(32, (4, 4)))
+
+
+def _chain() -> Callable[[], None]:
+    """The least work for each node: what is between the nodes takes all the time."""
+    graph = fx.Graph()
+    made = graph.placeholder("x")
+    for at in range(NODES):
+        made = graph.call_function((torch.sin, torch.cos)[at % 2], (made,))
+    graph.output(made)
+    run = fx.GraphModule({}, graph)
+    x = torch.rand(16, requires_grad=True)
+
+    def step() -> None:
+        run(x).sum().backward()
+
+    return step
+
+
 def _compared(case: Case, enough: float) -> Comparison:
     """The comparison of as many pairs as there is time for."""
     case.without()()
@@ -187,7 +237,7 @@ def _training(run: Callable[..., Any], model: Any, tokens: Any) -> Callable[[], 
 
     def step() -> None:
         optimizer.zero_grad()
-        run(tokens).sum().backward()
+        run(tokens).square().mean().backward()  # which stays finite
         optimizer.step()
 
     return step

@@ -64,7 +64,14 @@ class Gradients:
 
     def begin(self, module: Any, call: int) -> None:
         """Let the values from now on be those of another run of a module's code."""
-        self._thread.run = None if is_recording() else _Run(module, call)
+        here = self._thread
+        if is_recording():
+            here.run = None
+            return
+        here.run = run = _Run(module, call)
+        # One hook for all nodes; the run must not hold it, which would be a cycle.
+        here.made = functools.partial(self._made, run)
+        here.made_last = functools.partial(self._made_last, run)
 
     def watch(self, name: str, value: Any) -> None:
         """Look at what the backward of a node makes, when there will be one."""
@@ -76,11 +83,11 @@ class Gradients:
             made_by = value.grad_fn
             now = nodes_of_autograd()
             if torch.is_grad_enabled():
-                run.values[name] = value.detach() if value.requires_grad else value
+                run.values[name] = value.data if value.requires_grad else value
             if now == run.end + 1 and made_by is not None and not run.is_divided:
                 if number_of(made_by) == run.end:
                     run.add(name, now)
-                    self._hook(run, name, made_by)
+                    self._hook(name, made_by)
                     return
             elif now == run.end and made_by is None:
                 if value.requires_grad:
@@ -137,17 +144,17 @@ class Gradients:
             run.walked.add(number)
             found += number >= start
             if not any(begin <= number < end for begin, end in inner):
-                self._hook(run, run.statement_of(number), node)
+                self._hook(run.statement_of(number), node)
             waiting.extend(to for to, _ in node.next_functions if to is not None)
         return found
 
-    def _hook(self, run: _Run, name: str, node: Any) -> None:
+    def _hook(self, name: str, node: Any) -> None:
         """Look at what one node of autograd makes."""
         if name not in self._code.users:
             # What comes from outside comes to one that nothing else here uses.
-            node.register_hook(functools.partial(self._made_last, run))
+            node.register_hook(self._thread.made_last)
         elif not is_moving(node):
-            node.register_hook(functools.partial(self._made, run))
+            node.register_hook(self._thread.made)
 
     def _made(
         self, run: _Run, made: Sequence[Gradient], given: Sequence[Gradient]

@@ -31,7 +31,13 @@ from fxls.runtime.checks.purpose import (
     memory_of,
 )
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
-from fxls.runtime.checks.verdict import deviation, is_finite, not_finite, tensors_of
+from fxls.runtime.checks.verdict import (
+    deviation,
+    has_no_nan,
+    is_finite,
+    not_finite,
+    tensors_of,
+)
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.torch_private import is_dynamo_compiling
 from fxls.watch_tally import tally
@@ -92,6 +98,7 @@ class CheckedListing:
         """What the code calls behind each statement."""
         # Most values are numbers that can be told to be fine in one pass.
         quick = not {Rule.SHAPE, Rule.DTYPE_CHANGE} & set(self._rules)
+        is_fine = is_finite if Rule.INF in self._rules else has_no_nan
         judges = bool(self._rules)
         gradients = self._gradients
         run, judge = self._run, self._judge
@@ -109,7 +116,7 @@ class CheckedListing:
                 return False
             if gradients is not None:
                 gradients.watch(name, value)
-            if not judges or (quick and is_finite(value)):
+            if not judges or (quick and is_fine(value)):
                 return False
             with logging_faults("a value cannot be judged"):
                 here = inspect.currentframe()
