@@ -89,7 +89,8 @@ class OfKernels(Notes):
         }
         known_wrong = [first.new_name] if how else []
         if how and len(computing) == 1:
-            known_wrong += computing
+            # The value that was seen is off because of this one, and its node is right.
+            known_wrong = computing
             values.setdefault(computing[0], evidence)
         self.note_values("kernels", stage, values, known_wrong)
         name = (found.kernels.get(first.name, "an output"), 1, stage)
