@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
-from fxls.ide.listing.document import Document
-from fxls.listing import KERNELS
+from fxls.listing import KERNELS, Listing
 from fxls.record import Judged, JudgedValue
 from fxls.record.judged_wording import judged_text
 from fxls.record.kernel_times import CALL
@@ -23,7 +21,7 @@ __all__ = ["JudgedGraph", "NodeError", "error_text", "node_errors"]
 class JudgedGraph:
     """A graph, and what was judged of it."""
 
-    document: Document
+    listing: Listing
     judged: Judged
 
 
@@ -39,15 +37,18 @@ class NodeError:
 
 
 def node_errors(
-    document: Document, graphs: Iterable[JudgedGraph]
+    text: str, listing: Listing, graphs: Iterable[JudgedGraph]
 ) -> Mapping[int, NodeError]:
-    """By node of a listing, the value of it that is furthest off."""
+    """By node of a listing, the value of it that is furthest off.
+
+    The graphs are of the same store, in which `text` is the name of the listing's.
+    """
     found: dict[int, NodeError] = {}
     for graph in graphs:
-        nodes_of = _nodes_of(document, graph)
+        nodes_of = _nodes_of(text, listing, graph)
         if nodes_of is None:
             continue
-        stage = graph.document.listing.identity.stage
+        stage = graph.listing.identity.stage
         for value in graph.judged.values:
             error = NodeError(value, graph.judged.step, stage)
             for node in nodes_of(value.node):
@@ -70,22 +71,22 @@ _HALVES = {"forward", "backward"}
 _NodesOf = Callable[[str], Sequence[int]]
 
 
-def _nodes_of(document: Document, graph: JudgedGraph) -> _NodesOf | None:
+def _nodes_of(text: str, listing: Listing, graph: JudgedGraph) -> _NodesOf | None:
     """What gives, for a node of a graph that was judged, the nodes of a listing that have
     its value; None for a listing of something else.
     """
-    judged = graph.document
-    names, there = _names(document), _names(judged)
-    if document.path == judged.path:
+    judged = graph.listing
+    names, there = _names(listing), _names(judged)
+    if text == graph.judged.revision.text:
         return lambda name: names.get(name, ())
-    if PurePath(document.path).name not in graph.judged.listings:
+    if text not in graph.judged.listings:
         return None
-    stages, others = _stages(document), _stages(judged)
+    stages, others = _stages(listing), _stages(judged)
     if stages[-1] == KERNELS:
         is_of = others == (*stages[:-1], _LAST)
-        return _computed(document) if is_of else None
+        return _computed(listing) if is_of else None
     if stages[-1] in _CAPTURED:
-        return _by_expression(document, judged, there)
+        return _by_expression(listing, judged, there)
     if others[-1] in _CAPTURED or {*stages, *others} >= _HALVES:
         return None
 
@@ -94,25 +95,24 @@ def _nodes_of(document: Document, graph: JudgedGraph) -> _NodesOf | None:
             node
             for node in names.get(name, ())
             for other in there.get(name, ())
-            if _is_same(document, node, judged, other)
+            if _is_same(listing, node, judged, other)
         ]
 
     return same
 
 
-def _is_same(document: Document, node: int, judged: Document, other: int) -> bool:
+def _is_same(listing: Listing, node: int, judged: Listing, other: int) -> bool:
     """Whether two nodes of a name are one, which no pass made anew or altered."""
-    one, two = document.listing.nodes[node], judged.listing.nodes[other]
+    one, two = listing.nodes[node], judged.nodes[other]
     return (
         (one.opcode, one.target) == (two.opcode, two.target)
-        and [*_chains(document, node)] == [*_chains(judged, other)]
-        and _written(document, node) == _written(judged, other)
+        and [*_chains(listing, node)] == [*_chains(judged, other)]
+        and _written(listing, node) == _written(judged, other)
     )
 
 
-def _written(document: Document, node: int) -> object:
+def _written(listing: Listing, node: int) -> object:
     """The arguments of a node, with the names of nodes in them."""
-    listing = document.listing
     facts = listing.nodes[node]
 
     def text(pieces: Iterable[int | str]) -> str:
@@ -123,10 +123,10 @@ def _written(document: Document, node: int) -> object:
     return [*map(text, facts.args)], [(key, text(one)) for key, one in facts.kwargs]
 
 
-def _computed(code: Document) -> _NodesOf:
+def _computed(code: Listing) -> _NodesOf:
     """The calls of kernels by the nodes that they compute."""
     found: dict[str, list[int]] = {}
-    for node, facts in enumerate(code.listing.nodes):
+    for node, facts in enumerate(code.nodes):
         if facts.opcode == CALL:
             for name in facts.made_from:
                 found.setdefault(name, []).append(node)
@@ -134,13 +134,13 @@ def _computed(code: Document) -> _NodesOf:
 
 
 def _by_expression(
-    document: Document, judged: Document, there: Mapping[str, Sequence[int]]
+    listing: Listing, judged: Listing, there: Mapping[str, Sequence[int]]
 ) -> _NodesOf:
     """By the chain of calls that made a node, which passes keep and names do not."""
     made: dict[object, list[int]] = {}
-    for node, facts in enumerate(document.listing.nodes):
+    for node, facts in enumerate(listing.nodes):
         if facts.opcode not in ("placeholder", "get_attr", "output"):
-            for chain in _chains(document, node):
+            for chain in _chains(listing, node):
                 made.setdefault(chain, []).append(node)
 
     def by_chain(name: str) -> Sequence[int]:
@@ -153,14 +153,14 @@ def _by_expression(
     return by_chain
 
 
-def _names(document: Document) -> Mapping[str, Sequence[int]]:
-    return {facts.name: (at,) for at, facts in enumerate(document.listing.nodes)}
+def _names(listing: Listing) -> Mapping[str, Sequence[int]]:
+    return {facts.name: (at,) for at, facts in enumerate(listing.nodes)}
 
 
-def _chains(document: Document, node: int) -> Iterator[object]:
-    return (origin.places for origin in document.listing.origins(node))
+def _chains(listing: Listing, node: int) -> Iterator[object]:
+    return (origin.places for origin in listing.origins(node))
 
 
-def _stages(document: Document) -> tuple[str, ...]:
+def _stages(listing: Listing) -> tuple[str, ...]:
     """What the stage adds to that of the captured graph; for that itself an empty word."""
-    return document.listing.identity.steps or ("",)
+    return listing.identity.steps or ("",)

@@ -19,8 +19,8 @@ def errors_of(ls: Connection, document: Document) -> Mapping[int, NodeError]:
         return {}
     identity, root = document.listing.identity, Path(document.path).parent
     graphs = (
-        JudgedGraph(there, one)
+        JudgedGraph(there.listing, one)
         for one in ls.session.errors.of(root, identity)
         if (there := ls.session.library.beside(document, one.revision)) is not None
     )
-    return node_errors(document, graphs)
+    return node_errors(Path(document.path).name, document.listing, graphs)
