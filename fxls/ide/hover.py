@@ -24,7 +24,6 @@ from fxls.ide.listing.document import Document
 from fxls.ide.listing.documentation import page_of
 from fxls.ide.listing.graph_table import summary
 from fxls.ide.listing.kernel_card import computed_by, kernel_blocks
-from fxls.ide.listing.node_errors import NodeError
 from fxls.ide.listing.node_times import (
     TimedCode,
     by_node,
@@ -65,6 +64,7 @@ from fxls.listing import KERNELS, Facts, Identity, Place, Scope
 from fxls.record import ON_REQUEST, OUTSIDE
 from fxls.record.judged_wording import sides_text
 from fxls.record.kernel_times import CALL
+from fxls.record.node_errors import NodeError
 from fxls.record.remark_wording import costs_of, role_of, title_of
 from fxls.record.remarks import RemarkKind, SourceRemark
 from fxls.text import LineTable, Point, Span

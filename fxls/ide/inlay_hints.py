@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from fxls.counted import counted
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.node_errors import NodeError, error_text
 from fxls.ide.listing.node_times import (
     TimedCode,
     by_node,
@@ -39,6 +38,7 @@ from fxls.ide.source.source_file import SourceFile
 from fxls.ide.syntax.pieces import trees
 from fxls.listing import Role
 from fxls.record.kernel_times import CALL
+from fxls.record.node_errors import NodeError, error_text
 from fxls.record.sizes import DataSize, InputSize
 from fxls.text import LineTable, Point, Span
 

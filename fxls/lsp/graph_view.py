@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.groups import Group
-from fxls.ide.listing.node_errors import NodeError, error_text
 from fxls.ide.listing.table_rows import row
 from fxls.ide.listing.value_text import bytes_of, device_of, dtype_of, short_form
 from fxls.listing import Listing, Place
@@ -19,6 +18,7 @@ from fxls.lsp.encoding import counter
 from fxls.lsp.item import Item
 from fxls.lsp.params import Rows
 from fxls.lsp.uris import uri_of
+from fxls.record.node_errors import NodeError, error_text
 
 __all__ = [
     "ErrorItem",

@@ -7,7 +7,6 @@ from typing import Any
 
 from fxls.graph_diff import as_json, graph_diff
 from fxls.ide.listing.comparable_text import normalized
-from fxls.ide.listing.node_errors import NodeError
 from fxls.ide.listing.node_times import nanoseconds, timed_kernels
 from fxls.ide.listing.parent import parent_paths
 from fxls.ide.listing.recorded import change_of
@@ -15,6 +14,7 @@ from fxls.ide.listing.table_rows import Column
 from fxls.lsp import custom, params
 from fxls.lsp import graph_view as picture
 from fxls.lsp.uris import SCHEME, path_of, uri_of
+from fxls.record.node_errors import NodeError
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.documents import content
 from fxls.serving.handlers.kernels import timed

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fxls.ide.listing.document import Document
-from fxls.ide.listing.node_errors import JudgedGraph, NodeError, node_errors
 from fxls.lsp.uris import SCHEME
+from fxls.record.node_errors import JudgedGraph, NodeError, node_errors
 from fxls.serving.connection import Connection
 
 __all__ = ["errors_of"]
