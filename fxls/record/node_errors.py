@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fxls.listing import KERNELS, Listing
+from msgspec import structs
+
+from fxls.listing import KERNELS, Identity, Listing
 from fxls.record import Judged, JudgedValue
 from fxls.record.judged_wording import judged_text
 from fxls.record.kernel_times import CALL
 
-__all__ = ["JudgedGraph", "NodeError", "error_text", "node_errors"]
+__all__ = ["JudgedGraph", "NodeError", "captured", "error_text", "node_errors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +39,21 @@ class NodeError:
 
 
 def node_errors(
-    text: str, listing: Listing, graphs: Iterable[JudgedGraph]
+    text: str,
+    listing: Listing,
+    graphs: Iterable[JudgedGraph],
+    *,
+    with_buffers: bool = False,
 ) -> Mapping[int, NodeError]:
     """By node of a listing, the value of it that is furthest off.
 
-    The graphs are of the same store, in which `text` is the name of the listing's.
+    The graphs are of the same store, in which `text` is the name of the listing's. In
+    the code of a compiler the calls have it, `with_buffers` what they write to as well.
     """
+    opcodes = (CALL, "buffer") if with_buffers else (CALL,)
     found: dict[int, NodeError] = {}
     for graph in graphs:
-        nodes_of = _nodes_of(text, listing, graph)
+        nodes_of = _nodes_of(text, listing, graph, opcodes)
         if nodes_of is None:
             continue
         stage = graph.listing.identity.stage
@@ -56,6 +64,11 @@ def node_errors(
                 if before is None or value.share > before.value.share:
                     found[node] = error
     return found
+
+
+def captured(identity: Identity) -> Identity:
+    """That of the captured graph, of which all others are stages."""
+    return structs.replace(identity, stage=identity.graph)
 
 
 def error_text(error: NodeError) -> str:
@@ -71,7 +84,9 @@ _HALVES = {"forward", "backward"}
 _NodesOf = Callable[[str], Sequence[int]]
 
 
-def _nodes_of(text: str, listing: Listing, graph: JudgedGraph) -> _NodesOf | None:
+def _nodes_of(
+    text: str, listing: Listing, graph: JudgedGraph, opcodes: Sequence[str]
+) -> _NodesOf | None:
     """What gives, for a node of a graph that was judged, the nodes of a listing that have
     its value; None for a listing of something else.
     """
@@ -84,7 +99,7 @@ def _nodes_of(text: str, listing: Listing, graph: JudgedGraph) -> _NodesOf | Non
     stages, others = _stages(listing), _stages(judged)
     if stages[-1] == KERNELS:
         is_of = others == (*stages[:-1], _LAST)
-        return _computed(listing) if is_of else None
+        return _computed(listing, opcodes) if is_of else None
     if stages[-1] in _CAPTURED:
         return _by_expression(listing, judged, there)
     if others[-1] in _CAPTURED or {*stages, *others} >= _HALVES:
@@ -123,11 +138,11 @@ def _written(listing: Listing, node: int) -> object:
     return [*map(text, facts.args)], [(key, text(one)) for key, one in facts.kwargs]
 
 
-def _computed(code: Listing) -> _NodesOf:
-    """The calls of kernels by the nodes that they compute."""
+def _computed(code: Listing, opcodes: Sequence[str]) -> _NodesOf:
+    """What computes, or holds, a node's value in code, by the names of the nodes."""
     found: dict[str, list[int]] = {}
     for node, facts in enumerate(code.nodes):
-        if facts.opcode == CALL:
+        if facts.opcode in opcodes:
             for name in facts.made_from:
                 found.setdefault(name, []).append(node)
     return lambda name: found.get(name, ())

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import structs
-
 from fxls.listing import Identity
 from fxls.record import Entry, Judged
+from fxls.record.node_errors import captured
 from fxls.serving.kept_records import FollowedRecords, Heres
 from fxls.store import StoreError
 from fxls.store.runs import Runs
 
-__all__ = ["KnownErrors", "captured"]
+__all__ = ["KnownErrors"]
 
 _MOST_RUNS = 8
 """So many runs of a store are looked through, the newest."""
@@ -52,11 +51,6 @@ class KnownErrors:
                 of_run.setdefault(captured(one.revision.identity), []).append(one)
             merged |= of_run
         return merged
-
-
-def captured(identity: Identity) -> Identity:
-    """That of the captured graph, of which all others are stages."""
-    return structs.replace(identity, stage=identity.graph)
 
 
 def _latest(runs: Runs) -> Iterable[str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from msgspec import structs
-
 from fxls.attempt import Raised, attempt
-from fxls.listing import KERNELS, Identity, Listing
-from fxls.record import Judged, JudgedValue
+from fxls.listing import Identity, Listing
+from fxls.record import Judged
 from fxls.record.judged_wording import sides_text
-from fxls.record.kernel_times import CALL
+from fxls.record.node_errors import JudgedGraph, captured, node_errors
 from fxls.store import Store, StoreError
 from fxls.store.runs import Runs
 
@@ -42,36 +41,27 @@ class Compared:
     def _of(self, path: Path, listing: Listing) -> Mapping[str, str]:
         if self._known is None:
             self._known = self._read()
-        worst: dict[str, tuple[float, str]] = {}
-        for judged in self._known.get(_captured(listing.identity), ()):
-            for value in judged.values:
-                for name in self._names(path, listing, judged, value):
-                    if name not in worst or value.share > worst[name][0]:
-                        stage = judged.revision.identity.stage
-                        text = sides_text(value, judged.step, stage)
-                        worst[name] = value.share, text
+        of_graph = self._known.get(captured(listing.identity), ())
+        errors = node_errors(
+            path.name, listing, self._graphs(path, of_graph), with_buffers=True
+        )
+        said = {
+            listing.nodes[node].name: sides_text(error.value, error.step, error.stage)
+            for node, error in errors.items()
+        }
+        for judged in of_graph:
             if path.name == judged.revision.text and judged.count > len(judged.values):
                 text = _NOT_KEPT.format(len(judged.values), judged.count)
                 for facts in listing.nodes:
-                    worst.setdefault(facts.name, (-1.0, text))
-        return {name: text for name, (_, text) in worst.items()}
+                    said.setdefault(facts.name, text)
+        return said
 
-    def _names(
-        self, path: Path, listing: Listing, judged: Judged, value: JudgedValue
-    ) -> Iterator[str]:
-        """Which names of a listing have a value that was judged."""
-        is_same = path.name == judged.revision.text
-        if not is_same and path.name not in judged.listings:
-            return
-        is_code = listing.identity.steps[-1:] == (KERNELS,)
-        stages = judged.revision.identity.steps[:-1]
-        if is_code and listing.identity.steps[:-1] != stages:
-            return
-        for facts in listing.nodes:
-            is_made = is_code and facts.opcode in (CALL, "buffer")
-            made = facts.made_from if is_made else ()
-            if value.node in made or (is_same and facts.name == value.node):
-                yield facts.name
+    def _graphs(self, path: Path, of_graph: Iterable[Judged]) -> Iterator[JudgedGraph]:
+        """What was judged of the compilations that a listing is of."""
+        for judged in of_graph:
+            if path.name in (judged.revision.text, *judged.listings):
+                with suppress(StoreError):
+                    yield JudgedGraph(self._store.read_named(judged.revision), judged)
 
     def _read(self) -> Mapping[Identity, Sequence[Judged]]:
         found: dict[Identity, list[Judged]] = {}
@@ -84,15 +74,10 @@ class Compared:
                 continue
             for entry in entries:
                 if isinstance(entry.event, Judged):
-                    graph = _captured(entry.event.revision.identity)
+                    graph = captured(entry.event.revision.identity)
                     of_run.setdefault(graph, []).append(entry.event)
             found = {**of_run, **found}
         return found
-
-
-def _captured(identity: Identity) -> Identity:
-    """That of the captured graph, of which all others are stages."""
-    return structs.replace(identity, stage=identity.graph)
 
 
 def _unsaid(_error: StoreError) -> None:

@@ -16,10 +16,10 @@ from fxls.listing import KERNELS
 from fxls.lsp.uris import SCHEME
 from fxls.record import RevisionName, Spent
 from fxls.record.kernel_times import kernel_times
+from fxls.record.node_errors import captured
 from fxls.serving.connection import Connection
 from fxls.serving.handlers.numbers import errors_of
 from fxls.serving.handlers.other_graphs import other_graphs
-from fxls.serving.known_errors import captured
 
 __all__ = ["beside", "timed", "timed_around"]
 
