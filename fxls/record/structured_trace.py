@@ -36,9 +36,11 @@ from fxls.record.trace_texts import (
     break_in,
     frames_in,
     guard_in,
+    is_wrapper,
     of_limit,
     reasons_in,
     said_in,
+    seconds_in,
     skipped_in,
 )
 from fxls.record.traced_sizes import OF_SIZES, TracedSizes
@@ -246,8 +248,8 @@ class Trace:
         if stack:
             last = stack[-1]
             path = self._texts.get(last.get("filename"), "")
-            self._is_of(one, str(last.get("name", "")), path, last.get("line") or 0)
             one.callers = self._callers(stack[:-1])
+            self._is_of(one, str(last.get("name", "")), path, last.get("line") or 0)
         self._note_recompiled(one)
         self._note(self._compilation(one, Outcome.RUNNING))
 
@@ -273,9 +275,13 @@ class Trace:
             function = resumed[1]
             if one.cause is Cause.FIRST:
                 one.cause = Cause.CONTINUATION
-        one.function = function
-        if path:
+        if is_wrapper(path) and one.callers:
+            # Nobody wrote this function, so it is said who called what it is for.
+            one.place = one.callers[0]
+            function = f"called by {one.place.place.function}"
+        elif path:
             one.place = self._sources.quoted(path, line, function)
+        one.function = function
         frame = _frame_of(one.id)
         self._functions.pop(frame, None)
         self._functions[frame] = function, one.place
@@ -303,7 +309,7 @@ class Trace:
             causes=one.causes,
             reason=said.reason or "; ".join(one.breaks)[:LONGEST],
             attempts=int(table.get("attempt") or 0) + 1,
-            seconds=_seconds(metrics),
+            seconds=seconds_in(metrics),
             phases=tuple(one.phases.items()),
             cached=tuple(
                 key.removesuffix("_cache_hit_count")
@@ -459,13 +465,6 @@ def _outcome(metrics: Mapping[str, Any], one: _Compilation) -> Outcome:
     if metrics.get("config_suppress_errors") or (kind in _SOFT and one.breaks):
         return Outcome.SKIPPED
     return Outcome.ERROR
-
-
-def _seconds(metrics: Mapping[str, Any]) -> float | None:
-    spent = metrics.get("duration_us")
-    if spent is not None:
-        return spent / 1e6
-    return metrics.get("entire_frame_compile_time_s")
 
 
 def id_of(table: Mapping[str, Any]) -> str | None:

@@ -16,9 +16,11 @@ __all__ = [
     "break_in",
     "frames_in",
     "guard_in",
+    "is_wrapper",
     "of_limit",
     "reasons_in",
     "said_in",
+    "seconds_in",
     "skipped_in",
 ]
 
@@ -31,6 +33,26 @@ Frame = tuple[str, int, str]
 
 RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+")
 """How torch calls the rest of a function behind a break."""
+
+
+_WRAPPER = re.compile(
+    r"[/\\]torch[/\\](_dynamo[/\\]external_utils|_functorch[/\\]apis)\.py$"
+)
+
+
+def is_wrapper(path: str) -> bool:
+    """Whether a file is one where torch calls what is to be compiled, as modules of its
+    own and `torch.func.grad`.
+    """
+    return _WRAPPER.search(path) is not None
+
+
+def seconds_in(metrics: Mapping[str, Any]) -> float | None:
+    """What a compilation took, of torch's metrics of it."""
+    spent = metrics.get("duration_us")
+    if spent is not None:
+        return spent / 1e6
+    return metrics.get("entire_frame_compile_time_s")
 
 
 class Said(NamedTuple):

@@ -77,6 +77,8 @@ class Where(msgspec.Struct, frozen=True):
     it noted none."""
     backward_of: str = ""
     """Of a node that computes gradients: through which node of the captured graph."""
+    submodule: str = ""
+    """Which one was called, as ``0.act (ReLU)``; for a root its class alone."""
 
 
 class Fault(msgspec.Struct, frozen=True):

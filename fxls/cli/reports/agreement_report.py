@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from fxls.cli.report import Sources, place_as_json, snippet
-from fxls.cli.reports.compare_report import finite, place_of, unseen_text
+from fxls.cli.report import Sources, place_as_json
+from fxls.cli.reports.compare_report import finite, named_text, place_of, unseen_text
 from fxls.counted import counted
 from fxls.verdicts.agreement import (
     Agreement,
@@ -99,14 +99,7 @@ _FAR = float("inf")
 def _difference(one: Difference, sources: Sources) -> list[str]:
     graph = f"{one.stage}, {one.compilation}"
     lines = [f"error: {one.where.node} is another value there, in {graph}"]
-    named = f"{one.where.node}, {one.where.target}"
-    at = place_of(one.where)
-    if at is None:
-        lines.append(f"  {named}, whose expression nobody noted")
-    else:
-        start = at.span.start
-        place = f"{sources.name(at.path)}:{start.line + 1}:{start.column + 1}"
-        lines += [f"  {named}, from {place}", *snippet(at, sources)]
+    lines += named_text(one.where, sources)
     evidence = one.evidence
     shape = "x".join(map(str, evidence.shape)) or "scalar"
     if one.side is not None:

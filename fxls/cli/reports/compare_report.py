@@ -140,6 +140,7 @@ def node_as_json(where: Where) -> dict[str, Any]:
         "places": [place_as_json(place) for place in where.places],
         "is_instead": where.is_instead,
         "backward_of": where.backward_of or None,
+        "submodule": where.submodule or None,
     }
 
 
@@ -189,6 +190,9 @@ def named_text(where: Where, sources: Sources) -> list[str]:
     """A node, and what stands at its place."""
     at = place_of(where)
     named = f"{where.node}, {where.target}"
+    if at is None and where.submodule:
+        # As in a module of torch's own, which no program has an expression of.
+        return [f"  {named}, in {where.submodule}"]
     if at is None:
         return [f"  {named}, whose expression nobody noted"]
     start = at.span.start

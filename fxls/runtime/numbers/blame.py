@@ -8,6 +8,7 @@ from typing import Any
 from fxls.engine.ir.target_names import pretty_target
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.listing import Place
+from fxls.runtime.listings.submodule_paths import submodule_of
 from fxls.runtime.numbers.gradient_names import backward_of
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.judging.claims import Suspicion
@@ -88,12 +89,16 @@ def where(
     row = graph.by_name.get(name)
     target = "" if row is None else pretty_target(row.target)
     of = "" if row is None else backward_of(row.node.meta)
+    part = "" if row is None else submodule_of(row.node.meta)
     for one in (graph, *asked):
         origin = one.origin(name)
         if origin is not None:
-            return Where(name, target, tuple(_places(origin)), backward_of=of)
-    places = _places(asked[-1].origin(instead)) if instead else []
-    return Where(name, target, tuple(places), bool(places), of)
+            places, is_instead = _places(origin), False
+            break
+    else:
+        places = _places(asked[-1].origin(instead)) if instead else []
+        is_instead = bool(places)
+    return Where(name, target, tuple(places), is_instead, of, part)
 
 
 def crashed(compilation: str, crash: Crash) -> Fault:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import BuiltinFunctionType, CodeType
 from typing import Any
 
 import torch
 
 from fxls.engine.written_class import written_class
+from fxls.record.trace_texts import is_wrapper
 from fxls.runtime.producers.places.stack_traces import resumed
 from fxls.runtime.torch_private import fx
 
@@ -28,7 +28,7 @@ class CompiledRoots:
     def of(self, translator: Any) -> tuple[str, str]:
         """The class whose forward Dynamo runs, or the function."""
         code, values = translator.f_code, translator.f_locals
-        if code.co_filename in _WRAPPERS:
+        if is_wrapper(code.co_filename):
             called = values.get("fn", values.get("func"))
             if called is not None:
                 return self._of_called(called)
@@ -53,13 +53,6 @@ class CompiledRoots:
         if isinstance(called, BuiltinFunctionType):  # its other name is one of C
             return module, called.__name__
         return module, getattr(called, "__qualname__", type(called).__qualname__)
-
-
-_WRAPPERS = frozenset(
-    str(Path(torch.__file__).parent / name)
-    for name in ("_dynamo/external_utils.py", "_functorch/apis.py")
-)
-"""Where torch calls what is to be compiled, as modules of its own and `torch.func.grad`."""
 
 
 def _owner(code: CodeType, values: Mapping[str, Any]) -> torch.nn.Module | None:

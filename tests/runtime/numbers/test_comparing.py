@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional
 
 from tests.runtime.numbers.looking import (
@@ -54,6 +55,16 @@ def test_a_pass_before_gradients_is_to_blame(numbers: Numbers) -> None:
     assert answer == Blamed(
         "pass", "pre-grad", "pre_grad_custom_pass", ("relu",), "functional.relu(out)"
     )
+
+
+def test_in_a_module_of_torchs_the_submodule_is_said(numbers: Numbers) -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.Sequential(nn.Tanh(), nn.Sigmoid()))
+
+    with config.patch(pre_grad_custom_pass=calls(torch.sigmoid, torch.tanh)):
+        (fault,) = numbers.of(model, torch.randn(4, 8)).faults
+
+    (where,) = fault.where
+    assert (where.places, where.submodule) == ((), "1.1 (Sigmoid)")
 
 
 @pytest.mark.parametrize(

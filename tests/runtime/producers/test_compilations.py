@@ -89,6 +89,9 @@ def wrong(x):
 
 def trained(x):
     return (x * 2).relu().sum()
+
+def calls(model, x):
+    return model(x) + 1
 '''
 
 
@@ -285,6 +288,18 @@ if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 14):
 def place(quoted: QuotedPlace | None) -> tuple[str, int] | None:
     """File and line, from one."""
     return quoted and (quoted.place.path, quoted.place.span.start.line + 1)
+
+
+def test_a_module_of_torchs_is_where_the_program_calls_it(
+    module: Any, tmp_path: Path
+) -> None:
+    model = eager(torch.nn.Sequential(torch.nn.ReLU()))
+    found = recorded(tmp_path / ".fxls", lambda: module.calls(model, X))
+
+    (one,) = found.compilations.values()
+    assert (one.function, one.outcome) == ("called by calls", Outcome.OK)
+    assert one.place is not None
+    assert spanned(one.place) == "return model(x) + 1"
 
 
 def test_a_break_has_its_number_its_hints_and_the_span_of_the_call(
