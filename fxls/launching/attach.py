@@ -30,7 +30,7 @@ def put_debugger_into(pid: int, where: Address, env: Mapping[str, str]) -> str |
 
     debugpy runs in the environment `env`.
     """
-    problem = missing() or _out_of_reach(pid)
+    problem = missing() or _out_of_reach(pid) or _unfit_gdb(env)
     if problem is not None:
         return problem
     chosen = env.get(_SCANNED)
@@ -87,6 +87,48 @@ def _out_of_reach(pid: int) -> str | None:
             "it, or start the program with `fxls run --listen PORT --no-wait`."
         )
     return None
+
+
+def _unfit_gdb(env: Mapping[str, str]) -> str | None:
+    """What is wrong with gdb, tried on a process of our own.
+
+    Where gdb cannot write the registers of the processor, as gdb 13 where that has AMX,
+    it leaves a process with what a system call was interrupted with, and that ends it.
+    """
+    if sys.platform != "linux":
+        return None
+    waiting = [sys.executable, "-I", "-S", "-c", "print(flush=True); input()"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(waiting, stdin=pipe, stdout=pipe, stderr=pipe) as own:
+        assert own.stdout is not None, "it is a pipe"
+        own.stdout.readline()  # it has begun
+        command = ["gdb", "--nw", "--nh", "--nx", "--batch", "--pid", str(own.pid)]
+        try:
+            ran = subprocess.run(
+                [*command, "--eval-command", "print (int)getpid()"],
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=_LONGEST,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"gdb did not get into a process of fxls's own in {_LONGEST:.0f} s"
+        finally:
+            own.kill()
+    if f" = {own.pid}\n" in ran.stdout:
+        return None
+    said = [one for one in ran.stdout.splitlines() if not one.startswith("[")]
+    return (
+        "gdb cannot call a function in a process here, not even in one of fxls's own; it"
+        f" says {''.join(said[-1:])!r}\n"
+        "help: Try a newer gdb, or start the program with `fxls run --listen PORT "
+        "--no-wait`, which needs none. In a container gdb needs the capability "
+        "SYS_PTRACE, elsewhere kernel.yama.ptrace_scope=0."
+    )
 
 
 def _is_in(ran: subprocess.CompletedProcess[str], where: Address) -> bool:

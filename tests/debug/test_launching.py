@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -262,9 +265,61 @@ def test_a_debugger_gets_into_a_process_that_runs(net: Project) -> None:
             assert (ran.returncode, ran.stdout) == (1, "")
             assert ran.stderr.startswith("fxls: error: there is no gdb")
             return
+        if not gdb_can_call():
+            assert (ran.returncode, ran.stdout) == (1, "")
+            assert ran.stderr.startswith("fxls: error: gdb cannot call a function in")
+            program.type("")
+            assert program.ended() == (0, "ran ()\n")
+            return
         assert (ran.returncode, ran.stderr) == (0, "")
         assert ran.stdout.startswith(f"process {pid} can be debugged on 127.0.0.1:")
         stops_after_a_line(net, program, int(ran.stdout.rpartition(":")[2]))
+
+
+def gdb_can_call() -> bool:
+    """Whether the gdb of this machine can call a function in a process.
+
+    The one of Debian 12 cannot where the processor has AMX.
+    """
+    with subprocess.Popen(["sleep", "60"]) as other:
+        where = ["gdb", "--nx", "--batch", "--pid", str(other.pid)]
+        ran = subprocess.run(
+            [*where, "-ex", "print (int)getppid()"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        other.kill()
+    return ran.stdout.endswith(
+        f"= {os.getpid()}\n[Inferior 1 (process {other.pid}) detached]\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="gdb is needed on Linux alone")
+def test_a_gdb_that_would_harm_the_process_is_not_let_near_it(
+    net: Project, tmp_path: Path
+) -> None:
+    said = "Couldn't write extended state status: Bad address."
+    gdb, asked = tmp_path / "gdb", tmp_path / "asked"
+    gdb.write_text(f'#!/bin/sh\necho "$@" >> "{asked}"\necho "{said}"\n', "utf-8")
+    gdb.chmod(0o755)
+    path = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    with started(net, "later.py") as program:
+        program.says("waiting")
+        pid = str(program.process.pid)
+        ran = net.attempt("-m", "fxls", "attach", pid, env=path)
+        program.type("")
+        assert program.ended() == (0, "ran ()\n")
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr == (
+        "fxls: error: gdb cannot call a function in a process here, not even in one of"
+        f' fxls\'s own; it says "{said}"\n'
+        "help: Try a newer gdb, or start the program with `fxls run --listen PORT"
+        " --no-wait`, which needs none. In a container gdb needs the capability"
+        " SYS_PTRACE, elsewhere kernel.yama.ptrace_scope=0.\n"
+    )
+    assert f"--pid {pid}" not in asked.read_text("utf-8")
 
 
 def test_a_process_that_is_not_there_is_refused(net: Project) -> None:
