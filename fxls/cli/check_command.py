@@ -26,6 +26,7 @@ from fxls.cli.command import (
     sources_here,
     warn,
 )
+from fxls.cli.followed_program import GRAPHS_ANEW
 from fxls.cli.run_argument import add_run, found_run
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ def _ran(
     environment.pop("FXLS_RUN", None)
     if options.update:
         # What a cache has tries no pattern, and the baseline would be without it.
-        environment.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
+        environment = {**GRAPHS_ANEW, **environment}
     command = [sys.executable, "-P", "-m", "fxls", "run", "--record", "--quiet"]
     command += ["--store", str(root), *python.flags, *["--"] * is_file]
     command += python.program

@@ -21,12 +21,26 @@ if TYPE_CHECKING:
 
     from fxls.launching.python_arguments import PythonArguments
 
-__all__ = ["START", "follow", "followed", "unclear"]
+__all__ = ["GRAPHS_ANEW", "START", "follow", "followed", "unclear"]
 
 _Found = TypeVar("_Found")
 
 _MOST_BYTES = 64 << 20
 """So much is read of what the process of the program found."""
+
+GRAPHS_ANEW = {
+    "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
+    "TORCHINDUCTOR_FX_GRAPH_REMOTE_CACHE": "0",
+    "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+    "TORCHINDUCTOR_AUTOGRAD_REMOTE_CACHE": "0",
+    "TORCH_DYNAMO_AUTOMATIC_DYNAMIC_LOCAL_PGO": "0",
+}
+"""What lets torch compile each graph: what a cache has, nobody compiles.
+
+The machine code of a kernel is taken from its own cache, by its source. With all caches
+off, torch compiles in an empty folder each time, and leaves it: it asks the compiler six
+times what the processor can do, and compiles each kernel.
+"""
 
 START = "import sys; del sys.path[0]; from fxls.cli import main; sys.exit(main())"
 """Starts fxls without what lies in the current folder, and with Python's own flags."""
@@ -51,11 +65,7 @@ def followed(
     decode: Callable[[bytes], _Found],
 ) -> _Found:
     """Run the program; ends, and says so, where nothing is known of it."""
-    environment = {
-        # What a cache has, nobody compiles.
-        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
-        **os.environ,
-    }
+    environment = {**GRAPHS_ANEW, **os.environ}
     with tempfile.TemporaryDirectory(prefix=f"fxls-{subcommand}-") as folder:
         into = Path(folder) / "found"
         command = [sys.executable, *python.flags, "-c", START, subcommand]

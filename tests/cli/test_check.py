@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fxls.cli.followed_program import GRAPHS_ANEW
 from fxls.listing import Place, source_digest
 from fxls.record import (
     Cause,
@@ -391,7 +392,6 @@ step(x)
 @pytest.mark.slow
 def test_kernels_and_dynamic_sizes_are_of_the_function(fxls: Command) -> None:
     """Two kernels more, because a sort cannot be fused; and a size that is not marked."""
-    fresh = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
     fxls.file(FUSED, "train.py")
     # What this leaves in the cache does not keep a baseline from being whole.
     assert fxls.run("run", "train.py").code == 0
@@ -407,7 +407,7 @@ def test_kernels_and_dynamic_sizes_are_of_the_function(fxls: Command) -> None:
     fxls.file(
         slower.replace("torch._dynamo.mark", "0 and torch._dynamo.mark"), "train.py"
     )
-    ended = fxls.run("check", "train.py", env=fresh)
+    ended = fxls.run("check", "train.py", env=GRAPHS_ANEW)
     assert ended.code == 1
     place = "train.py:3:1: worse: train.py: step"
     assert ended.out.split("\n\n")[:2] == [

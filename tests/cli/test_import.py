@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fxls.cli.followed_program import GRAPHS_ANEW
 from fxls.graph_diff import graph_diff
 from fxls.listing import Listing
 from fxls.record import Made
@@ -156,7 +157,7 @@ def test_a_log_has_the_kernels_of_inductors_code(fxls: Command) -> None:
     env = {
         "TORCH_TRACE": str(fxls.folder / "logs"),
         # What torch has in its cache, it does not make again.
-        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
+        **GRAPHS_ANEW,
     }
     assert fxls.run("run", "prog.py", env=env).code == 0
     (live,) = Runs(fxls.folder / ".fxls", unwanted).newest()

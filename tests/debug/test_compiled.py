@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fxls.cli.followed_program import GRAPHS_ANEW
 from fxls.listing import Identity
 from tests.debug.conftest import STOPS_AT_CALL
 from tests.debug.debugged import Debugged
@@ -171,9 +172,8 @@ def test_a_breakpoint_in_a_graph_that_was_compiled_says_what_to_do(
     project.write({"run.py": backends})
     with Debugged(project) as debugged:
         # Of a graph that it finds in its cache inductor shows no stages.
-        env = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
         settings = {"subProcess": False}
-        debugged.launch(stop_at=CALLS[1:], settings=settings, env=env)
+        debugged.launch(stop_at=CALLS[1:], settings=settings, env=GRAPHS_ANEW)
         assert debugged.stopped() == CALLS[1]
         stops_nothing(
             *(debugged, "graph 0, forward", "mm"),

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from fxls.cli.followed_program import GRAPHS_ANEW
 from fxls.store import Store
 from tests.support.lsp_client import LspClient, started
 from tests.support.programs import needs_inductor
@@ -340,7 +341,7 @@ def test_of_two_compilations_a_line_has_the_time_of_the_most_used_and_each_graph
         check=True,
         capture_output=True,
         timeout=300,
-        env=os.environ | {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"},
+        env=os.environ | GRAPHS_ANEW,
     )
     store = Store(tmp_path / ".fxls")
     listings = {

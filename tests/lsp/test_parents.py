@@ -7,13 +7,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
+from fxls.cli.followed_program import GRAPHS_ANEW
 from fxls.listing import Listing
 from fxls.store import Store
 from tests.support.lsp_client import LspClient, started
@@ -79,15 +79,9 @@ def test_each_graph_leads_to_the_one_that_it_was_made_from(
     program.write_text(STAGED.replace("BACKEND", repr(backend)), "utf-8")
     (tmp_path / "pyproject.toml").touch()
     command = [sys.executable, "-m", "fxls", "run", str(program)]
-    # Not below `tmp_path`, which may have a blank: inductor could not build there.
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {
-            "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
-            "TORCHINDUCTOR_CACHE_DIR": cache,
-        }
-        subprocess.run(
-            command, cwd=tmp_path, check=True, timeout=300, env=os.environ | environment
-        )
+    subprocess.run(
+        command, cwd=tmp_path, check=True, timeout=300, env=os.environ | GRAPHS_ANEW
+    )
     store = Store(tmp_path / ".fxls")
     paths = {
         revision.path: store.read_revision(revision)

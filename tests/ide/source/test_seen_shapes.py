@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from fxls.cli.followed_program import GRAPHS_ANEW
+
 BY_COMPILE = (
     *("BranchOnSum", "Item", "IntOfTensor", "While", "DictOfBranches"),
     *("Dataclass", "Keywords", "Assert"),
@@ -62,7 +64,7 @@ def seen(backend: str, tmp_path: Path, module: str, each: int) -> dict[str, Any]
         [*PROGRAM, backend, str(tmp_path), module, str(each)],
         cwd=ROOT,
         # With a warm cache inductor makes no graphs, whose shapes could be shown.
-        env={**os.environ, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"},
+        env={**os.environ, **GRAPHS_ANEW},
         capture_output=True,
         text=True,
         timeout=600,

@@ -10,12 +10,12 @@ import ast
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from fxls.cli.followed_program import GRAPHS_ANEW
 from fxls.listing import Facts, Listing
 from fxls.store import Store
 from fxls.text import LineTable, Span
@@ -41,20 +41,14 @@ def compiled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Compiled:
     folder = tmp_path_factory.mktemp(request.param)
-    # What the first process compiled, the second one finds; graphs are made anew. Not
-    # below `folder`, which may have a blank: inductor could not build there.
-    with tempfile.TemporaryDirectory() as cache:
-        for how, where in (("fxls", folder / "store"), ("torch", folder / "told.json")):
-            compiling(
-                request.param, how, where, cache, TORCHINDUCTOR_FX_GRAPH_CACHE="0"
-            )
+    # What the first process compiled, the second one finds; graphs are made anew.
+    for how, where in (("fxls", folder / "store"), ("torch", folder / "told.json")):
+        compiling(request.param, how, where)
     told = told_by(folder / "told.json")
     return Compiled(request.param, Store(folder / "store"), told)
 
 
-def compiling(
-    model: str, how: str, where: Path, cache: str, **environment: str
-) -> None:
+def compiling(model: str, how: str, where: Path) -> None:
     program = "tests.runtime.inductor.compile_kernels"
     subprocess.run(
         [sys.executable, "-m", program, model, how, str(where)],
@@ -63,10 +57,8 @@ def compiling(
         timeout=300,
         env={
             **os.environ,
-            "TORCHINDUCTOR_CACHE_DIR": cache,
+            **GRAPHS_ANEW,
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
-            **environment,
         },
     )
 
