@@ -74,9 +74,10 @@ class Debugged:
         for path, wanted in self._wanted(places).items():
             _check(self.session.set_breakpoints(path, wanted), wanted)
 
-    def break_on(self, *functions: str) -> None:
-        """Ask for breakpoints by the name of a function."""
-        wanted = [{"name": name} for name in functions]
+    def break_on(self, *functions: str, condition: str | None = None) -> None:
+        """Ask for breakpoints by the name of a function, all with the condition."""
+        more = {} if condition is None else {"condition": condition}
+        wanted = [{"name": name, **more} for name in functions]
         self.session.request("setFunctionBreakpoints", {"breakpoints": wanted})
         # Those of nodes are set when it was answered, before the next request is taken;
         # a program that runs may be quicker than a busy machine sets them.

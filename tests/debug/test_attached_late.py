@@ -69,8 +69,7 @@ def test_a_condition_that_says_neither_yes_nor_no_stops(
     project: Project, program: Started
 ) -> None:
     with attached(project, program) as debugged:
-        wanted = [{"name": "node:relu", "condition": "add"}]
-        debugged.session.request("setFunctionBreakpoints", {"breakpoints": wanted})
+        debugged.break_on("node:relu", condition="add")
         program.type("0 1")
         assert debugged.stopped() == "Net:relu"
         debugged.session.resume()
