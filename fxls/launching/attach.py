@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fxls.launching.listening import Address, is_taken, missing
 from fxls.machine import refusal
@@ -58,6 +58,13 @@ def _debugpy(
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-P", "-X", "frozen_modules=off", "-m", "debugpy"]
     command += ["--listen", str(where), "--pid", str(pid)]
+    return _ended(command, env)
+
+
+def _ended(
+    command: Sequence[str], env: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """A command that was run, with all that it printed."""
     return subprocess.run(
         command,
         env=env,
@@ -104,17 +111,7 @@ def _unfit_gdb(env: Mapping[str, str]) -> str | None:
         own.stdout.readline()  # it has begun
         command = ["gdb", "--nw", "--nh", "--nx", "--batch", "--pid", str(own.pid)]
         try:
-            ran = subprocess.run(
-                [*command, "--eval-command", "print (int)getpid()"],
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=_LONGEST,
-                check=False,
-            )
+            ran = _ended([*command, "--eval-command", "print (int)getpid()"], env)
         except subprocess.TimeoutExpired:
             return f"gdb did not get into a process of fxls's own in {_LONGEST:.0f} s"
         finally:
