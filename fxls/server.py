@@ -31,6 +31,7 @@ from fxls.serving.handlers import (
     runs,
     structure,
     times,
+    writing,
 )
 from fxls.serving.handlers import lifecycle as life
 from fxls.serving.settings import Settings
@@ -101,7 +102,7 @@ _COMMANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     custom.TRACE: life.on_trace,
     custom.OPEN: life.on_open,
     custom.TABLE: life.on_table,
-    custom.WRITE_ENTRY: life.on_write_entry,
+    custom.WRITE_ENTRY: writing.on_write_entry,
     custom.FIRST_PASS: passes.on_first_pass,
     custom.GUARDS: passes.on_guards,
     custom.TRY_REPAIRS: repairs.on_try_repairs,

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import cast
 
 from lsprotocol import types as lsp
 from msgspec.structs import replace
 
 from fxls.entry import Entry, Kind
-from fxls.ide.entries.own_file import file_of_entry
-from fxls.ide.entries.write_entry import written_entry
 from fxls.ide.text_document_content import table_sheet
 from fxls.lsp import custom
 from fxls.lsp.abilities import abilities_of
-from fxls.lsp.actions import changes, new_file
 from fxls.lsp.client import Client
 from fxls.lsp.encoding import Encoding
 from fxls.lsp.uris import path_of, uri_of
@@ -23,10 +19,8 @@ from fxls.serving.connection import Connection
 from fxls.serving.faults import task_with_faults_logged
 from fxls.serving.handlers.request_place import document_of
 from fxls.serving.handlers.tracing import check_and_trace, trace_entries
-from fxls.serving.ownership import is_installed, package_path
 from fxls.serving.settings import SettingsError, read_settings
 from fxls.store import StoreError
-from fxls.text import LineTable, Span
 
 __all__ = [
     "on_did_change_configuration",
@@ -37,7 +31,6 @@ __all__ = [
     "on_shutdown",
     "on_table",
     "on_trace",
-    "on_write_entry",
 ]
 
 
@@ -158,60 +151,6 @@ async def on_table(ls: Connection, uri: str) -> str | None:
     if abilities.shows_documents:
         await task_with_faults_logged(on_open)(ls, there, 0, 0)
     return there
-
-
-async def on_write_entry(ls: Connection, uri: str, name: str) -> bool:
-    """Whether an entry comment for a class was written; the cursor goes there."""
-    path = path_of(uri)
-    text = None if path is None else ls.session.text_of(path)
-    if path is not None and text is not None and is_installed(path):
-        return await _write_own_file(ls, path, text, name)
-    written = written_entry(text, path, name) if path and text is not None else None
-    if path is None or text is None or written is None:
-        return False
-    there = ls.uri_of(path)
-    edit = changes(ls.client, written.fix, LineTable(text), there)
-    answer = await ls.workspace_apply_edit_async(
-        lsp.ApplyWorkspaceEditParams(edit, label=written.fix.title)
-    )
-    if answer.applied:
-        await _show(ls, there, written.focus, LineTable(written.text))
-    return answer.applied
-
-
-async def _write_own_file(ls: Connection, path: str, text: str, name: str) -> bool:
-    """The same for an installed class: the comment is in a new file of the user's."""
-    own = file_of_entry(text, package_path(path) or "", name)
-    if own is None:
-        return False
-    folder = next(iter(ls.session.folders), None)
-    if folder is None or not ls.client.abilities.creates_files:
-        lines = own.text.rstrip("\n")
-        say = f"fxls: {name} is installed. To trace it, write in a file of yours:\n{lines}"
-        ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, say))
-        return False
-    file = str(Path(folder, own.name))
-    there = ls.uri_of(file)
-    known = ls.session.lines_of(file)
-    if known is not None:
-        await _show(ls, there, Span.of(0, 0, 0, 0), known)
-        return False
-    edit = lsp.ApplyWorkspaceEditParams(
-        new_file(own.text, there), label=f"Write an entry for {name} in {own.name}"
-    )
-    answer = await ls.workspace_apply_edit_async(edit)
-    if answer.applied:
-        await _show(ls, there, own.focus, LineTable(own.text))
-    return answer.applied
-
-
-async def _show(ls: Connection, uri: str, span: Span, lines: LineTable) -> None:
-    """Let the client show a span of a file, with the cursor there."""
-    if ls.client.abilities.shows_documents:
-        focus = ls.client.range(span, lines)
-        await ls.window_show_document_async(
-            lsp.ShowDocumentParams(uri, take_focus=True, selection=focus)
-        )
 
 
 def _set(ls: Connection, name: str, said: object) -> bool:
