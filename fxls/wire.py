@@ -25,11 +25,15 @@ from fxls.listing import Failure, Identity, Place
 __all__ = [
     "PREAMBLE",
     "Answer",
+    "Asked",
     "Began",
     "Failed",
+    "Fit",
+    "Fitted",
     "Frames",
     "Hello",
     "Loaded",
+    "Outcome",
     "Printed",
     "Problem",
     "Request",
@@ -77,6 +81,18 @@ class Try(msgspec.Struct, frozen=True, tag="try"):
     text: str
     time_limit: float
     """As of `Trace`, for all that is run."""
+    memory_limit: int | None = None
+
+
+class Fit(msgspec.Struct, frozen=True, tag="fit"):
+    """Call the model of an entry in eager, with other example inputs until it runs."""
+
+    id: int
+    entry: Entry
+    text: str
+    """Of the file of the entry, which may differ from the one on disk."""
+    time_limit: float
+    """As of `Trace`, for all calls."""
     memory_limit: int | None = None
 
 
@@ -154,6 +170,15 @@ class Tried(msgspec.Struct, frozen=True, tag="tried"):
     sources: tuple[str, ...] = ()
 
 
+class Fitted(msgspec.Struct, frozen=True, tag="fitted"):
+    """What fits a model."""
+
+    id: int
+    expression: str | None
+    """The entry's, with example inputs with which a call ran; None when none did."""
+    sources: tuple[str, ...] = ()
+
+
 class Trying(msgspec.Struct, frozen=True, tag="trying"):
     """A producer failed, and the next one is tried: from a process that serves a trace
     to the supervisor, which answers this when that process comes to no other end.
@@ -179,9 +204,13 @@ class Printed(msgspec.Struct, frozen=True, tag="printed"):
     text: str
 
 
-Request = Trace | Try | Stop
-Answer = Hello | Began | Traced | Tried | Failed | Printed
-Told = Traced | Tried | Failed | Trying | Loaded
+Asked = Trace | Try | Fit
+"""What a process of its own serves."""
+Outcome = Traced | Tried | Fitted | Failed
+"""What comes of that."""
+Request = Asked | Stop
+Answer = Hello | Began | Outcome | Printed
+Told = Outcome | Trying | Loaded
 """What a process that serves a trace sends to the supervisor."""
 
 _encoder = msgspec.msgpack.Encoder()

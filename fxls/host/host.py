@@ -29,10 +29,14 @@ from fxls.listing import Failure, Reason
 from fxls.wire import (
     PREAMBLE,
     Answer,
+    Asked,
     Began,
     Failed,
+    Fit,
+    Fitted,
     Frames,
     Hello,
+    Outcome,
     Printed,
     Request,
     Stop,
@@ -109,7 +113,7 @@ class Host:
         memory_limit = self._settings.memory_limit
         request = Trace(number, entry, store, time_limit, memory_limit, timed, order)
         answer = await self._asked(request)
-        assert not isinstance(answer, Tried)
+        assert isinstance(answer, Traced | Failed)
         return answer
 
     async def try_change(
@@ -120,10 +124,22 @@ class Host:
         answer = await self._asked(
             Try(number, entry, path, text, time_limit, memory_limit)
         )
-        assert not isinstance(answer, Traced)
+        assert isinstance(answer, Tried | Failed)
         return answer
 
-    async def _asked(self, request: Trace | Try) -> Traced | Tried | Failed:
+    async def fit(
+        self, entry: Entry, text: str, *, time_limit: float
+    ) -> Fitted | Failed:
+        """Look for example inputs of an entry that fit its model; may be cancelled.
+
+        `text` is that of the entry's file.
+        """
+        number, memory_limit = next(self._numbers), self._settings.memory_limit
+        answer = await self._asked(Fit(number, entry, text, time_limit, memory_limit))
+        assert isinstance(answer, Fitted | Failed)
+        return answer
+
+    async def _asked(self, request: Asked) -> Outcome:
         number, loop = request.id, asyncio.get_running_loop()
         ask = _Ask(request, loop.create_future(), loop.create_future())
         self._asks[number] = ask
@@ -139,7 +155,7 @@ class Host:
         """Give up the traces of this entry: each is answered at once."""
         for ask in self._asks.values():
             asked = ask.request.entry
-            if isinstance(ask.request, Try):
+            if not isinstance(ask.request, Trace):
                 continue
             if (asked.path, asked.name) == (entry.path, entry.name):
                 self._give_up(ask, why)
@@ -168,7 +184,7 @@ class Host:
     def _is_tracing(self) -> bool:
         return any(ask.began.done() for ask in self._asks.values())
 
-    async def _served(self, ask: _Ask) -> Traced | Tried | Failed:
+    async def _served(self, ask: _Ask) -> Outcome:
         number = ask.request.id
         begun = 0
         for _ in range(_LOSSES):
@@ -247,9 +263,7 @@ class Host:
             self._tell(State.READY, "ready")
         return worker
 
-    async def _answer(
-        self, ask: _Ask, worker: _Worker
-    ) -> Traced | Tried | Failed | None:
+    async def _answer(self, ask: _Ask, worker: _Worker) -> Outcome | None:
         """The answer to a request that was sent; None when the worker was lost."""
         loop = asyncio.get_running_loop()
         while True:
@@ -291,7 +305,12 @@ class Host:
                     limit = ask.request.time_limit + _GRACE
                     ask.began.set_result(asyncio.get_running_loop().time() + limit)
                     self._tell(State.TRACING, f"tracing {ask.request.entry.expression}")
-            case Traced(id=number) | Tried(id=number) | Failed(id=number):
+            case (
+                Traced(id=number)
+                | Tried(id=number)
+                | Fitted(id=number)
+                | Failed(id=number)
+            ):
                 self._losses = 0
                 ask = self._asks.get(number)
                 if ask is not None and not ask.answer.done():
@@ -325,8 +344,8 @@ class _Killed:
 class _Ask:
     """A request that is not answered."""
 
-    request: Trace | Try
-    answer: asyncio.Future[Traced | Tried | Failed]
+    request: Asked
+    answer: asyncio.Future[Outcome]
     began: asyncio.Future[float]
     """When the worker must have answered; known when the trace has begun."""
 

@@ -13,7 +13,7 @@ from functools import partial
 
 from fxls.entry import Entry, Kind
 from fxls.ide.entries.entries import comment_at, commented, entries, place_in
-from fxls.ide.samples.samples import Samples
+from fxls.ide.samples.samples import Samples, comment_of
 from fxls.ide.syntax.module_classes import ModuleClass, modules
 from fxls.ide.syntax.pieces import defined_names
 from fxls.listing import Failure, Place, Reason
@@ -123,7 +123,7 @@ def _whole(text: str, path: str, point: Point, column: int) -> Iterator[Completi
 
     samples = Samples(text)
     for module in sorted(modules(text), key=has_one):
-        comment = samples.comment(module)
+        comment = comment_of(samples.entry(module))
         yield Completion(comment, Offer.ENTRY, span, comment, "an entry for fxls")
 
 

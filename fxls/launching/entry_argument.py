@@ -12,7 +12,7 @@ from pathlib import Path
 from fxls import regular_file
 from fxls.entry import Entry, Kind
 from fxls.ide.entries import entries as ide
-from fxls.ide.samples.samples import Samples
+from fxls.ide.samples.samples import Samples, comment_of
 from fxls.ide.syntax.module_classes import modules
 from fxls.listing import Failure, Place, Reason
 from fxls.text import Span
@@ -90,8 +90,8 @@ def _no_entry(text: str, path: str) -> Failure:
     comment, expression = "# fxls: Net(...)(torch.randn(...))", "Net(...)"
     if classes := modules(text):
         # A model stands below the classes that it is made of.
-        samples, model = Samples(text), classes[-1]
-        comment, expression = samples.comment(model), samples.entry(model)
+        expression = Samples(text).entry(classes[-1])
+        comment = comment_of(expression)
     return Failure(
         Reason.NOT_FOUND,
         f"{path} has no entry, so there is nothing to trace",

@@ -57,7 +57,7 @@ from fxls.store import (
     real_path,
 )
 from fxls.text import LineTable, Span, line_table
-from fxls.wire import Failed, Traced, Tried
+from fxls.wire import Failed, Fitted, Traced, Tried
 
 __all__ = ["Session"]
 
@@ -279,6 +279,15 @@ class Session:
         """Run an entry of the user's code with another text of a file."""
         return await self.traces.try_change(
             *(entry, path, text),
+            python=self.settings.python_of(entry.path),
+            folder=self._folder_of(entry.path),
+            time_limit=self.settings.time_limit,
+        )
+
+    async def fit(self, entry: Entry, text: str) -> Fitted | Failed:
+        """Look for example inputs that fit, as a call of the model says."""
+        return await self.traces.fit(
+            *(entry, text),
             python=self.settings.python_of(entry.path),
             folder=self._folder_of(entry.path),
             time_limit=self.settings.time_limit,

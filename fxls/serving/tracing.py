@@ -11,7 +11,7 @@ from fxls.host.early_worker import EarlyWorker
 from fxls.host.host import Host
 from fxls.host.settings import State, Status, WorkerSettings
 from fxls.listing import Reason
-from fxls.wire import Failed, Traced, Tried
+from fxls.wire import Failed, Fitted, Traced, Tried
 
 __all__ = ["Health", "Traces"]
 
@@ -24,6 +24,10 @@ class Health:
     """Why one does not start."""
     running: int = 0
     """How many traces somebody waits for."""
+
+
+_FIT_SECONDS = 20.0
+"""How long somebody waits for an entry that fits, at most."""
 
 
 class Traces:
@@ -100,6 +104,23 @@ class Traces:
         self._count(1)
         try:
             return await host.try_change(entry, path, text, time_limit=time_limit)
+        finally:
+            self._count(-1)
+
+    async def fit(
+        self,
+        entry: Entry,
+        text: str,
+        *,
+        python: str | None,
+        folder: str | None,
+        time_limit: float,
+    ) -> Fitted | Failed:
+        """Look for example inputs of an entry of a file with this text; as above."""
+        host = self._host(python, folder)
+        self._count(1)
+        try:
+            return await host.fit(entry, text, time_limit=min(time_limit, _FIT_SECONDS))
         finally:
             self._count(-1)
 

@@ -17,7 +17,7 @@ from fxls.listing import Failure, Place, Reason
 from fxls.text import LineTable, Point, Span
 from fxls.worker.places import syntax_place
 
-__all__ = ["Inputs", "Model", "Refused", "evaluate"]
+__all__ = ["Inputs", "Model", "Refused", "evaluate", "inputs_of"]
 
 
 class Refused(Exception):
@@ -81,6 +81,13 @@ def evaluate(entry: Entry, module: ModuleType, text: str) -> Model:
             "inputs: `Net()(torch.randn(1, 3))`.",
         )
     )
+
+
+def inputs_of(entry: Entry, module: ModuleType, text: str) -> Inputs | None:
+    """The example inputs of an entry, whose model is not built; raises as `evaluate`."""
+    expression = _Expression(entry, module, text)
+    outermost = expression.tree.body
+    return expression.arguments(outermost) if isinstance(outermost, ast.Call) else None
 
 
 _NAMES: dict[str, Any] = {"torch": torch, "fxls": fxls}

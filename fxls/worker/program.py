@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from fxls.installed_torch import OLDEST, OldTorch, require
 from fxls.listing import Failure, Reason
-from fxls.wire import PREAMBLE, Answer, Failed, Hello, Trace, Try, framed, read_request
+from fxls.wire import PREAMBLE, Answer, Asked, Failed, Hello, framed, read_request
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.channel import Channel, send
 from fxls.worker.mailbox import SelectorMailbox, ThreadMailbox
@@ -62,7 +62,7 @@ def _serve_one(channel: Channel) -> NoReturn:
     hello = _warm()
     with os.fdopen(channel.requests, "rb", buffering=0) as requests:
         request = read_request(requests)
-        if not isinstance(request, Trace | Try):
+        if not isinstance(request, Asked):
             os._exit(0)
         refusal = _refusal(hello)
         if refusal is not None:

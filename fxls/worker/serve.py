@@ -12,7 +12,7 @@ from types import FrameType
 from typing import NoReturn, cast
 
 from fxls.listing import Failure, Reason
-from fxls.wire import PREAMBLE, Failed, Loaded, Trace, Traced, Tried, Try, framed
+from fxls.wire import PREAMBLE, Asked, Failed, Fit, Loaded, Outcome, Try, framed
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.channel import send
 from fxls.worker.limits import MemoryLimit, end_time, limit_time, watch_for_death
@@ -28,7 +28,7 @@ for torch.export and for torch.compile, in each process that has not done so.
 """
 
 
-def serve(request: Trace | Try, answers: int, log: int) -> NoReturn:
+def serve(request: Asked, answers: int, log: int) -> NoReturn:
     """Answer on a pipe and end the process, without its ``atexit`` and threads.
 
     What is written to the pipe is the text of a crash, if there was one, and behind
@@ -43,7 +43,7 @@ def serve(request: Trace | Try, answers: int, log: int) -> NoReturn:
     # Kept, because user code may put anything in their place.
     streams = cast(list[io.TextIOWrapper], [sys.stdout, sys.stderr])
 
-    def answer(outcome: Traced | Tried | Failed) -> NoReturn:
+    def answer(outcome: Outcome) -> NoReturn:
         # A process that the user's code forked comes by here as well.
         if os.getpid() == owner:
             _flush(streams)
@@ -78,6 +78,10 @@ def serve(request: Trace | Try, answers: int, log: int) -> NoReturn:
         from fxls.worker.repair import RepairAttempt  # noqa: PLC0415
 
         attempt = RepairAttempt(request, memory, note)
+    elif isinstance(request, Fit):
+        from fxls.worker.fitting.attempt import FitAttempt  # noqa: PLC0415
+
+        attempt = FitAttempt(request, memory, note)
     else:
         from fxls.worker.trace import Attempt  # noqa: PLC0415
 

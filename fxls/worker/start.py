@@ -10,7 +10,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Protocol
 
-from fxls.wire import Trace, Try, framed
+from fxls.wire import Asked, framed
 from fxls.worker.catching import caught
 from fxls.worker.channel import Channel, print_to
 from fxls.worker.mailbox import SelectorMailbox, ThreadMailbox
@@ -30,7 +30,7 @@ __all__ = ["Forking", "Spawning", "Start"]
 class Start(Protocol):
     """Starts children that are warm: torch is imported."""
 
-    def child(self, request: Trace | Try) -> Child:
+    def child(self, request: Asked) -> Child:
         """A process that is serving this trace."""
         ...
 
@@ -51,7 +51,7 @@ class Forking:
         self._channel = channel
         adopt_orphans()
 
-    def child(self, request: Trace | Try) -> Child:
+    def child(self, request: Asked) -> Child:
         answers, answers_end = os.pipe()
         prints, prints_end = os.pipe()
         parent = os.getpid()
@@ -95,7 +95,7 @@ class Spawning:
         self._mailbox = mailbox
         self._spare = self._spawn()
 
-    def child(self, request: Trace | Try) -> Child:
+    def child(self, request: Asked) -> Child:
         child, self._spare = self._spare, self._spawn()
         child.wake_at_end(self._mailbox.wake)
         child.ask(framed(request))

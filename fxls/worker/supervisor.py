@@ -15,9 +15,13 @@ from fxls.listing import Failure, Reason
 from fxls.wire import (
     PREAMBLE,
     Answer,
+    Asked,
     Began,
     Failed,
+    Fit,
+    Fitted,
     Frames,
+    Outcome,
     Printed,
     Stop,
     Told,
@@ -48,9 +52,12 @@ _PRINTED = 1 << 20
 """Bytes of what one trace prints that are passed on."""
 
 
+_ANSWERS = {Trace: Traced, Try: Tried, Fit: Fitted}
+
+
 @dataclass(slots=True)
 class _Job:
-    request: Trace | Try
+    request: Asked
     child: Child
     deadline: float
     received: bytes = b""
@@ -59,7 +66,7 @@ class _Job:
     answers_open: bool = True
     prints_open: bool = True
     printed: int = 0
-    outcome: Traced | Tried | Failed | None = None
+    outcome: Outcome | None = None
     settled: float = 0.0
     """When nothing more could come of it but what it printed."""
     decoder: codecs.IncrementalDecoder = field(
@@ -86,7 +93,7 @@ class Supervisor:
         self._send = send
         self._jobs = jobs
         self._refusal = refusal
-        self._waiting: deque[Trace | Try] = deque()
+        self._waiting: deque[Asked] = deque()
         self._running: list[_Job] = []
         self._frames = Frames()
         self._open = True
@@ -115,9 +122,11 @@ class Supervisor:
             return
         for payload in self._frames.feed(data):
             match request_of(payload):
-                case Trace(id=number) | Try(id=number) if self._refusal is not None:
+                case Trace(id=number) | Try(id=number) | Fit(id=number) if (
+                    self._refusal is not None
+                ):
                     self._send(Failed(number, self._refusal))
-                case Trace() | Try() as request:
+                case Trace() | Try() | Fit() as request:
                     self._waiting.append(request)
                 case Stop(id=number):
                     self._stop(number)
@@ -156,7 +165,7 @@ class Supervisor:
             if payload is None:
                 return
             told = _told(payload, job.request)
-            if isinstance(told, Traced | Tried | Failed):
+            if isinstance(told, Outcome):
                 self._settle(job, told)
                 return
             if isinstance(told, Trying):
@@ -203,12 +212,12 @@ class Supervisor:
             )
             self._settle(job, _of_end(job, failure))
 
-    def _settle(self, job: _Job, outcome: Traced | Tried | Failed) -> None:
+    def _settle(self, job: _Job, outcome: Outcome) -> None:
         job.outcome = outcome
         job.settled = time.monotonic()
         job.child.end()
 
-    def _finish(self, job: _Job, outcome: Traced | Tried | Failed) -> None:
+    def _finish(self, job: _Job, outcome: Outcome) -> None:
         self._mailbox.forget(job.child.answers)
         self._mailbox.forget(job.child.prints)
         self._running.remove(job)
@@ -235,12 +244,14 @@ def _of_end(job: _Job, failure: Failure) -> Failed:
     return msgspec.structs.replace(trying.failed, failure=whole)
 
 
-def _told(payload: bytes, request: Trace | Try) -> Told:
+def _told(payload: bytes, request: Asked) -> Told:
     """What a payload says, which user code may have written as well."""
     with suppress(msgspec.MsgspecError):
         told = told_of(payload)
         about = told.failed if isinstance(told, Trying) else told
-        is_other = Traced if isinstance(request, Try) else Tried
-        if about.id == request.id and not isinstance(told, is_other):
+        of_others = tuple(
+            answer for asked, answer in _ANSWERS.items() if asked is not type(request)
+        )
+        if about.id == request.id and not isinstance(told, of_others):
             return told
     return Failed(request.id, lost(request.entry.path), (request.entry.path,))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fxls.ide.entries.entries import place_in
 from fxls.ide.entries.write_entry import first_to_look_at
-from fxls.ide.samples.samples import Samples
+from fxls.ide.samples.samples import Samples, comment_of
 from fxls.ide.syntax.module_classes import modules
 from fxls.text import Span
 
@@ -21,21 +21,26 @@ class OwnFile:
 
     name: str
     text: str
+    expression: str
+    """Its entry's."""
     focus: Span
     """What to look at first."""
 
 
-def file_of_entry(text: str, package_path: str, name: str) -> OwnFile | None:
+def file_of_entry(
+    text: str, package_path: str, name: str, expression: str | None = None
+) -> OwnFile | None:
     """The file for a class of an installed file; None when that has no such class.
 
-    `package_path` is its path from the folder of packages, with slashes.
+    `package_path` is its path from the folder of packages, with slashes. The expression
+    of the entry is a guess, if none is given.
     """
     module = next((one for one in modules(text) if one.name == name), None)
     parts = package_path.removesuffix(".py").removesuffix("/__init__").split("/")
     if module is None or not all(part.isidentifier() for part in parts):
         return None
-    samples = Samples(text)
-    comment, expression = samples.comment(module), samples.entry(module)
+    expression = Samples(text).entry(module) if expression is None else expression
+    comment = comment_of(expression)
     tree = ast.parse(expression, mode="eval").body
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     theirs = sorted(used - {"torch"} - {*dir(builtins)})
@@ -45,4 +50,4 @@ def file_of_entry(text: str, package_path: str, name: str) -> OwnFile | None:
     line, end = len(head) + 1, len(comment)
     whole = Span.of(line, end - len(expression), line, end)
     focus = place_in(whole, expression, first_to_look_at(expression))
-    return OwnFile(f"try_{name}.py", "\n".join(lines), focus)
+    return OwnFile(f"try_{name}.py", "\n".join(lines), expression, focus)

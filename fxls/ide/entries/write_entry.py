@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fxls.ide.edits.fix import Edit, Fix
 from fxls.ide.entries.blanks import blanks
 from fxls.ide.entries.entries import place_in
-from fxls.ide.samples.samples import Samples
+from fxls.ide.samples.samples import Samples, comment_of
 from fxls.ide.syntax.module_classes import modules
 from fxls.ide.syntax.quiet_parser import parsed
 from fxls.text import LineTable, Point, Span
@@ -23,12 +23,18 @@ class WrittenEntry:
     fix: Fix
     text: str
     """The file as it is then."""
+    expression: str
     focus: Span
     """What to look at first."""
 
 
-def written_entry(text: str, path: str, name: str) -> WrittenEntry | None:
-    """The entry comment for a class; None when the file has no such module class."""
+def written_entry(
+    text: str, path: str, name: str, expression: str | None = None
+) -> WrittenEntry | None:
+    """The entry comment for a class; None when the file has no such module class.
+
+    Its expression is a guess, if none is given.
+    """
     module = next((one for one in modules(text) if one.name == name), None)
     if module is None:
         return None
@@ -36,7 +42,8 @@ def written_entry(text: str, path: str, name: str) -> WrittenEntry | None:
     line = _first_decorator(text, name, module.span.start.line)
     content = lines.line(line)
     indent = content[: len(content) - len(content.lstrip())]
-    comment, expression = Samples(text).comment(module), Samples(text).entry(module)
+    expression = Samples(text).entry(module) if expression is None else expression
+    comment = comment_of(expression)
     here = Point(line, 0)
     ending = "\r\n" if "\r\n" in text else "\n"
     edit = Edit(Span(here, here), f"{indent}{comment}{ending}")
@@ -45,9 +52,8 @@ def written_entry(text: str, path: str, name: str) -> WrittenEntry | None:
     fix = Fix(f"Write an entry comment for {name}", path, (edit,))
     at = lines.offset(here)
     after = text[:at] + edit.text + text[at:]
-    return WrittenEntry(
-        fix, after, place_in(whole, expression, first_to_look_at(expression))
-    )
+    focus = place_in(whole, expression, first_to_look_at(expression))
+    return WrittenEntry(fix, after, expression, focus)
 
 
 def entry_fixes(text: str, path: str, point: Point) -> tuple[Fix, ...]:

@@ -14,7 +14,7 @@ from fxls.ide.syntax.parameter_uses import Function, functions
 from fxls.ide.syntax.quiet_parser import parsed
 from fxls.ide.syntax.signatures import ClassSyntax, Parameter, classes
 
-__all__ = ["BLANK", "Samples"]
+__all__ = ["BLANK", "Samples", "comment_of"]
 
 BLANK = "..."
 """Stands for what nobody can guess: an entry that has it is not traced yet."""
@@ -37,6 +37,7 @@ _SIZES = (
     (r"(image|img|input)_?(size|resolution)", "32"),
     (r"patch_?size", "4"),
     (r"d_?model", "8"),
+    (r"dim", "64"),
     (r"(\w*_)?kernel(_?size)?|k_?size", "3"),
     (r"stride|groups|dilation|padding|rank", "1"),
     (r"(n|num)_(\w+_)?heads?|nheads?|heads|\w+_heads", "2"),
@@ -48,6 +49,8 @@ _SIZES = (
 """Of the numbers that are not like others: most are widths."""
 
 _OTHERS = (
+    (r"(dim|num|n|size)s?_\w+|\w+_dim", "8"),
+    (r"(\w*_)?ratio", "0.5"),
     (r"(\w*_)?(dropout|drop|prob|rate|p|alpha|momentum)", "0.1"),
     (r"(\w*_)?eps(ilon)?", "1e-5"),
     (r"bias|(use|with|has|is)_\w+|\w+_bias|causal|bilinear", "True"),
@@ -72,6 +75,11 @@ _FEW = "num_hidden_layers=2"
 """It may have billions of parameters by default: two of its layers have the code of all."""
 
 
+def comment_of(expression: str) -> str:
+    """An entry as a comment."""
+    return f"# fxls: {expression}"
+
+
 class Samples:
     """Calls of the classes of one file."""
 
@@ -82,10 +90,6 @@ class Samples:
         self._classes = classes(tree.body) if tree else {}
         self._functions = functions(tree) if tree else {}
         self._imported = _imported(tree) if tree else []
-
-    def comment(self, module: ModuleClass) -> str:
-        """The entry as a comment."""
-        return f"# fxls: {self.entry(module)}"
 
     def entry(self, module: ModuleClass) -> str:
         """The call of a class with what it needs, and with inputs for its forward."""

@@ -91,7 +91,7 @@ def test_a_configuration_that_needs_something_is_given_it() -> None:
         """
     )
 
-    assert given == "Model(args=ModelArgs(dim=8, rope=...))(torch.randn(1, 8))"
+    assert given == "Model(args=ModelArgs(dim=64, rope=...))(torch.randn(1, 64))"
 
 
 def inputs(constructor: str, forward: str, parameters: str = "", x: str = "x") -> str:

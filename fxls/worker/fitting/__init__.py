@@ -1,0 +1,1 @@
+"""Example inputs that fit a model, found by calling it."""

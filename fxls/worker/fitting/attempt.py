@@ -1,0 +1,180 @@
+"""Looking for example inputs of an entry: its model is called until a call runs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import time
+import traceback
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, cast
+
+import msgspec
+import torch
+from torch.nn.modules import module as hooks
+
+from fxls.entry import Entry
+from fxls.listing import Failure, Reason
+from fxls.store import locate
+from fxls.wire import Failed, Fit, Fitted
+from fxls.worker.catching import UserRaised, caught
+from fxls.worker.deaths import out_of_time
+from fxls.worker.evaluate import Model, Refused, evaluate, inputs_of
+from fxls.worker.failures import failure_of, is_ours
+from fxls.worker.fitting.other_inputs import Refusal, first_width, guided, unguided
+from fxls.worker.fitting.written_inputs import Example, WrittenInputs
+from fxls.worker.limits import MemoryLimit
+from fxls.worker.load import Changed, home_of, load
+from fxls.worker.places import Territory
+
+__all__ = ["FitAttempt"]
+
+_MOST = 64
+"""Calls of a model."""
+
+_SHARE = 0.5
+"""Of the time limit: a call that began has the rest of it to end."""
+
+_Examples = tuple[Example, ...]
+
+
+class FitAttempt:
+    """The calls of one model, in a process of its own."""
+
+    def __init__(
+        self, request: Fit, memory: MemoryLimit, log: Callable[[str], None]
+    ) -> None:
+        self._request = request
+        self._path = Path(request.entry.path)
+        self._territory = Territory(self._path)
+        self._memory = memory
+        self._log = log
+        self._ends = time.monotonic() + _SHARE * request.time_limit
+
+    def outcome(self) -> Fitted | Failed:
+        """Do it all; `Failed` says why the model cannot be called at all."""
+        built = caught(self._built)
+        if isinstance(built, UserRaised):
+            return self._failed(built.error)
+        model, module = built
+        written = WrittenInputs(self._request.entry.expression)
+        if model.inputs is None or not written.examples:
+            return Fitted(self._request.id, None)
+        return Fitted(self._request.id, self._fitting(model, module, written))
+
+    def out_of_time(self, frame: FrameType | None) -> Failed:
+        """The answer when the time is over while `frame` runs."""
+        places = self._territory.places_of_frame(frame)
+        return Failed(self._request.id, out_of_time(self._request.time_limit, places))
+
+    def _built(self) -> tuple[Model, ModuleType]:
+        _seed()
+        text = self._request.text
+        home, project = home_of(self._path), locate(self._path).parent
+        with _quietly():
+            module = load(home, project, Changed(str(self._path), text))
+            return evaluate(self._request.entry, module, text), module
+
+    def _fitting(
+        self, model: Model, module: ModuleType, written: WrittenInputs
+    ) -> str | None:
+        seen: set[_Examples] = set()
+        for examples in self._tried(model, written.examples, seen):
+            expression = written.with_examples(examples)
+            entry = msgspec.structs.replace(self._request.entry, expression=expression)
+            refusal = self._refusal(model, module, entry)
+            if refusal is None:
+                return expression
+            self._next.extendleft([*guided(examples, refusal)][::-1])
+        return None
+
+    def _tried(
+        self, model: Model, written: _Examples, seen: set[_Examples]
+    ) -> Iterator[_Examples]:
+        """What to try: what a layer asked for is first."""
+        others = unguided(written, first_width(model.root))
+        self._next = deque([written])
+        while len(seen) < _MOST and time.monotonic() < self._ends:
+            examples = self._next.popleft() if self._next else next(others, None)
+            if examples is None:
+                return
+            if examples not in seen:
+                seen.add(examples)
+                yield examples
+
+    def _refusal(
+        self, model: Model, module: ModuleType, entry: Entry
+    ) -> Refusal | None:
+        """Where a call with the inputs of an entry ends; None when it runs."""
+        calls: list[tuple[torch.nn.Module, tuple[int, ...] | None]] = []
+
+        def run() -> None:
+            given = inputs_of(entry, module, self._request.text)
+            assert given is not None
+            _seed()
+            with _quietly(), _noted(calls), torch.no_grad():
+                model.root(*given.args, **given.kwargs)
+
+        raised = caught(run)
+        if not isinstance(raised, UserRaised):
+            return None
+        if not isinstance(raised.error, Exception):
+            # Who ends the process, or is out of time, asks for no other inputs.
+            self._ends = 0.0
+        return Refusal(*calls[-1]) if calls else Refusal(None, None)
+
+    def _failed(self, error: BaseException) -> Failed:
+        self._memory.lift()
+        if isinstance(error, Refused):
+            return Failed(self._request.id, error.failure)
+        if is_ours(error):
+            self._log("".join(traceback.format_exception(error)))
+        entry = self._request.entry
+        failure: Failure = failure_of(error, Reason.ENTRY, self._territory, entry, None)
+        return Failed(self._request.id, failure)
+
+
+def _seed() -> None:
+    random.seed(0)
+    cast("Any", torch).manual_seed(0)  # torch's types have a gap there
+
+
+@contextlib.contextmanager
+def _quietly() -> Generator[None]:
+    """Nobody asked for what the model prints."""
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _noted(
+    calls: list[tuple[torch.nn.Module, tuple[int, ...] | None]],
+) -> Generator[None]:
+    """Note which modules are being called, the innermost last, with what shape."""
+
+    def begun(module: torch.nn.Module, args: tuple[object, ...]) -> None:
+        first = next((one for one in args if isinstance(one, torch.Tensor)), None)
+        calls.append((module, None if first is None else tuple(first.shape)))
+
+    def done(module: torch.nn.Module, args: object, output: object) -> None:
+        while calls and calls.pop()[0] is not module:
+            pass
+
+    untyped = cast("Any", hooks)  # torch says no types of them
+    before = untyped.register_module_forward_pre_hook(begun)
+    behind = untyped.register_module_forward_hook(done)
+    try:
+        yield
+    finally:
+        before.remove()
+        behind.remove()

@@ -1,0 +1,115 @@
+"""An example call that is written for a class runs, in a folder that may be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.lsp_client import LspClient, started
+from tests.support.projects import EDITOR, spot
+
+pytestmark = pytest.mark.slow
+
+Json = Any
+
+PARTS = """\
+import torch
+
+
+class Twice(torch.nn.Module):
+    def __init__(self, inside):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(inside, 8, 3)
+
+    def forward(self, x):
+        return self.conv(x)
+"""
+
+NET = """\
+import torch
+from parts import *
+
+
+class Net(torch.nn.Module):
+    def __init__(self, n_channels):
+        super().__init__()
+        self.first = Twice(n_channels)
+
+    def forward(self, x):
+        return self.first(x)
+"""
+
+TRAINS = """\
+
+for step in range(3):
+    Net(3)(torch.randn(1, 3, 8, 8)).sum().backward()
+"""
+
+GUESS = "# fxls: Net(n_channels=3)(torch.randn(1, 8))\n"
+FITS = "# fxls: Net(n_channels=3)(torch.randn(1, 3, 32, 32))\n"
+
+
+def write(client: LspClient, path: Path, name: str = "Net") -> Json:
+    """The change that a client is asked for."""
+    asked = client.send(
+        "workspace/executeCommand",
+        {"command": "fxls.writeEntry", "arguments": [path.as_uri(), name]},
+    )
+    edit = client.reply("workspace/applyEdit", {"applied": True})["edit"]
+    client.reply("window/showDocument", {"success": True})
+    assert client.answer(asked)["result"] is True
+    (change,) = edit["changes"][path.as_uri()]
+    return change
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "written"),
+    [
+        pytest.param({"trusted": True}, "", FITS, id="in a trusted folder"),
+        pytest.param({"trusted": False}, "", GUESS, id="in another one"),
+        pytest.param(
+            {"trusted": True}, TRAINS, GUESS, id="where the file does work"
+        ),
+    ],
+)
+def test_what_is_written_for_a_class_runs(
+    tmp_path: Path, options: Json, more: str, written: str
+) -> None:
+    (tmp_path / "parts.py").write_text(PARTS)
+    path = tmp_path / "net.py"
+    path.write_text("raise RuntimeError('what is saved is not what is open')\n")
+    with started() as client:
+        client.initialize(tmp_path, options, EDITOR)
+        client.open(path, NET + more)
+        change = write(client, path)
+        client.unread()
+        client.end()
+
+    assert change == {"range": spot(4, 0, 0), "newText": written}
+
+
+def test_a_search_that_is_cancelled_leaves_the_guess(tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(NET.replace("return self.first(x)", "while True: pass"))
+    (tmp_path / "parts.py").write_text(PARTS)
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": True}, EDITOR)
+        client.open(path)
+        asked = client.send(
+            "workspace/executeCommand",
+            {"command": "fxls.writeEntry", "arguments": [path.as_uri(), "Net"]},
+        )
+        token = client.reply("window/workDoneProgress/create")["token"]
+        begun = client.notification("$/progress")
+        client.notify("window/workDoneProgress/cancel", {"token": token})
+        edit = client.reply("workspace/applyEdit", {"applied": True})["edit"]
+        client.reply("window/showDocument", {"success": True})
+        done = client.answer(asked)["result"]
+        client.unread()
+        client.end()
+
+    (change,) = edit["changes"][path.as_uri()]
+    assert begun["value"]["title"] == "Looking for inputs that fit"
+    assert (done, change["newText"]) == (True, GUESS)
