@@ -41,6 +41,8 @@ class Configuration:
     on_break: str = OnBreak.REPORT.value
     runs_already: bool = False
     """Whether the program began without what `arguments` say of its environment."""
+    has_own_rules: bool = False
+    """Whether somebody said which frames a step leads into."""
     listens: Address | None = None
     """Where an adapter of debugpy's waits for us, beside the program."""
 
@@ -75,6 +77,7 @@ def launched(given: Mapping[str, Any], environment: Mapping[str, str]) -> Config
         told,
         _names(inherited.get("FXLS_BREAK_ON", "")),
         inherited.get("FXLS_ON_BREAK") or OnBreak.REPORT.value,
+        has_own_rules=_has_own_rules(given),
     )
 
 
@@ -95,6 +98,7 @@ def attached(given: Mapping[str, Any]) -> Configuration:
         _names(env.get("FXLS_BREAK_ON", "")),
         env.get("FXLS_ON_BREAK") or OnBreak.REPORT.value,
         runs_already=not is_child,
+        has_own_rules=_has_own_rules(given),
         listens=address_of(given),
     )
 
@@ -106,6 +110,10 @@ _WHAT = ("program", "module", "code", "entry")
 def _told(given: Mapping[str, Any], left_out: set[str]) -> dict[str, Any]:
     asked = {name: value for name, value in given.items() if name not in left_out}
     return {"justMyCode": True, "rules": list(RULES), **asked, "type": "debugpy"}
+
+
+def _has_own_rules(given: Mapping[str, Any]) -> bool:
+    return "rules" in given or "justMyCode" in given
 
 
 def _names(text: str) -> tuple[str, ...]:

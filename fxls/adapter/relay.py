@@ -41,6 +41,7 @@ class Relay:
         self._filters = ExceptionFilters(self._to_adapter)
         self._children = Children(self._to_editor, patience)
         self._initialize: Message | None = None
+        self._tells_of_skipped = True
         self._ended: SimpleQueue[str | None] = SimpleQueue()
 
     def run(self) -> str | None:
@@ -97,6 +98,7 @@ class Relay:
             if configuration.listens is not None:
                 self._join(configuration.listens)
         self._filters.begin(configuration)
+        self._tells_of_skipped = configuration.has_own_rules
         return message.with_(arguments=configuration.arguments)
 
     def _join(self, address: Address) -> None:
@@ -134,6 +136,8 @@ class Relay:
                 if skips:
                     # The editor has heard this from the adapter before.
                     skips = message.head.command != "initialize"
+                elif not self._tells_of_skipped and _is_of_skipped(message):
+                    continue
                 elif (told := self._filters.from_adapter(message)) is not None:
                     self._to_editor(told)
                     self._children.from_adapter(message)
@@ -151,6 +155,19 @@ class Relay:
     def _to_editor(self, message: Message) -> None:
         with self._writing:
             message.write(self._sent)
+
+
+def _is_of_skipped(message: Message) -> bool:
+    """Whether debugpy says that a step went past a frame, and how to have it otherwise.
+
+    Each step into a submodule goes past torch's call of it, because our rules say so.
+    """
+    is_output = message.head.event == "output"
+    return is_output and str(message.part("body").get("output")).startswith(_SKIPPED)
+
+
+_SKIPPED = "Frame skipped from debugging during step-in."
+"""As pydevd writes it, in `make_skipped_step_in_because_of_filters`."""
 
 
 def _in_thread(name: str, target: Callable[[], None]) -> None:

@@ -75,7 +75,9 @@ def test_a_program_has_the_runtime_turned_on() -> None:
         },
     }
     rules = ("nan", "grad-nan")
-    assert launched(given, {"PYTHONPATH": "/p"}) == Configuration(told, rules)
+    assert launched(given, {"PYTHONPATH": "/p"}) == Configuration(
+        told, rules, has_own_rules=True
+    )
 
 
 def test_a_program_inherits_rules_that_the_configuration_does_not_name() -> None:
@@ -98,6 +100,7 @@ def test_a_program_that_runs_is_watched_for_what_the_configuration_names() -> No
         ("inf",),
         "raise",
         runs_already=True,
+        has_own_rules=True,
         listens=Address("127.0.0.1", 5678),
     )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fxls.adapter.configuration import RULES
 from tests.debug.conftest import NET
 from tests.debug.project import Project
 from tests.debug.started import started
@@ -100,6 +101,26 @@ def test_breakpoints_hit_in_a_listing_and_in_compiled_lines_of_the_model(
         assert session.wait_ended() == 0
     relu, add = (f"forward {path.name}:{at}" for at in (line - 1, line))
     assert stops == [relu, add]
+
+
+@pytest.mark.parametrize("rules", [None, RULES])
+def test_only_who_wrote_rules_hears_that_a_step_went_past_a_frame(
+    project: Project, rules: object
+) -> None:
+    project.write({"net.py": NET})
+    with adapted(project) as session:
+        own = {} if rules is None else {"rules": rules}
+        settings = {"entry": f"{project.folder}/net.py", "node": "linear", **own}
+        session.launch("", settings=settings)
+        session.wait_stopped()
+        session.step_in()
+        where = session.where()
+        session.resume()
+        assert session.wait_ended() == 0
+        said = session.output("important")
+
+    assert where.startswith("forward linear.py:")
+    assert said.startswith("Frame skipped from debugging") == (rules is not None)
 
 
 def test_an_entry_writes_to_the_store_that_is_named(project: Project) -> None:

@@ -69,9 +69,7 @@ def write(client: LspClient, path: Path, name: str = "Net") -> Json:
     [
         pytest.param({"trusted": True}, "", FITS, id="in a trusted folder"),
         pytest.param({"trusted": False}, "", GUESS, id="in another one"),
-        pytest.param(
-            {"trusted": True}, TRAINS, GUESS, id="where the file does work"
-        ),
+        pytest.param({"trusted": True}, TRAINS, GUESS, id="where the file does work"),
     ],
 )
 def test_what_is_written_for_a_class_runs(
