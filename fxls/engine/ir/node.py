@@ -25,7 +25,6 @@ from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, takes_t
 from fxls.engine.ir.order import link_before, move_before
 from fxls.engine.ir.snapshot import note_node
 from fxls.engine.ir.users import (
-    MANY_USERS,
     add_user,
     add_uses,
     change_argument,
@@ -350,11 +349,10 @@ class Node(Reference):
                 for hook in hooks:
                     hook(old=self, new=replace_with.name, user=user)
                 replace_use(user, self, replace_with)
-        elif len(users) < MANY_USERS:
-            for user in users:
-                replace_use(user, self, replace_with)
-        else:
-            replace_uses(users, self, replace_with)
+        elif len(users) == 1:
+            replace_use(users[0], self, replace_with)
+        elif users:
+            replace_uses(users, self, replace_with, delete_user_cb is None)
         return users
 
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from fxls.engine.ir.node import Node
 
 __all__ = [
-    "MANY_USERS",
     "add_user",
     "add_uses",
     "change_argument",
@@ -33,8 +32,8 @@ __all__ = [
     "users_of",
 ]
 
-MANY_USERS = 16
-"""For so many users `replace_uses` is faster than a `replace_use` for each of them."""
+_SETS_PAY = 16
+"""For so many users sets of them are faster than a loop over them."""
 
 
 def add_uses(user: Node, *, again: bool = False) -> None:
@@ -89,26 +88,29 @@ def replace_use(user: Node, old: Node, new: Node) -> None:  # noqa: C901, PLR091
     users: dict[Node, None] | Node | None
     if args := user._args:
         count = len(args)
-        if count == 1 and args[0] is old:
-            user._args = (new,)
-        elif count == 2 and type(args[0]) is type(args[1]) is type(old):
+        if count == 2:
             # What `replaced_each` does, in half of its time: most calls are like this.
+            node = type(old)
             a, b = args
             if a is old:
                 a = new
-            else:
-                users = a._users
-                if type(users) is dict:
+            elif type(a) is node:
+                if type(users := a._users) is dict:
                     users.pop(user, None)
                     users[user] = None
+            elif type(a) not in ATOMS:
+                a = replaced(a, old, new, user)
             if b is old:
                 b = new
-            else:
-                users = b._users
-                if type(users) is dict:
+            elif type(b) is node:
+                if type(users := b._users) is dict:
                     users.pop(user, None)
                     users[user] = None
+            elif type(b) not in ATOMS:
+                b = replaced(b, old, new, user)
             user._args = (a, b)
+        elif count == 1 and args[0] is old:
+            user._args = (new,)
         else:
             user._args = tuple(replaced_each(args, old, new, user))
     if user._kwargs:
@@ -135,28 +137,53 @@ def replace_use(user: Node, old: Node, new: Node) -> None:  # noqa: C901, PLR091
         new._users = {cast("Node", users): None, user: None}
 
 
-def replace_uses(  # noqa: C901
-    users: Sequence[Node], old: Node, new: Node
+def replace_uses(  # noqa: C901, PLR0915
+    users: Sequence[Node],
+    old: Node,
+    new: Node,
+    are_all: bool,  # noqa: FBT001 - a keyword would be a twentieth for two users
 ) -> None:
-    """Put a node in the place of another one in the arguments of many of its users.
+    """Put a node in the place of another one in the arguments of several of its users.
 
-    What `replace_use` does for each of them, in two thirds of its time: the two nodes are
-    told of all users at once, and no call is made for each.
+    `are_all` says that there are no other users. What `replace_use` does for each of them, in half of its time: the graph and the two
+    nodes are told of all users at once, and no call is made for each.
     """
     if old._last_user is not None:
         forget_last_user(old)
     if new._last_user is not None:
         forget_last_user(new)
-    alone = (new,)
-    node: Any = type(old)
+    node = type(old)
+    graph: Any = None
+    used: dict[Node, None] | Node | None
     for user in users:
-        graph = user.graph
+        if user.graph is not graph:  # all users are of one graph, but for odd ones
+            graph = user.graph
+            graph._edits += 1
         if graph._were is not None:
             note_node(user)
         args = user._args
-        if len(args) == 1 and args[0] is old:
-            # Users of the input of a model or of a layer often have no other argument.
-            user._args = alone
+        if len(args) == 2:
+            # What the loop below does, in half of its time: most calls are like this.
+            a, b = args
+            if a is old:
+                a = new
+            elif type(a) is node:
+                if type(used := a._users) is dict:
+                    used.pop(user, None)
+                    used[user] = None
+            elif type(a) not in ATOMS:
+                a = replaced(a, old, new, user)
+            if b is old:
+                b = new
+            elif type(b) is node:
+                if type(used := b._users) is dict:
+                    used.pop(user, None)
+                    used[user] = None
+            elif type(b) not in ATOMS:
+                b = replaced(b, old, new, user)
+            user._args = (a, b)
+        elif len(args) == 1 and args[0] is old:
+            user._args = (new,)
         elif args:
             # What `replaced_each` does, without the call.
             found: list[Argument] = []
@@ -164,8 +191,7 @@ def replace_uses(  # noqa: C901
                 if x is old:
                     found.append(new)
                 elif type(x) is node:
-                    used: dict[Node, None] | Node | None = x._users
-                    if type(used) is dict:
+                    if type(used := x._users) is dict:
                         used.pop(user, None)
                         used[user] = None
                     found.append(x)
@@ -177,8 +203,16 @@ def replace_uses(  # noqa: C901
         if user._kwargs:
             user._kwargs = replaced_values(user._kwargs, old, new, user)
         user._line = None
-        graph._edits += 1
-    _move_users(users, old, new)
+    before, after = old._users, new._users
+    if are_all and not after and type(before) is dict:
+        # Usually the new node was made for this.
+        if after is None:
+            new._users = {**before}
+        else:
+            after.update(before)
+        before.clear()
+    else:
+        _move_users(users, old, new)
 
 
 def replaced(a: Argument, old: Node, new: Node, user: Node) -> Argument:
@@ -323,6 +357,12 @@ def _remove(arguments: Iterable[Argument], user: Node) -> None:
 def _move_users(users: Sequence[Node], old: Node, new: Node) -> None:
     """Note that these of the users of one node use another one, as the last ones."""
     before, after = old.users, new.users
+    if len(users) < _SETS_PAY:
+        for user in users:
+            if before.pop(user, user) is None:
+                after.pop(user, None)
+                after[user] = None
+        return
     moved = dict.fromkeys(users)
     if not moved.keys() <= before.keys():
         moved = {user: None for user in moved if user in before}
