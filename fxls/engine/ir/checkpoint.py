@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch.nn import Module
 
 from fxls.engine.ir.node import Node
+from fxls.engine.ir.node_list import ordered
 from fxls.engine.ir.snapshot import note_node, note_order
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Checkpoint:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._rows = [(node, _content(node)) for node in graph.nodes]
+        self._rows = [(node, _content(node)) for node in ordered(graph)]
         self._insert_point = graph._insert_point
         self._names = graph._graph_namespace.copy()
 
@@ -92,12 +93,17 @@ class SubmodulesCheckpoint:
 
 
 def _content(node: Node) -> tuple[Any, ...]:
-    call = (node._op, node._target, node._args, node._kwargs)
-    return (*call, _copied(node._users), node._name, node._type, node._sort_key)
-
-
-def _copied(users: dict[Node, None] | Node | None) -> dict[Node, None] | Node | None:
-    return users.copy() if type(users) is dict else users
+    users = node._users
+    return (
+        node._op,
+        node._target,
+        node._args,
+        node._kwargs,
+        users.copy() if type(users) is dict else users,
+        node._name,
+        node._type,
+        node._sort_key,
+    )
 
 
 def _restore_users(node: Node, users: dict[Node, None] | Node | None) -> None:

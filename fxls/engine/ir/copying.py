@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from fxls.engine.graph import Graph
     from fxls.engine.ir.snapshot import Content, Snapshot
 
-__all__ = ["append_copies", "copy_notes", "copy_of", "graph_of", "is_blank"]
+__all__ = [
+    "append_copies",
+    "copy_notes",
+    "copy_of",
+    "graph_of",
+    "insert_copies",
+    "is_blank",
+]
 
 
 def copy_notes(old: Node, new: Node) -> None:
@@ -89,6 +96,35 @@ def append_copies(source: list[Node], graph: Graph, val_map: dict[Node, Node]) -
         graph._len = len(val_map)
         graph._reordered()
     graph._graph_namespace.take([old._name for old in source])
+
+
+def insert_copies(
+    graph: Graph, source: Iterable[Node], values: dict[Node, Argument], place: Node
+) -> list[Node]:
+    """Copies of nodes of another graph in front of `place`; `values` gets each of them.
+
+    It has all that they use. What `Graph.node_copy` makes of them, without asking anew
+    whether they are what a node can be.
+    """
+    module = graph._owning_module
+    is_watched = module is not None and getattr(module, "_create_node_hooks", ())
+    made: list[Node] = []
+    before, graph._insert_point = graph._insert_point, place
+    try:
+        for old in source:
+            if is_watched:
+                new = graph.node_copy(old, values.__getitem__)
+            else:
+                args = map_references(old._args, values.__getitem__)
+                kwargs = map_references(old._kwargs, values.__getitem__)
+                call = (old._op, old._target, args, kwargs)
+                new = graph._add(*call, old._name, old._type)
+                copy_notes(old, new)
+            values[old] = new
+            made.append(new)
+    finally:
+        graph._insert_point = before
+    return made
 
 
 def graph_of(snapshot: Snapshot) -> Graph:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine.ir.arguments import EMPTY_KWARGS, Argument, map_references, references
+from fxls.engine.ir.copying import insert_copies
 from fxls.engine.ir.node import Node
 from fxls.engine.ir.users import users_of
 from fxls.engine.origins import resolve as origin
@@ -59,6 +61,8 @@ class Rewriting:
 
     def __init__(self, graph: Graph, pattern: Graph) -> None:
         self._graph = graph
+        self._by: Replacement | None = None
+        """The one whose counts agree with those of the pattern."""
         self._changed: dict[Node, Argument] = {}
         self._inputs = [node for node in pattern.nodes if node.op == "placeholder"]
         self._computed = [
@@ -70,24 +74,28 @@ class Rewriting:
 
         Notes in `match` what its inputs are by this time.
         """
-        graph = self._graph
+        graph, nodes_map = self._graph, match.nodes_map
         inputs = match.placeholder_nodes
-        _check_counts(match, by)
+        if by is not self._by:
+            _check_counts(match, by)
+            self._by = by
         for place, pattern in enumerate(self._inputs):
-            inputs[place] = now = map_references(inputs[place], self._current)
-            match.nodes_map[pattern] = now
+            now = inputs[place]
+            if type(now) is not Node or now in self._changed:
+                inputs[place] = now = map_references(now, self._current)
+            nodes_map[pattern] = now
         returned = [self._current(node) for node in match.returning_nodes]
+        matched = [cast("Node", nodes_map[node]) for node in self._computed]
         values: dict[Node, Argument] = dict(zip(by.inputs, inputs, strict=True))
-        with graph.inserting_before(self._place(match, returned)):
-            for node in by.body:
-                values[node] = graph.node_copy(node, values.__getitem__)
-        made = [cast("Node", values[node]) for node in by.body]
+        place = self._place(match, matched, returned)
+        made = insert_copies(graph, by.body, values, place)
         results = [map_references(one, values.__getitem__) for one in by.results]
-        _give_origins(match, made, results)
-        self._use(returned, results, set(made))
-        self._changed.update(zip(match.returning_nodes, results, strict=True))
-        for node in reversed(self._computed):
-            graph.erase_node(match.nodes_map[node])
+        _give_origins(match, matched, made, results)
+        _use(returned, results, made)
+        for old, new in zip(match.returning_nodes, results, strict=True):
+            self._changed[old] = new
+        for node in reversed(matched):
+            graph.erase_node(node)
         return made
 
     def _current(self, node: Node) -> Argument:
@@ -97,7 +105,12 @@ class Rewriting:
             now = self._changed[now]
         return now
 
-    def _place(self, match: InternalMatch, returned: Sequence[Argument]) -> Node:
+    def _place(
+        self,
+        match: InternalMatch,
+        matched: Sequence[Node],
+        returned: Sequence[Argument],
+    ) -> Node:
         """The node in front of which the replacement goes: the first user of a result.
 
         It moves behind the inputs when some of them stand behind that user.
@@ -112,45 +125,52 @@ class Rewriting:
                     " pattern just one of its inputs, or the graph without an output?"
                 )
             return place
-        place = min(users)
+        place = min(users, key=_ORDER)
         inputs = references(match.placeholder_nodes, EMPTY_KWARGS)
-        latest = max(inputs, default=place)
-        return place if latest <= place else self._moved(match, nodes, place, latest)
+        latest = max(inputs, key=_ORDER, default=place)
+        return place if latest <= place else _moved(matched, nodes, place, latest)
 
-    def _moved(
-        self, match: InternalMatch, returned: list[Node], first: Node, latest: Node
-    ) -> Node:
-        """Move what uses the results, from `first` on, behind `latest`."""
-        own = set(match.computed())
-        late = set(returned)
-        moving: list[Node] = []
-        node = first
-        while node is not latest:
-            if node not in own and not late.isdisjoint(node.all_input_nodes):
-                late.add(node)
-                moving.append(node)
-            node = node.next
-        for node in reversed(moving):
-            latest.append(node)
-        return latest.next
 
-    def _use(
-        self,
-        returned: Sequence[Argument],
-        results: Sequence[Argument],
-        made: set[Node],
-    ) -> None:
-        """Let the users of each old result use the new one."""
-        for old, new in zip(returned, results, strict=True):
-            if not isinstance(old, Node) or old is new:
-                continue
-            # The pattern may return one of its inputs, which the replacement uses.
-            if isinstance(new, Node):
-                old.replace_all_uses_with(new, lambda user: user not in made)
-                continue
-            for user in [user for user in old.users if user not in made]:
-                user.args = _replaced(user.args, old, new)
-                user.kwargs = _replaced(user.kwargs, old, new)
+_ORDER = attrgetter("_sort_key")
+"""By what nodes compare, which takes a call of Python for each two of them."""
+
+
+def _moved(
+    matched: Sequence[Node], returned: list[Node], first: Node, latest: Node
+) -> Node:
+    """Move what uses the results, from `first` on, behind `latest`."""
+    own = set(matched)
+    late = set(returned)
+    moving: list[Node] = []
+    node = first
+    while node is not latest:
+        if node not in own and not late.isdisjoint(node.all_input_nodes):
+            late.add(node)
+            moving.append(node)
+        node = node.next
+    for node in reversed(moving):
+        latest.append(node)
+    return latest.next
+
+
+def _use(
+    returned: Sequence[Argument], results: Sequence[Argument], made: list[Node]
+) -> None:
+    """Let the users of each old result use the new one."""
+    new_nodes = set(made)
+    for old, new in zip(returned, results, strict=True):
+        if not isinstance(old, Node) or old is new:
+            continue
+        if isinstance(new, Node):
+            if new_nodes.isdisjoint(users_of(old)):
+                old.replace_all_uses_with(new)
+            else:
+                # The pattern returns one of its inputs, which the replacement uses.
+                old.replace_all_uses_with(new, lambda user: user not in new_nodes)
+            continue
+        for user in [user for user in old.users if user not in new_nodes]:
+            user.args = _replaced(user.args, old, new)
+            user.kwargs = _replaced(user.kwargs, old, new)
 
 
 def _check_counts(match: InternalMatch, by: Replacement) -> None:
@@ -170,14 +190,17 @@ def _check_counts(match: InternalMatch, by: Replacement) -> None:
 
 
 def _give_origins(
-    match: InternalMatch, made: Sequence[Node], results: Sequence[Argument]
+    match: InternalMatch,
+    matched: Sequence[Node],
+    made: Sequence[Node],
+    results: Sequence[Argument],
 ) -> None:
     """Let new nodes come from all matched ones, and from the replacement's own lines.
 
     A node that gives a result comes from the old result first, the others from the
     anchor's.
     """
-    matched = [node._frames for node in sorted(match.computed())]
+    frames = [node._frames for node in sorted(matched, key=_ORDER)]
     first = {
         new: old._frames
         for old, new in zip(match.returning_nodes, results, strict=True)
@@ -185,7 +208,7 @@ def _give_origins(
     }
     anchor = match.nodes_map[match.anchors[0]]._frames
     for node in made:
-        node._frames = origin.merge([first.get(node, anchor), *matched, node._frames])
+        node._frames = origin.merge([first.get(node, anchor), *frames, node._frames])
 
 
 def _replaced(argument: Argument, old: Node, new: Argument) -> Argument:

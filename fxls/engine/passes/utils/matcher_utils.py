@@ -45,14 +45,6 @@ class InternalMatch:
             self.returning_nodes.copy(),
         )
 
-    def computed(self) -> list[Node]:
-        """The nodes of the graph that the match takes up: not what goes into them."""
-        return [
-            node
-            for pattern, node in self.nodes_map.items()
-            if pattern.op != "placeholder" and pattern.op != "output"
-        ]
-
 
 class SubgraphMatcher:
     """Finds every match of a pattern.
@@ -121,17 +113,18 @@ class SubgraphMatcher:
 
     def _nodes_are_equal(self, pn: Node, gn: Node, node_name_match: str = "") -> bool:
         """Whether two nodes do the same, their arguments left aside."""
-        if pn.op == "placeholder" and not self.match_placeholder:
+        op = pn._op
+        if op == "placeholder" and not self.match_placeholder:
             return True
         if node_name_match and node_name_match in gn.name:
             return True
-        if pn.op != gn.op:
+        if op != gn._op:
             return False
-        if pn.op == "placeholder" or pn.op == "output":
+        if op == "placeholder" or op == "output":
             return True
-        if pn.op == "get_attr":
+        if op == "get_attr":
             return self._match_attributes(pn, gn)
-        return bool(pn.target == gn.target)
+        return bool(pn._target == gn._target)
 
     def _match_attributes(self, pn: Node, gn: Node) -> bool:
         """Whether two attributes are of one kind; tensors alone can be compared."""
@@ -171,12 +164,14 @@ class _Search:
         self._taken: set[Node] = set()
         self._is_ordered: bool | None = None
         returned = set(matcher.pattern_returning_nodes)
+        self._has_one_result = len(returned) == 1 and not matcher.match_output
         self._pattern = list(matcher.pattern.nodes)
-        self._inner = [
-            node
-            for node in self._pattern
-            if node.op not in ("placeholder", "output") and node not in returned
+        self._computed = [
+            node for node in self._pattern if node.op not in ("placeholder", "output")
         ]
+        self._inner = [node for node in self._computed if node not in returned]
+        self._is_whole_with = len(self._pattern) - (not matcher.match_output)
+        """How many nodes of the pattern are bound where all are."""
         self._is_plain = (
             not name
             and type(matcher)._nodes_are_equal is SubgraphMatcher._nodes_are_equal
@@ -190,7 +185,7 @@ class _Search:
             return
         self._candidate_sets = [set(nodes) for nodes in self._candidates[1:]]
         for match in self._from(0, InternalMatch(anchors=matcher.pattern_anchors)):
-            computed = match.computed()
+            computed: list[Node] = [match.nodes_map[node] for node in self._computed]
             if not self._is_contained(match, computed):
                 logger.info("dropped: inner nodes are used outside of %s", match)
             elif not matcher.remove_overlapping_matches:
@@ -250,7 +245,7 @@ class _Search:
     def _bind(self, anchor: Node, node: Node, match: InternalMatch) -> bool:
         """Whether an anchor, and all it uses, agrees with a node; notes it in `match`."""
         matcher = self._matcher
-        nodes_map = match.nodes_map
+        nodes_map, are_equal = match.nodes_map, matcher._nodes_are_equal
         bound = {x for x in nodes_map.values() if isinstance(x, Node)}
         waiting: list[tuple[Argument, Argument]] = [(anchor, node)]
         while waiting:
@@ -260,18 +255,20 @@ class _Search:
                     if nodes_map[wanted] is not given:
                         return False
                     continue
-                if given in bound or not matcher._nodes_are_equal(
-                    wanted, given, self._name
-                ):
+                if given in bound or not are_equal(wanted, given, self._name):
                     return False
                 nodes_map[wanted] = given
                 bound.add(given)
-                if wanted.op == "placeholder":
+                if wanted._op == "placeholder":
                     continue
-                pairs = _paired(wanted, given)
-                if pairs is None:
-                    return False
-                waiting.extend(reversed(pairs))
+                args, others = wanted._args, given._args
+                if len(args) != len(others) or wanted._kwargs or given._kwargs:
+                    pairs = _paired(wanted, given)
+                    if pairs is None:
+                        return False
+                    waiting.extend(reversed(pairs))
+                else:
+                    waiting.extend(zip(args[::-1], others[::-1], strict=True))
             elif isinstance(wanted, list | tuple) and isinstance(given, list | tuple):
                 inside = _zipped(
                     cast("Sequence[Any]", wanted), cast("Sequence[Any]", given)
@@ -288,7 +285,8 @@ class _Search:
     def _is_complete(self, match: InternalMatch) -> bool:
         """Whether the whole pattern is bound; if so, notes inputs and results."""
         matcher, nodes_map = self._matcher, match.nodes_map
-        for node in self._pattern:
+        missing = self._pattern if len(nodes_map) != self._is_whole_with else ()
+        for node in missing:
             if node in nodes_map or (node.op == "output" and not matcher.match_output):
                 continue
             if node.users:
@@ -320,10 +318,15 @@ class _Search:
         return True
 
     def _is_cyclic(self, computed: list[Node]) -> bool:
+        """Whether a contained match, made one node, would use itself."""
         if len(computed) < 2:
             return False
         if self._is_ordered is None:
             self._is_ordered = dependence.is_ordered(self._graph)
+        if self._is_ordered and self._has_one_result:
+            return (
+                False  # only the last of its nodes is used outside, and behind itself
+            )
         return dependence.depends_on_itself(computed, is_ordered=self._is_ordered)
 
 
