@@ -84,12 +84,13 @@ class Gradients:
             now = nodes_of_autograd()
             if torch.is_grad_enabled():
                 run.values[name] = value.data if value.requires_grad else value
-            if now == run.end + 1 and made_by is not None and not run.is_divided:
-                if number_of(made_by) == run.end:
+            end = run.end
+            if now == end + 1 and made_by is not None and not run.is_divided:
+                if number_of(made_by) == end:
                     run.add(name, now)
                     self._hook(name, made_by)
                     return
-            elif now == run.end and made_by is None:
+            elif now == end and made_by is None:
                 if value.requires_grad:
                     run.leaves.setdefault(id(value), name)
                 return
@@ -300,7 +301,8 @@ class _Run:
         """By statement: the count of nodes behind it."""
         self._parts: dict[tuple[int, int], str] = {}
         self._span = [self.begins, self.begins]
-        _spans().append(self._span)
+        self._spans = _spans()
+        self._spans.append(self._span)
 
     @property
     def end(self) -> int:
@@ -310,7 +312,7 @@ class _Run:
     @property
     def is_divided(self) -> bool:
         """Whether a node may be of another statement than the one that ran."""
-        return bool(self.astray) or _spans()[-1] is not self._span
+        return bool(self.astray) or self._spans[-1] is not self._span
 
     def add(self, name: str, end: int) -> None:
         """Note a statement that made nodes."""
@@ -320,7 +322,7 @@ class _Run:
 
     def inner(self) -> list[tuple[int, int]]:
         """What listings claimed that this one called since it was asked."""
-        spans = _spans()
+        spans = self._spans
         found: list[tuple[int, int]] = []
         while spans and spans[-1] is not self._span:
             begin, end = spans.pop()
