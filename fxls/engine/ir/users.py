@@ -371,8 +371,9 @@ def _move_users(users: Sequence[Node], old: Node, new: Node) -> None:
     else:
         for user in moved:
             del before[user]
-    for user in after.keys() & moved:
-        del after[user]
+    if after:
+        for user in after.keys() & moved:
+            del after[user]
     after.update(moved)
 
 
