@@ -145,8 +145,9 @@ def replace_uses(  # noqa: C901, PLR0915
 ) -> None:
     """Put a node in the place of another one in the arguments of several of its users.
 
-    `are_all` says that there are no other users. What `replace_use` does for each of them, in half of its time: the graph and the two
-    nodes are told of all users at once, and no call is made for each.
+    `are_all` says that there are no other users. What `replace_use` does for each of them,
+    in half of its time: the graph and the two nodes are told of all users at once, and no
+    call is made for each.
     """
     if old._last_user is not None:
         forget_last_user(old)

@@ -324,9 +324,7 @@ class _Search:
         if self._is_ordered is None:
             self._is_ordered = dependence.is_ordered(self._graph)
         if self._is_ordered and self._has_one_result:
-            return (
-                False  # only the last of its nodes is used outside, and behind itself
-            )
+            return False  # one of its nodes alone is used outside, and that is the last
         return dependence.depends_on_itself(computed, is_ordered=self._is_ordered)
 
 
