@@ -17,6 +17,7 @@ __all__ = [
     "DEBUG",
     "DELETE",
     "FIRST_PASS",
+    "FIT_ENTRY",
     "GRAPH",
     "GUARDS",
     "IDENTITIES",
@@ -118,6 +119,9 @@ GUARDS = "fxls.guards"
 
 TRY_REPAIRS = "fxls.tryRepairs"
 """Command: tries what can repair a place of a source, and says what came of it."""
+
+FIT_ENTRY = "fxls.fitEntry"
+"""Command: look for inputs with which an entry comment's model runs."""
 
 WRITE_ENTRY = "fxls.writeEntry"
 """Command: write an entry comment for a class."""

@@ -111,3 +111,74 @@ def test_a_search_that_is_cancelled_leaves_the_guess(tmp_path: Path) -> None:
     (change,) = edit["changes"][path.as_uri()]
     assert begun["value"]["title"] == "Looking for inputs that fit"
     assert (done, change["newText"]) == (True, GUESS)
+
+
+@pytest.mark.parametrize(
+    ("place", "trusted"),
+    [((4, 10), True), ((11, 15), True), ((4, 10), False)],
+    ids=["on the entry", "on the call that failed", "in an untrusted folder"],
+)
+def test_an_entry_that_fails_on_its_inputs_is_given_others(
+    tmp_path: Path, place: tuple[int, int], *, trusted: bool
+) -> None:
+    (tmp_path / "parts.py").write_text(PARTS)
+    path = tmp_path / "net.py"
+    path.write_text(NET.replace("class", f"{GUESS}class"))
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": trusted}, EDITOR)
+        client.open(path)
+        client.command("fxls.trace", path.as_uri())
+        offered = {
+            one["title"]: one["command"]
+            for one in client.request("textDocument/codeAction", at(path, *place))
+            if "inputs with which" in one["title"]
+        }
+        changed: Json = []
+        for title, command in offered.items():
+            asked = client.send("workspace/executeCommand", command)
+            edit = client.reply("workspace/applyEdit", {"applied": True})
+            assert edit["label"] == title
+            assert client.answer(asked)["result"] is True
+            (changed,) = edit["edit"]["changes"].values()
+        client.unread()
+        client.end()
+
+    expression = GUESS.removeprefix("# fxls: ").strip()
+    title = f"Look for inputs with which {expression} runs"
+    assert list(offered) == [title] * trusted
+    fits = FITS.removeprefix("# fxls: ").strip()
+    edit = {"range": spot(4, 8, 8 + len(expression)), "newText": fits}
+    assert changed == [edit] * trusted
+
+
+def test_where_no_inputs_are_found_it_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(
+        "import torch\n\n\n# fxls: Net()(torch.randn(1, 8))\n"
+        "class Net(torch.nn.Module):\n    def forward(self, x):\n        raise ValueError\n"
+    )
+    with started() as client:
+        client.initialize(tmp_path, {"trusted": True}, EDITOR)
+        client.open(path)
+        command = "fxls.fitEntry"
+        entry = "Net()(torch.randn(1, 8))"
+        changed = client.command(command, path.as_uri(), entry)
+        said = client.notification("window/showMessage")
+        gone = client.command(command, path.as_uri(), "Gone()")
+        client.unread()
+        client.end()
+
+    assert (changed, gone) == (False, False)
+    assert said == {
+        "type": 3,
+        "message": f"fxls: no inputs were found with which {entry} runs",
+    }
+
+
+def at(path: Path, line: int, character: int) -> Json:
+    place = {"line": line, "character": character}
+    return {
+        "textDocument": {"uri": path.as_uri()},
+        "range": {"start": place, "end": place},
+        "context": {"diagnostics": []},
+    }

@@ -115,6 +115,7 @@ def test_the_page_has_every_message_of_ours_and_no_other() -> None:
         custom.TIMES,
         custom.TRACE,
         custom.TRY_REPAIRS,
+        custom.FIT_ENTRY,
         custom.WRITE_ENTRY,
     }
     assert f"`{custom.DEBUG}`" in PAGE

@@ -53,7 +53,8 @@ def test_a_client_is_told_what_the_server_can_do_and_torch_stays_out(
         "selectionRangeProvider": True,
         "executeCommandProvider": {
             "commands": [
-                *("fxls.trace", "fxls.open", "fxls.table", "fxls.writeEntry"),
+                *("fxls.trace", "fxls.open", "fxls.table"),
+                *("fxls.fitEntry", "fxls.writeEntry"),
                 *("fxls.firstPass", "fxls.guards", "fxls.tryRepairs"),
             ]
         },

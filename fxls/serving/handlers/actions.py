@@ -26,6 +26,7 @@ from fxls.lsp import actions, from_lsp, structure
 from fxls.lsp.code_lenses import LensItem, lens_items
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.serving.connection import Connection
+from fxls.serving.handlers.fitting import fitting_actions
 from fxls.serving.handlers.kernels import timed, timed_around
 from fxls.serving.handlers.numbers import errors_of
 from fxls.serving.handlers.other_graphs import other_graphs
@@ -165,6 +166,7 @@ def on_code_action(
                     offered.add(fix)
                     file = ls.session.lines_of(fix.path)
                     found.append(actions.code_action(client, fix, file, said))
+    found += fitting_actions(ls, path, span)
     found += repair_actions(ls, path, span)
     found += [
         actions.code_action(client, fix, lines, None)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import asyncio
 from pathlib import Path
 
 from lsprotocol import types as lsp
 
-from fxls.entry import Entry, Kind
-from fxls.ide.entries.blanks import blanks
 from fxls.ide.entries.own_file import file_of_entry
 from fxls.ide.entries.write_entry import written_entry
 from fxls.lsp.actions import changes, new_file
 from fxls.lsp.uris import path_of
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.tracing import with_progress
+from fxls.serving.handlers.fitting import fitting
 from fxls.serving.ownership import is_installed, package_path
 from fxls.text import LineTable, Span
-from fxls.wire import Failed, Fitted
 
 __all__ = ["on_write_entry"]
 
@@ -32,7 +27,7 @@ async def on_write_entry(ls: Connection, uri: str, name: str) -> bool:
     written = written_entry(text, path, name) if path and text is not None else None
     if path is None or text is None or written is None:
         return False
-    expression = await _fitting(ls, path, written.expression, text)
+    expression = await fitting(ls, path, written.expression, text)
     # Somebody may have gone on writing meanwhile.
     text = ls.session.text_of(path) or ""
     written = written_entry(text, path, name, expression)
@@ -65,7 +60,7 @@ async def _write_own_file(ls: Connection, path: str, text: str, name: str) -> bo
     if known is not None:
         await _show(ls, there, Span.of(0, 0, 0, 0), known)
         return False
-    expression = await _fitting(ls, file, own.expression, own.text)
+    expression = await fitting(ls, file, own.expression, own.text)
     own = file_of_entry(text, package_path(path) or "", name, expression) or own
     edit = lsp.ApplyWorkspaceEditParams(
         new_file(own.text, there), label=f"Write an entry for {name} in {own.name}"
@@ -74,25 +69,6 @@ async def _write_own_file(ls: Connection, path: str, text: str, name: str) -> bo
     if answer.applied:
         await _show(ls, there, own.focus, LineTable(own.text))
     return answer.applied
-
-
-async def _fitting(ls: Connection, path: str, expression: str, text: str) -> str | None:
-    """A guessed entry of a file with this text, with example inputs that fit.
-
-    None when they do already, when none was found, and when the file may not be run.
-    """
-    session = ls.session
-    if not session.may_trace(path) or session.work_unasked(path):
-        return None
-    if next(blanks(ast.parse(expression, mode="eval").body, ""), None):
-        return None
-    entry = Entry(path, expression, Kind.COMMAND)
-    task = asyncio.ensure_future(session.fit(entry, text))
-    ls.started_by(ls.protocol.msg_id, task)
-    outcome = await with_progress(ls, "Looking for inputs that fit", entry, task)
-    if isinstance(outcome, Failed):
-        ls.log(lsp.MessageType.Info, f"{entry.name}: {outcome.failure.message}")
-    return outcome.expression if isinstance(outcome, Fitted) else None
 
 
 async def _show(ls: Connection, uri: str, span: Span, lines: LineTable) -> None:
