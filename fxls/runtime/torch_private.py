@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from types import CodeType
 from typing import Any, cast
 
@@ -31,6 +31,7 @@ __all__ = [
     "is_made",
     "is_recording",
     "is_view",
+    "leaving_transforms",
     "lookup_backend",
     "nodes_of_autograd",
     "number_of",
@@ -119,6 +120,33 @@ def lookup_backend(name: Any) -> Callable[..., Any]:
 def is_recording() -> bool:
     """Whether anything traces, records or transforms what is done with tensors."""
     return _dispatch_modes() > 0 or _function_modes() > 0 or _func_level() is not None
+
+
+_TRANSFORMS = "a graph of torch.func that raises when it is run again disturbs others"
+_depth: Callable[[], int] = private(
+    "torch._C:_functorch.get_dynamic_layer_stack_depth", _TRANSFORMS, lambda: always(0)
+)
+_leave_until: Callable[[int], object] = private(
+    "torch._C:_functorch.pop_dynamic_layer_stack_and_undo_to_depth",
+    _TRANSFORMS,
+    lambda: always(None),
+)
+
+
+@contextlib.contextmanager
+def leaving_transforms() -> Generator[None]:
+    """Leave in the end what was entered and not left: transforms of torch.func, and the
+    levels of forward-mode gradients.
+    """
+    forward: Any = torch.autograd.forward_ad
+    depth, level = _depth(), forward._current_level
+    try:
+        yield
+    finally:
+        while forward._current_level > level:
+            forward.exit_dual_level()
+        if _depth() > depth:
+            _leave_until(depth)
 
 
 _GRADIENTS = "gradients are watched at no node"

@@ -75,6 +75,15 @@ class ReplayedGraph:
         """
         return self._overwriting[0]
 
+    @cached_property
+    def transforming(self) -> str:
+        """The first node that enters a transform of torch.func, as ``vmap`` is one; empty
+        where none does. What is computed inside has no value outside.
+        """
+        named = ((row.name, getattr(row.target, "__name__", "")) for row in self.rows)
+        ends = "_increment_nesting"
+        return next((name for name, called in named if called.endswith(ends)), "")
+
     @property
     def overwritten(self) -> Mapping[str, str]:
         """By each input that is overwritten in the end, and each view of it, the node that

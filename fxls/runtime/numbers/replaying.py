@@ -38,7 +38,7 @@ from fxls.runtime.numbers.otherwise import Otherwise
 from fxls.runtime.numbers.random_nodes import RANDOM, is_random
 from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import Row
-from fxls.runtime.torch_private import fx, version_of
+from fxls.runtime.torch_private import fx, leaving_transforms, version_of
 
 __all__ = [
     "ChangesInPlace",
@@ -63,8 +63,8 @@ _KEPT: Mapping[str, list[str]] = {}
 class ChangesInPlace(NotRun):
     """A node changes a value, so that nothing can be said of the nodes before it."""
 
-    def __init__(self, node: str) -> None:
-        super().__init__(f"{node} changes a value in place")
+    def __init__(self, node: str, does: str = "changes a value in place") -> None:
+        super().__init__(f"{node} {does}")
         self.node = node
 
 
@@ -101,7 +101,7 @@ def replayed(
     """Run a graph as it is, and change none of these inputs.
 
     Where it is said which values are `wanted`, the others go as in `compute`.
-    Raises `ChangesInPlace`, and `NotRun` where autocast is switched, which nodes do not
+    Raises `ChangesInPlace`, also where functions are transformed, and `NotRun` where autocast is switched, which nodes do not
     say.
     """
     done = Replay(Values(room=getattr(inputs, "room", None)))
@@ -109,6 +109,8 @@ def replayed(
         raise NotRun("it switches autocast")
     if graph.in_place:
         raise ChangesInPlace(graph.in_place)
+    if graph.transforming:
+        raise ChangesInPlace(graph.transforming, "enters a transform of torch.func")
     is_captured = graph.is_captured
     gone = _KEPT if wanted is None else _last_read(graph, graph.rows, wanted)
     with alone():
@@ -315,6 +317,17 @@ def compute(
     others go when nobody reads them any more: all together need more memory than there
     may be.
     """
+    with _transforming(graph):
+        _compute(graph, values, mode, ran, wanted)
+
+
+def _compute(
+    graph: ReplayedGraph,
+    values: MutableMapping[str, Any],
+    mode: Mode,
+    ran: Callable[[str, Any], None],
+    wanted: Iterable[str] | None,
+) -> None:
     gone = _KEPT if wanted is None else _last_read(graph, graph.rows, wanted)
     for row in graph.rows:
         if row.opcode == "placeholder":
@@ -334,6 +347,16 @@ def compute(
         del found
         for name in gone.get(row.name, ()):
             values.pop(name, None)
+
+
+@contextmanager
+def _transforming(graph: ReplayedGraph) -> Generator[None]:
+    """Let a graph take gradients itself, as it does where the program runs it."""
+    if not graph.transforming:
+        yield
+        return
+    with leaving_transforms(), any_torch.enable_grad():
+        yield
 
 
 def raised_by(error: Exception) -> str:
