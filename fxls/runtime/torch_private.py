@@ -37,6 +37,7 @@ __all__ = [
     "number_of",
     "schema_of",
     "source_of",
+    "unwrapped",
     "version_of",
 ]
 
@@ -131,6 +132,23 @@ _leave_until: Callable[[int], object] = private(
     _TRANSFORMS,
     lambda: always(None),
 )
+
+
+_is_wrapped: Callable[[Any], bool] = private(
+    "torch._C:_functorch.is_functorch_wrapped_tensor",
+    _TRANSFORMS,
+    lambda: always(value=False),
+)
+_unwrapped: Callable[[Any], Any] = private(
+    "torch._C:_functorch.get_unwrapped", _TRANSFORMS, lambda: always(None)
+)
+
+
+def unwrapped(tensor: Any) -> Any:
+    """The tensor in one that a transform of torch.func has around it."""
+    while _is_wrapped(tensor):
+        tensor = _unwrapped(tensor)
+    return tensor
 
 
 @contextlib.contextmanager

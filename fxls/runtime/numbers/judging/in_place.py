@@ -25,6 +25,7 @@ from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.numbers.replaying import Mode, alone, compute, formed_all
 from fxls.runtime.numbers.room import Values, value_of
 from fxls.runtime.passes.graph_state import is_same
+from fxls.runtime.torch_private import unwrapped
 from fxls.verdicts.comparison import Evidence
 
 __all__ = ["WrongInPlace", "changed_names", "wrong_in_place"]
@@ -190,7 +191,8 @@ def _run(
                 done.drawing.append(name)
                 state = now
             if is_seeing and isinstance(value, torch.Tensor):
-                done.seen[name] = copy_of(value)
+                # What is computed while a transform is entered may be in it again.
+                done.seen[name] = unwrapped(copy_of(unwrapped(value)))
 
         compute(graph, values, mode, ran, (*map(str, graph.outputs), *inputs))
         done.end = state
