@@ -30,6 +30,11 @@ from fxls.runtime.numbers.judging.precision import (
     Verdict,
     judged,
 )
+from fxls.runtime.numbers.judging.whole_numbers import (
+    is_number,
+    is_rounded,
+    judged_number,
+)
 from fxls.runtime.numbers.random_nodes import (
     RANDOM,
     draws_alone,
@@ -148,19 +153,10 @@ class Claims:
         if isinstance(actual, torch.Tensor) and actual.device != own.device:
             self.moved[name] = actual.to(own.device)
         for at, (got, known) in enumerate(pairs):
-            if not isinstance(got, torch.Tensor) or not isinstance(known, torch.Tensor):
-                continue
             if at in seeds:
                 continue
-            found = judged(
-                got,
-                known,
-                lambda at=at: self._leaf(name, Mode.MOVED, at),
-                lambda at=at: self._leaf(name, Mode.EXACT, at),
-                self.roundings,
-                lambda at=at: self._attempted(name, Mode.OTHERWISE, at),
-            )
-            if found.verdict is Verdict.WRONG and got.dtype == torch.int64:
+            found = self._judged_leaf(name, at, got, known, region)
+            if found.verdict is Verdict.WRONG and _is_index(got):
                 choice = choice_of(self.segments.graph, name, at)
                 if choice is not None and is_as_good(self.segments, choice, got):
                     continue
@@ -168,6 +164,24 @@ class Claims:
             if found.verdict == Verdict.WRONG:
                 break
         return True
+
+    def _judged_leaf(
+        self, name: str, at: int, got: Any, known: Any, region: Sequence[Row]
+    ) -> Judged:
+        """Judge one of the values that a node gives."""
+        if is_number(got) and is_number(known):
+            return judged_number(got, known)
+        if not isinstance(got, torch.Tensor) or not isinstance(known, torch.Tensor):
+            return Judged(Verdict.RIGHT)
+        return judged(
+            got,
+            known,
+            lambda: self._leaf(name, Mode.MOVED, at),
+            lambda: self._leaf(name, Mode.EXACT, at),
+            self.roundings,
+            lambda: self._attempted(name, Mode.OTHERWISE, at),
+            lambda: is_rounded(self.segments.graph, region),
+        )
 
     def note(
         self,
@@ -350,6 +364,10 @@ def judge_outputs(
         claims.take(name, actual, new_name, is_output=True, is_of_dtype=not has_dtypes)
         if name not in before.writes.changing:
             known[name] = actual if kept is None else kept
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == torch.int64
 
 
 def _is_worse(one: Evidence, other: Evidence) -> bool:

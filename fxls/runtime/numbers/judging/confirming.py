@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -10,6 +11,7 @@ import torch
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph, widened
 from fxls.runtime.numbers.judging.claims import ABSENT, Claims, Suspicion
 from fxls.runtime.numbers.judging.elements import is_short, plain, share_of_others
+from fxls.runtime.numbers.judging.magnitudes import PART, small_parts
 from fxls.runtime.numbers.judging.precision import (
     OF_CODE,
     SHARE,
@@ -101,8 +103,9 @@ class _Trial:
         results = before.results
         self.is_whole = len(changed.outputs) == len(results)
         """Whether each thing that it returned could be compared."""
-        self.seen: dict[str, tuple[Any, float]] = {}
-        """What it returned that is otherwise, as a room holds it, and how far off it is."""
+        self.seen: dict[str, tuple[Any, float, float]] = {}
+        """What it returned that is otherwise, as a room holds it, how far off it is, and
+        up to which size its numbers are looked at."""
         self._runs = 0
         pairs = [
             (str(one), got)
@@ -120,9 +123,11 @@ class _Trial:
                 self.is_whole = False
                 continue
             is_other = got.dtype != expected.dtype and name in wrong
-            off = float("inf") if is_other else _distance(expected, got)
-            if off > _negligible(expected):
-                self.seen[name] = held, off
+            for up_to in _sizes(got):
+                off = float("inf") if is_other else _distance(expected, got, up_to)
+                if off > _negligible(expected, up_to):
+                    self.seen[name] = held, off, up_to
+                    break
         # What a half saves for the other one is none of the outputs of both.
         self.is_whole = self.is_whole and not changed.is_saving
 
@@ -133,8 +138,9 @@ class _Trial:
         self._runs += 1
         found = self._returned([*self.seen], {one.name: one.actual for one in wrong})
         return sum(
-            _distance(made, value_of(got)) <= max(_EXPLAINED * off, _negligible(made))
-            for name, (got, off) in self.seen.items()
+            _distance(made, value_of(held), up_to)
+            <= max(_EXPLAINED * off, _negligible(made, up_to))
+            for name, (held, off, up_to) in self.seen.items()
             if (made := found.get(name)) is not None
         )
 
@@ -181,13 +187,28 @@ def _fewest(trial: _Trial, wrong: Sequence[Suspicion]) -> Sequence[Suspicion]:
     return best
 
 
-def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
+def _sizes(value: torch.Tensor) -> Iterator[float]:
+    """Up to which sizes the numbers of a value are looked at: first all of them, and then
+    small ones among themselves.
+    """
+    yield math.inf
+    if not is_short(value.dtype) and (value.is_floating_point() or value.is_complex()):
+        sizes = plain(value).double().abs()
+        for small in small_parts(sizes, sizes.isfinite()):
+            yield float(sizes[small].max())
+
+
+def _distance(one: torch.Tensor, other: torch.Tensor, up_to: float = math.inf) -> float:
+    """How far two values are off; with `up_to` where the other one is no larger."""
     if one.shape != other.shape:
         return float("inf")
     other = other.to(one.device)
     if is_short(one.dtype) and is_short(other.dtype):
         return share_of_others(one, other)
     one, other = widened(one), widened(other)
+    if up_to < math.inf:
+        off = (plain(one) - plain(other)).abs()[plain(other).abs() <= up_to]
+        return float(off.nan_to_num(nan=math.inf).max()) if off.numel() else 0.0
     both = one.isfinite() & other.isfinite()
     if any_torch.equal(one.isfinite(), other.isfinite()):
         off = (one - other).abs()[both]
@@ -195,13 +216,16 @@ def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
     return float("inf")
 
 
-def _negligible(value: torch.Tensor) -> float:
-    """How far off an output may be and still be the same."""
+def _negligible(value: torch.Tensor, up_to: float = math.inf) -> float:
+    """How far off an output, or its numbers `up_to` a size, may be and still be the same."""
     if is_short(value.dtype):
         return SHARE
     numbers = plain(value)
     if not numbers.is_floating_point() or not numbers.numel():
         return 0.0
+    part = OF_CODE.of_worst(value.dtype.to_real())
+    if up_to < math.inf:
+        return max(part, PART) * up_to
     finite = numbers[numbers.isfinite()].double().abs()
     scale = float(finite.max()) if finite.numel() else 0.0
-    return OF_CODE.of_worst(value.dtype.to_real()) * scale
+    return part * scale

@@ -16,6 +16,7 @@ import msgspec
 import torch
 
 from fxls.runtime.numbers.judging.elements import is_short, plain, share_of_others
+from fxls.runtime.numbers.judging.magnitudes import PART, small_parts
 from fxls.verdicts.comparison import Evidence
 
 __all__ = [
@@ -76,11 +77,13 @@ LENIENT = Roundings(64.0, 32.0)
 """For what is compared without trying how far roundings of its inputs move it."""
 OF_CODE = Roundings(8.0, 3.0, 56.0, 29.0)
 """For code that has functions as ``erf`` by approximations of its own, in float32."""
+_BY_CHANCE = 8
+"""So many whole numbers may differ where no rounding that was tried decides one."""
 _FEW = 16
 """With fewer elements the mean says no more than the worst."""
 SHARE = 0.1
-"""Of whole numbers and truth values so many may differ, where a rounding before them
-decides, and of numbers of eight bits, one of which is an eighth away from the next."""
+"""Of whole numbers and truth values so many may differ, where a rounding before them may
+decide, and of numbers of eight bits, one of which is an eighth away from the next."""
 
 
 class Verdict(enum.Enum):
@@ -107,20 +110,22 @@ def judged(
     exact: Callable[[], torch.Tensor | None],
     roundings: Roundings = STRICT,
     otherwise: Callable[[], torch.Tensor | None] = lambda: None,
+    is_rounded: Callable[[], bool] = lambda: True,
 ) -> Judged:
     """Judge a value by what the graph before gives of the same inputs.
 
     `own` is that in its own dtype, `moved` with inputs moved by a rounding, `exact` in
-    float64, and `otherwise` with roundings that eager does not do; they are asked only
-    where they are needed.
+    float64, and `otherwise` with roundings that eager does not do; `is_rounded` says
+    whether a rounding may decide a whole number. They are asked only where they are
+    needed.
     """
-    found = _judged(actual, own, moved, exact, roundings)
+    found = _judged(actual, own, moved, exact, roundings, is_rounded)
     if found.verdict is not Verdict.WRONG or actual.shape != own.shape:
         return found
     other = otherwise()
     if other is None or other.shape != own.shape or other.dtype != own.dtype:
         return found
-    return _judged(actual, other, moved, exact, roundings)
+    return _judged(actual, other, moved, exact, roundings, is_rounded)
 
 
 def _judged(
@@ -129,6 +134,7 @@ def _judged(
     moved: Callable[[], torch.Tensor | None],
     exact: Callable[[], torch.Tensor | None],
     roundings: Roundings,
+    is_rounded: Callable[[], bool],
 ) -> Judged:
     # A pass may move a value to another device.
     actual = actual.to(own.device)
@@ -137,6 +143,8 @@ def _judged(
     if actual.dtype != own.dtype:
         return Judged(Verdict.WRONG, _dtypes(actual, own))
     dtype = own.dtype.to_real()
+    if own.is_meta:
+        return Judged(Verdict.RIGHT)  # it has no numbers
     actual, own = plain(actual), plain(own)
     if any_torch.equal(actual, own) or not actual.numel():
         return Judged(Verdict.RIGHT, _same(own))
@@ -145,7 +153,9 @@ def _judged(
     if reference is None or reference.shape != own.shape:
         return Judged(Verdict.OPEN)
     if not own.is_floating_point():
-        return _with_sides(_judged_whole(actual, own, reference), actual, own)
+        share = SHARE if is_rounded() else 0.0
+        found = _judged_whole(actual, own, reference, moved, share)
+        return _with_sides(found, actual, own)
     other = moved()
     other = None if other is None else plain(other)
     if is_short(dtype):
@@ -209,13 +219,14 @@ def _judged_float(
     roundings: Roundings,
     dtype: torch.dtype,
 ) -> Judged:
-    if (lost := _lost_infinities(actual, own, moved, reference)) is not None:
+    if (lost := _lost(actual, own, moved, reference)) is not None:
         return Judged(Verdict.WRONG, lost)
     bounds = _Bounds.of(own, moved, reference, roundings, dtype)
-    off = (actual.double() - reference.double()).abs()[bounds.counts]
+    away = (actual.double() - reference.double()).abs()
+    away = any_torch.nan_to_num(away, nan=float("inf"), posinf=float("inf"))
+    off = away[bounds.counts]
     if not off.numel():
         return Judged(Verdict.RIGHT)
-    off = any_torch.nan_to_num(off, nan=float("inf"), posinf=float("inf"))
     error, known, allowed = float(off.max()), bounds.usual, bounds.worst
     reason = "the worst element is further away than precision explains"
     wrong = error > allowed
@@ -225,7 +236,20 @@ def _judged_float(
     evidence = Evidence(
         _name(dtype), tuple(actual.shape), error, known, allowed, bounds.scale, reason
     )
-    return Judged(Verdict.WRONG if wrong else Verdict.RIGHT, evidence)
+    if wrong:
+        return Judged(Verdict.WRONG, evidence)
+    for small in small_parts(reference.double().abs(), bounds.counts):
+        among = _Bounds.of(own, moved, reference, roundings, dtype, small)
+        error, allowed = float(away[small].max()), max(among.worst, PART * among.scale)
+        if error > allowed:
+            reason = (
+                f"of the {int(small.sum())} elements up to {among.scale:.3g} the worst"
+                " is further away than precision explains"
+            )
+            form = (_name(dtype), tuple(actual.shape))
+            among = Evidence(*form, error, among.usual, allowed, among.scale, reason)
+            return Judged(Verdict.WRONG, among)
+    return Judged(Verdict.RIGHT, evidence)
 
 
 def _judged_short(
@@ -249,25 +273,30 @@ def _judged_short(
     return Judged(Verdict.WRONG if differ > allowed else Verdict.RIGHT, evidence)
 
 
-def _lost_infinities(
+def _lost(
     actual: torch.Tensor,
     own: torch.Tensor,
     moved: torch.Tensor | None,
     reference: torch.Tensor,
 ) -> Evidence | None:
     """What is to be said where a value is not infinite that is in float64 as well, as
-    what a mask leaves out is; None where there is none.
+    what a mask leaves out is, or not NaN; None where there is none.
     """
     sure = own.isinf() & (reference.double() == own.double())
+    none = own.isnan() & reference.isnan()
     if moved is not None and moved.shape == own.shape:
         sure &= moved == own
-    lost = sure & (actual != own)
-    if not lost.any():
-        return None
-    count, of = int(lost.sum()), int(sure.sum())
-    reason = f"{count} of {of} infinite elements are others"
-    form = (_name(own.dtype), tuple(actual.shape))
-    return Evidence(*form, float("inf"), 0.0, 0.0, 0.0, reason)
+        none &= moved.isnan()
+    found = (
+        (sure, sure & (actual != own), "infinite elements are others"),
+        (none, none & ~actual.isnan(), "NaN are numbers"),
+    )
+    for of, lost, what in found:
+        if lost.any():
+            reason = f"{int(lost.sum())} of {int(of.sum())} {what}"
+            form = (_name(own.dtype), tuple(actual.shape))
+            return Evidence(*form, float("inf"), 0.0, 0.0, 0.0, reason)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,11 +319,15 @@ class _Bounds:
         reference: torch.Tensor,
         roundings: Roundings,
         dtype: torch.dtype,
+        among: torch.Tensor | None = None,
     ) -> _Bounds:
-        """What the known computation, in its own dtype and moved by roundings, allows."""
+        """What the known computation, in its own dtype and moved by roundings, allows;
+        of all elements, or of those `among` them.
+        """
         kind = any_torch.finfo(dtype)
         limit = kind.max / 2
         counts = own.isfinite() & reference.isfinite() & (reference.abs() < limit)
+        counts = counts if among is None else counts & among
         wide = reference.double()
         usual = (own.double() - wide).abs()[counts]
         if not usual.numel():
@@ -314,10 +347,22 @@ class _Bounds:
 
 
 def _judged_whole(
-    actual: torch.Tensor, own: torch.Tensor, reference: torch.Tensor
+    actual: torch.Tensor,
+    own: torch.Tensor,
+    reference: torch.Tensor,
+    moved: Callable[[], torch.Tensor | None],
+    share: float,
 ) -> Judged:
-    differ = float((actual != own).double().mean())
-    if not any_torch.equal(own.double(), reference.double()) or differ <= SHARE:
+    other = actual != own
+    differ = float(other.double().mean())
+    is_open = not any_torch.equal(own.double(), reference.double())
+    if not is_open and differ <= share:
+        by_roundings = moved()
+        is_open = by_roundings is None or by_roundings.shape != own.shape
+        if by_roundings is not None and not is_open:
+            flipped = int((by_roundings != own).sum())
+            is_open = int(other.sum()) <= _BY_CHANCE + _WORST * flipped
+    if is_open:
         return Judged(Verdict.OPEN)
     evidence = Evidence(
         _name(own.dtype),
@@ -326,9 +371,15 @@ def _judged_whole(
         0.0,
         0.0,
         float(reference.double().abs().max()),
-        f"{differ:.0%} of the elements differ, and rounding decides none of them",
+        f"{_share(other)} elements differ, and rounding decides none of them",
     )
     return Judged(Verdict.WRONG, evidence)
+
+
+def _share(other: torch.Tensor) -> str:
+    """How many differ, so that few of many are not nothing."""
+    count, of = int(other.sum()), other.numel()
+    return f"{count / of:.0%} of the" if count > SHARE * of else f"{count} of {of}"
 
 
 def nudged(value: torch.Tensor, seed: int) -> torch.Tensor:

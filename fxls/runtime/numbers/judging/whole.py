@@ -47,10 +47,10 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
     The graph is run from its first node to its last, so it may change values in place.
     """
     assert call.outputs is not None, "its caller asks"
-    if any("_autocast" in getattr(row.target, "__name__", "") for row in graph.rows):
-        raise NotRun("it switches autocast")
+    _check_autocast(graph)
     runs: dict[Mode, Mapping[str, Any]] = {}
     random: set[Mode] = set()
+    unsure: list[str] = []
 
     def value(name: str, mode: Mode) -> Any:
         if mode is not Mode.OWN and random:  # in float64 it may draw other numbers
@@ -83,7 +83,22 @@ def wrong_output(graph: ReplayedGraph, call: KeptCall) -> WrongOutput | None:
             raise NotRun("it draws random numbers")  # and may draw them in another way
         if found.verdict is Verdict.WRONG and found.evidence is not None:
             return WrongOutput(str(one), found.evidence, is_left)
+        if found.verdict is Verdict.OPEN:
+            unsure.append(str(one))
+    _check_sure(unsure)
     return None
+
+
+def _check_autocast(graph: ReplayedGraph) -> None:
+    """Raise `NotRun` where nodes do not say what is cast."""
+    if any("_autocast" in getattr(row.target, "__name__", "") for row in graph.rows):
+        raise NotRun("it switches autocast")
+
+
+def _check_sure(unsure: Sequence[str]) -> None:
+    """Raise `NotRun` where of something that was returned nobody can say that it is right."""
+    if unsure:
+        raise NotRun(f"float64 and its own precision do not tell of {unsure[0]}")
 
 
 def _given_by(graph: ReplayedGraph, call: KeptCall) -> Sequence[tuple[str, Any, bool]]:
