@@ -79,6 +79,9 @@ class Where(msgspec.Struct, frozen=True):
     """Of a node that computes gradients: through which node of the captured graph."""
     submodule: str = ""
     """Which one was called, as ``0.act (ReLU)``; for a root its class alone."""
+    is_call: bool = False
+    """Whether its place is where the program calls what was compiled, as its expression
+    is torch's own."""
 
 
 class Fault(msgspec.Struct, frozen=True):

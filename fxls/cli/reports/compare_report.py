@@ -141,6 +141,7 @@ def node_as_json(where: Where) -> dict[str, Any]:
         "is_instead": where.is_instead,
         "backward_of": where.backward_of or None,
         "submodule": where.submodule or None,
+        "is_call": where.is_call,
     }
 
 
@@ -190,14 +191,17 @@ def named_text(where: Where, sources: Sources) -> list[str]:
     """A node, and what stands at its place."""
     at = place_of(where)
     named = f"{where.node}, {where.target}"
-    if at is None and where.submodule:
-        # As in a module of torch's own, which no program has an expression of.
-        return [f"  {named}, in {where.submodule}"]
+    # A module of torch's own has no expression in the program.
+    inside = f", in {where.submodule}" * bool(where.submodule)
+    if at is None and inside:
+        return [f"  {named}{inside}"]
     if at is None:
         return [f"  {named}, whose expression nobody noted"]
     start = at.span.start
     place = f"{sources.name(at.path)}:{start.line + 1}:{start.column + 1}"
     word = "in place of" if where.is_instead else "from"
+    if where.is_call:
+        named, word = named + inside, "called from"
     return [f"  {named}, {word} {place}", *snippet(at, sources)]
 
 

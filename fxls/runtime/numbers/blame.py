@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from fxls.engine.ir.target_names import pretty_target
-from fxls.engine.origins.resolve import RawOrigin
+from fxls.engine.origins.resolve import RawOrigin, innermost_place
 from fxls.listing import Place
 from fxls.runtime.listings.submodule_paths import submodule_of
 from fxls.runtime.numbers.gradient_names import backward_of
@@ -18,7 +20,7 @@ from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import HeldGraph, Row, is_same
 from fxls.verdicts.comparison import Evidence, Fault, Where
 
-__all__ = ["MOST_NAMED", "changed_nodes", "crashed", "where"]
+__all__ = ["MOST_NAMED", "called", "changed_nodes", "crashed", "where"]
 
 MOST_NAMED = 8
 """So many nodes are named of which one is wrong."""
@@ -99,6 +101,16 @@ def where(
         places = _places(asked[-1].origin(instead)) if instead else []
         is_instead = bool(places)
     return Where(name, target, tuple(places), is_instead, of, part)
+
+
+def called(one: Where, caller: RawOrigin | None) -> Where:
+    """A node that has no place, as one of a module of torch's own, at the call by which the
+    program came to it.
+    """
+    place = None if one.places else innermost_place(caller)
+    if place is None:
+        return one
+    return msgspec.structs.replace(one, places=(place,), is_call=True)
 
 
 def crashed(compilation: str, crash: Crash) -> Fault:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fxls.engine.origins.from_frames import innermost
 from fxls.record import Pass, RevisionName
 from fxls.rules import Rule
 from fxls.runtime.checks.verdict import is_finite, not_finite
@@ -139,6 +140,7 @@ class Keeping:
             is_torchs(backend),
             state,
             call,
+            called_by=innermost(inspect.currentframe()),
         )
         before = self._latest.get(name)
         if before in self.compilations and not before.call.happened:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from fxls.engine.origins.resolve import RawOrigin
 from fxls.record import Pass
 from fxls.rules import Rule
 from fxls.runtime.numbers.room import NoRoom, Room, Slot, Values, value_of
@@ -219,6 +220,8 @@ class KeptCompilation:
     is_without_cuda_graph: bool = False
     """Whether the program would have put its kernels into a CUDA graph."""
     later: Later = field(default_factory=Later)
+    called_by: RawOrigin | None = None
+    """Where the program called it first."""
 
     @property
     def is_in_cuda_graph(self) -> bool:

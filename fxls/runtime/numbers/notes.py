@@ -9,13 +9,14 @@ import torch
 
 from fxls.attempt import attempting
 from fxls.runtime.faults import saying
+from fxls.runtime.numbers.blame import called
 from fxls.runtime.numbers.graphs import NeverRan, NotRun
 from fxls.runtime.numbers.judging.claims import Suspicion
 from fxls.runtime.numbers.kept import Copies, KeptCompilation
 from fxls.runtime.numbers.room import NoRoom
 from fxls.runtime.numbers.total import Scripts, Total
 from fxls.runtime.passes.graph_state import GraphState
-from fxls.verdicts.comparison import Evidence, Fault, Kind, Unseen, off
+from fxls.verdicts.comparison import Evidence, Fault, Kind, Unseen, Where, off
 
 __all__ = ["Notes"]
 
@@ -70,7 +71,7 @@ class Notes:
         self.total.take(
             Fault(
                 *(kind, self.kept.name, stage, title, ordinal),
-                tuple(places),
+                self.called(places),
                 evidence,
                 how,
                 gradient_of=gradient_of,
@@ -79,6 +80,10 @@ class Notes:
             ),
             scripts,
         )
+
+    def called(self, nodes: Sequence[Where]) -> tuple[Where, ...]:
+        """Nodes, of which those without a place have that of the program's call."""
+        return tuple(called(one, self.kept.called_by) for one in nodes)
 
     def note_values(
         self,

@@ -233,7 +233,7 @@ class OfChanges(OfKernels):
         self.total.take(
             Fault(
                 *(Kind.PARTITION, self.kept.name, name[2], name[0], name[1]),
-                tuple(places),
+                self.called(places),
                 found.evidence,
                 found.confirmed,
                 overwritten=found.name,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from fxls.runtime.numbers.blame import crashed, where
 from fxls.runtime.numbers.gradient_names import gradients_among
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
@@ -148,7 +150,9 @@ class OfKernels(Notes):
     def note_crash(self, crash: Crash, scripts: Scripts | None = None) -> None:
         """Note what raised, though nothing before it did."""
         scripts = scripts or (lambda: of_crash(self.kept, crash))
-        self.total.take(crashed(self.kept.name, crash), scripts)
+        fault = crashed(self.kept.name, crash)
+        fault = msgspec.structs.replace(fault, where=self.called(fault.where))
+        self.total.take(fault, scripts)
 
 
 def stage_of(kept: KeptCompilation, lowered: Lowered) -> str:

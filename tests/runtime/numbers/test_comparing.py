@@ -57,14 +57,17 @@ def test_a_pass_before_gradients_is_to_blame(numbers: Numbers) -> None:
     )
 
 
-def test_in_a_module_of_torchs_the_submodule_is_said(numbers: Numbers) -> None:
+def test_in_a_module_of_torchs_the_submodule_and_its_call_are_said(
+    numbers: Numbers,
+) -> None:
     model = nn.Sequential(nn.Linear(8, 8), nn.Sequential(nn.Tanh(), nn.Sigmoid()))
 
     with config.patch(pre_grad_custom_pass=calls(torch.sigmoid, torch.tanh)):
         (fault,) = numbers.of(model, torch.randn(4, 8)).faults
 
     (where,) = fault.where
-    assert (where.places, where.submodule) == ((), "1.1 (Sigmoid)")
+    assert (where.submodule, where.is_call) == ("1.1 (Sigmoid)", True)
+    assert blamed(fault).code == "any_torch.compile(model, backend=backend)(*inputs)"
 
 
 @pytest.mark.parametrize(

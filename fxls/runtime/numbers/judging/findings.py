@@ -10,7 +10,7 @@ import torch
 
 from fxls.rules import Rule
 from fxls.runtime.checks.verdict import not_finite
-from fxls.runtime.numbers.blame import where
+from fxls.runtime.numbers.blame import called, where
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.kept import KeptCompilation
 from fxls.runtime.numbers.notes import Notes
@@ -63,7 +63,9 @@ def _finding_in(kept: KeptCompilation, rule: Rule) -> tuple[Finding, Scripts] | 
             if one in values
         ]
         finding = Finding(
-            *(kept.name, stage, rule.value, where(graph, name), said, tuple(given)),
+            *(kept.name, stage, rule.value),
+            called(where(graph, name), kept.called_by),
+            *(said, tuple(given)),
             is_input=row.opcode == "placeholder",
         )
         return finding, functools.partial(of_finding, graph, values, name, rule)
