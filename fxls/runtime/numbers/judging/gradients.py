@@ -14,7 +14,14 @@ from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, randomness
 from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
 from fxls.runtime.numbers.kept import copy_of
-from fxls.runtime.numbers.replaying import Mode, alone, compute, formed, raised_by
+from fxls.runtime.numbers.replaying import (
+    Mode,
+    alone,
+    compute,
+    formed,
+    raised_by,
+    rounding,
+)
 from fxls.runtime.numbers.room import Room, Values, value_of
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence
@@ -106,6 +113,7 @@ def _wrong_among(
             lambda name=name: value(name, Mode.MOVED),
             lambda name=name: value(name, Mode.EXACT),
             LENIENT,
+            lambda name=name: value(name, Mode.OTHERWISE),
         )
         if found.verdict is Verdict.WRONG and found.evidence is not None:
             yield name, found.evidence
@@ -197,15 +205,16 @@ def _gradients(
         returned, given = _given_gradients(graph, values)
         values.clear()
         forms |= {name: _zeros(leaves[name]) for name in asked if name in leaves}
-        ends = attempt(
-            lambda: (
-                any_torch.autograd.grad(
-                    *(returned, [*leaves.values()], given), allow_unused=True
+        with rounding(mode):
+            ends = attempt(
+                lambda: (
+                    any_torch.autograd.grad(
+                        *(returned, [*leaves.values()], given), allow_unused=True
+                    )
+                    if returned
+                    else [None] * len(leaves)
                 )
-                if returned
-                else [None] * len(leaves)
             )
-        )
     if isinstance(ends, Raised):
         raise NotRun(f"its gradients cannot be computed: {raised_by(ends.error)}")
     for name, gradient in zip(leaves, ends, strict=True):

@@ -95,6 +95,7 @@ def wrong_in_place(
             lambda at=at: result(at, Mode.MOVED),
             lambda at=at: result(at, Mode.EXACT),
             LENIENT,
+            lambda at=at: result(at, Mode.OTHERWISE),
         )
         if found.verdict is Verdict.WRONG and found.evidence is not None:
             wrong.append((at, found.evidence))
