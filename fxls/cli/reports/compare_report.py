@@ -191,17 +191,19 @@ def named_text(where: Where, sources: Sources) -> list[str]:
     """A node, and what stands at its place."""
     at = place_of(where)
     named = f"{where.node}, {where.target}"
-    # A module of torch's own has no expression in the program.
-    inside = f", in {where.submodule}" * bool(where.submodule)
-    if at is None and inside:
-        return [f"  {named}{inside}"]
+    # Of one line several modules may be called; of the root it says no more.
+    is_shown = " (" in where.submodule or at is None or where.is_call
+    if where.submodule and is_shown:
+        named += f", in {where.submodule}"
+    if at is None and where.submodule:
+        return [f"  {named}"]
     if at is None:
         return [f"  {named}, whose expression nobody noted"]
     start = at.span.start
     place = f"{sources.name(at.path)}:{start.line + 1}:{start.column + 1}"
     word = "in place of" if where.is_instead else "from"
     if where.is_call:
-        named, word = named + inside, "called from"
+        word = "called from"
     return [f"  {named}, {word} {place}", *snippet(at, sources)]
 
 

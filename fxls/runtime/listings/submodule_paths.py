@@ -35,5 +35,5 @@ def submodule_of(meta: Mapping[str, Any]) -> str:
         return ""
     path, kind = cast("tuple[object, object]", last)
     name = kind.__name__ if isinstance(kind, type) else str(kind).rpartition(".")[2]
-    inside = module_path(str(path))
+    inside = module_path(str(path)).removeprefix("G.")  # of a module that is a global
     return f"{inside} ({name})" if inside else name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -166,8 +167,10 @@ class Behind:
 class Later:
     """Which calls of a function are kept behind the first one.
 
-    They are two with other sizes, and of all others the second, the fourth, the eighth and
-    so on, of which each takes the place of the one before.
+    They are two with other sizes; one with an input that has at least twice as many
+    elements as in any of these, and one with half as many, of which the next such call
+    takes the place; and of all others the second, the fourth, the eighth and so on, of
+    which each takes the place of the one before.
     """
 
     def __init__(self) -> None:
@@ -176,23 +179,43 @@ class Later:
         self.wanted = 0
         """The call that runs, if it is kept; else 0."""
         self._sizes: set[Any] = set()
-        self._latest = 0
+        self._counts: list[tuple[int, int]] = []
+        """The fewest and the most elements of each input, in the calls that are kept."""
+        self._latest: dict[str, int] = {}
+        """By why a call is kept in the place of another one, the call."""
 
     def ask(self, count: int, given: Sequence[Any], copies: Copies) -> int:
         """Decide of a call; returns the one in whose place it is kept, or 0."""
         sizes = tuple(getattr(one, "shape", None) for one in given)
+        counts = [_elements(size) for size in sizes]
         is_new = sizes not in self._sizes and len(self._sizes) < _MOST_SIZES
+        why = self._why(count, counts)
         gone = 0
         if is_new:
             self._sizes.add(sizes)
-        elif count & (count - 1) == 0:
-            gone, self._latest = self._latest, count
-        self.wanted = count if count > 1 and (is_new or self._latest == count) else 0
+        elif why:
+            gone, self._latest[why] = self._latest.get(why, 0), count
+        self.wanted = count if count > 1 and (is_new or why) else 0
+        if is_new or why:
+            before = self._counts or [(one, one) for one in counts]
+            self._counts = [
+                (min(least, one), max(most, one))
+                for (least, most), one in zip(before, counts, strict=True)
+            ]
         if gone:
             self.copies.pop(gone).end()
         if self.wanted:
             self.copies[count] = copies.again()
         return gone
+
+    def _why(self, count: int, counts: Sequence[int]) -> str:
+        """Why a call is kept in the place of another one; empty where it is not."""
+        both = [*zip(counts, self._counts, strict=False)]
+        if any(one >= 2 * most > 0 for one, (_, most) in both):
+            return "large"
+        if any(0 < 2 * one <= least for one, (least, _) in both):
+            return "small"
+        return "often" if count & (count - 1) == 0 else ""
 
 
 @dataclass(slots=True, eq=False)
@@ -346,6 +369,12 @@ def copy_of(value: torch.Tensor) -> torch.Tensor:
             whole = value.as_strided((extent,), (1,)).clone()
             return whole.as_strided(value.shape, value.stride(), 0)
         return value.clone(memory_format=torch.preserve_format)
+
+
+def _elements(size: Any) -> int:
+    """How many elements a value of this size has; 0 of one without a size of numbers."""
+    known = size is not None and all(isinstance(one, int) for one in size)
+    return math.prod(size) if known else 0
 
 
 def _is_dense(value: torch.Tensor) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 import torch
 
 from tests.runtime.numbers.looking import (
@@ -91,6 +92,31 @@ def test_a_size_that_was_not_there_before_is_compared(numbers: Numbers) -> None:
     (fault,) = numbers.found().faults
 
     assert fault.confirmed.endswith("in call 3 of its graph, and not in the first")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "call"), [((6, 5, 7, 8, 9, 16, 17), 6), ((60, 50, 55, 52, 53, 20), 6)]
+)
+def test_the_largest_and_the_smallest_call_are_compared(
+    sizes: Sequence[int], call: int, numbers: Numbers
+) -> None:
+    def wrong_at_the_ends(gm: Any, _inputs: Any) -> Any:
+        def run(*args: Any) -> list[Any]:
+            return [
+                out + 1.0
+                if isinstance(out, torch.Tensor) and out.shape[0] in (16, 17, 20)
+                else out
+                for out in gm(*args)
+            ]
+
+        return run
+
+    called([torch.rand(n, 4) for n in sizes], wrong_at_the_ends, dynamic=True)
+    (fault,) = numbers.found().faults
+
+    assert fault.confirmed.endswith(
+        f"in call {call} of its graph, and not in the first"
+    )
 
 
 def test_later_calls_that_are_right_are_nobodys_fault(numbers: Numbers) -> None:

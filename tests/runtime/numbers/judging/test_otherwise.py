@@ -27,11 +27,11 @@ class Spread(Function):
     """As many equal numbers, whose gradients are added one after the other."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor) -> Any:  # noqa: ARG004  # as torch calls it
+    def forward(ctx: Any, x: torch.Tensor) -> Any:
         return x.expand(LONG)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:  # noqa: ARG004  # as torch calls it
+    def backward(ctx: Any, *gradients: Any) -> Any:
         return in_turn(gradients[0])
 
 
