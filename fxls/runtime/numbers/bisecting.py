@@ -51,7 +51,11 @@ def bisected(
     kept: Iterable[KeptCompilation], predicate: Predicate, raised: str | None = None
 ) -> Bisection:
     """The first bad graph of each compilation, by what the predicate says of it."""
-    asking = [_Asking(one, predicate).ask() for one in kept if one.call.happened]
+    asking: list[_Asking] = []
+    for one in kept:
+        if one.call.happened:
+            with one.defaults.in_force():
+                asking.append(_Asking(one, predicate).ask())
     found = [one.found for one in asking if one.found is not None]
     return Bisection(
         SCHEMA,

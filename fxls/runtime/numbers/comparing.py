@@ -67,10 +67,11 @@ def compared(
     give_memory_back()
     total = Total(judgements, is_reproducing=is_reproducing)
     for one in kept:
-        of_first = _OfCompilation(one, copies, total)
-        of_first.compare(has_raised=raised is not None)
-        if not of_first.has_fault:
-            _compare_later_calls(one, copies, total)
+        with one.defaults.in_force():
+            of_first = _OfCompilation(one, copies, total)
+            of_first.compare(has_raised=raised is not None)
+            if not of_first.has_fault:
+                _compare_later_calls(one, copies, total)
     return Comparison(
         SCHEMA,
         tuple(total.faults),

@@ -14,6 +14,7 @@ import torch
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.record import Pass
 from fxls.rules import Rule
+from fxls.runtime.numbers.defaults import Defaults
 from fxls.runtime.numbers.room import NoRoom, Room, Slot, Values, value_of
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers.steps import Step
@@ -245,6 +246,8 @@ class KeptCompilation:
     later: Later = field(default_factory=Later)
     called_by: RawOrigin | None = None
     """Where the program called it first."""
+    defaults: Defaults = field(default_factory=Defaults.now)
+    """What was set when it was compiled, and at each of its calls."""
 
     @property
     def is_in_cuda_graph(self) -> bool:
@@ -344,6 +347,8 @@ class Copies:
             known is not None
             and known[0]() is value
             and known[1] == version >= 0
+            # A module that is moved to another dtype keeps its parameters.
+            and _has_form_of(value_of(known[2]), value)
             # What a compiled graph changes without autograd, no version counts.
             and any_torch.equal(value_of(known[2]), value)
         ):
@@ -357,6 +362,12 @@ class Copies:
             self._of.left -= size
         self._known[id(value)] = weakref.ref(value), version, copy
         return copy
+
+
+def _has_form_of(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return (one.dtype, one.device, one.shape, one.stride()) == (
+        *(other.dtype, other.device, other.shape, other.stride()),
+    )
 
 
 def copy_of(value: torch.Tensor) -> torch.Tensor:
@@ -373,8 +384,9 @@ def copy_of(value: torch.Tensor) -> torch.Tensor:
 
 def _elements(size: Any) -> int:
     """How many elements a value of this size has; 0 of one without a size of numbers."""
-    known = size is not None and all(isinstance(one, int) for one in size)
-    return math.prod(size) if known else 0
+    numbers: list[Any] = [] if size is None else [*size]
+    is_known = size is not None and all(isinstance(one, int) for one in numbers)
+    return math.prod(numbers) if is_known else 0
 
 
 def _is_dense(value: torch.Tensor) -> bool:

@@ -106,7 +106,7 @@ class _Done:
                 saying(f"{kept.stage} is not compared with what was kept")(error)
             self.leave_out(kept.name, kept.stage, str(error) or type(error).__name__)
 
-        with attempting(failed):
+        with attempting(failed), kept.defaults.in_force():
             graph = whole_graph(kept, left)
             if other is None:
                 raise NotRun("the program has it here alone")

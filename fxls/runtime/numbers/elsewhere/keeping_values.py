@@ -60,7 +60,7 @@ def keep(
                 saying(f"the values of {kept.stage} are not kept")(error)
             unseen.append(Unseen(kept.name, kept.stage, "the graph", str(error)))
 
-        with attempting(failed):
+        with attempting(failed), kept.defaults.in_force():
             graph = whole_graph(kept, left)
             left -= graph.bytes_of_values()
             graphs.append(_kept(kept, graph))
