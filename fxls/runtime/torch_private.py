@@ -25,6 +25,7 @@ __all__ = [
     "graph_task",
     "held_by",
     "is_autocast",
+    "is_code_alone",
     "is_compiled",
     "is_compiling",
     "is_dynamo_compiling",
@@ -209,6 +210,13 @@ def is_view(called: object) -> bool:
     schema: Any = schema_of(called)
     aliases = [one.alias_info for one in schema.arguments] if schema else []
     return any(one is not None and not one.is_write for one in aliases)
+
+
+def is_code_alone(called: object) -> bool:
+    """Whether what a node calls writes inductor's code and computes nothing, as what a
+    pattern of inductor puts there for several operators.
+    """
+    return getattr(called, "_inductor_lowering_function", False) is True
 
 
 def source_of(node: Any) -> str:

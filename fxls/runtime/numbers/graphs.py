@@ -15,7 +15,7 @@ from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.numbers.writes import Writes, writes_in
 from fxls.runtime.passes.graph_state import GraphState, Row, is_node, nodes_in
 from fxls.runtime.producers.places.stack_traces import origin_of
-from fxls.runtime.torch_private import fx, is_view, schema_of
+from fxls.runtime.torch_private import fx, is_code_alone, is_view, schema_of
 
 __all__ = [
     "NeverRan",
@@ -206,6 +206,8 @@ class ReplayedGraph:
             return _call_method(row.target, in_double, args, kwargs)
         if row.opcode != "call_function":
             raise NotRun(f"nothing runs a {row.opcode}")
+        if is_code_alone(row.target):
+            raise NotRun("inductor has code for it, and no operator")
         if in_double and _reads_bits(row.target):
             raise NotRun("it reads the bits of a value")
         if in_place:

@@ -90,7 +90,9 @@ class Replay:
     states: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the generator was at before each of these."""
     failed: dict[str, str] = field(default_factory=dict[str, str])
-    """The nodes that could not be run, and why; those that use them are left out."""
+    """The nodes that raised, and what; those that use them are left out."""
+    unknown: dict[str, str] = field(default_factory=dict[str, str])
+    """The nodes that nobody but inductor's code can run, and why; the same holds."""
 
 
 def replayed(
@@ -140,7 +142,10 @@ def _run_one(graph: ReplayedGraph, row: Row, done: Replay) -> None:
         is_changed = versions != [version_of(one) for one in given]
         del given
     if isinstance(found, Raised):
-        done.failed[row.name] = raised_by(found.error)
+        if isinstance(found.error, NotRun):
+            done.unknown[row.name] = str(found.error)
+        else:
+            done.failed[row.name] = raised_by(found.error)
         return
     if is_changed:
         raise ChangesInPlace(row.name)

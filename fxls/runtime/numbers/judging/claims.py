@@ -264,6 +264,9 @@ def changed(
     known.take(inputs, [name for name in its_own if name in before.by_name])
     drawn = _drawn(before, after, run, random)
     claims = Claims(Segments(before, known | drawn.values), drawn=drawn)
+    claims.open |= {
+        name: why for name, why in run.unknown.items() if name not in before.by_name
+    }
     _judge_nodes(claims, after, run)
     names = [str(one) if isinstance(one, NodeName) else "" for one in after.outputs]
     if is_half:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fxls.attempt import Raised, attempt
-from fxls.runtime.numbers.graphs import ReplayedGraph, leaves
+from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, leaves
 from fxls.runtime.numbers.kept import Change, Crash, KeptCompilation
 from fxls.runtime.numbers.replaying import Replay, raised_by, replayed
 from fxls.runtime.passes.graph_state import GraphState, is_same
@@ -114,6 +114,8 @@ def _fails(state: GraphState) -> tuple[str, str, Mapping[str, Any]] | None:
 
         found = attempt(run)
         if isinstance(found, Raised):
+            if isinstance(found.error, NotRun):
+                continue
             return row.name, raised_by(found.error), values
         values[row.name] = found
     return None
