@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import random
+import re
 import time
 import traceback
 import warnings
@@ -39,6 +40,9 @@ _MOST = 64
 
 _SHARE = 0.5
 """Of the time limit: a call that began has the rest of it to end."""
+
+_SEQUENCES = re.compile("att|block|layer|former|(en|de)coder", re.IGNORECASE)
+"""How models are called that take sequences."""
 
 _Examples = tuple[Example, ...]
 
@@ -126,7 +130,9 @@ class FitAttempt:
         if not isinstance(raised.error, Exception):
             # Who ends the process, or is out of time, asks for no other inputs.
             self._ends = 0.0
-        return Refusal(*calls[-1]) if calls else Refusal(None, None)
+        layer, given = calls[-1] if calls else (None, None)
+        called = type(model.root).__name__
+        return Refusal(layer, given, _SEQUENCES.search(called) is not None)
 
     def _failed(self, error: BaseException) -> Failed:
         self._memory.lift()

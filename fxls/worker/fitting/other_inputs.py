@@ -43,6 +43,8 @@ class Refusal:
     """The innermost module that was called when it ended."""
     given: tuple[int, ...] | None
     """The shape of the tensor that this was called with first."""
+    is_of_sequences: bool = False
+    """Whether the model is called as those are that take sequences."""
 
 
 def guided(
@@ -55,6 +57,10 @@ def guided(
     wanted = _wanted(layer, given)
     if wanted is None:
         return
+    is_free = wanted.kind == "randn" and not isinstance(layer, nn.RNNCellBase)
+    if refusal.is_of_sequences and is_free and len(given) == len(wanted.shape) == 2:
+        # A layer of features takes one of a sequence as well.
+        wanted = replace(wanted, shape=(1, _LENGTH, wanted.shape[-1]))
     to_it = [at for at, one in enumerate(examples) if one.shape == given]
     if not to_it:
         yield from _larger(examples, wanted, given)

@@ -58,6 +58,19 @@ class Heads(nn.Module):
         return F.scaled_dot_product_attention(q, k, v)
 
 
+class Mixer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.out = nn.Linear(width, 2)
+
+    def forward(self, x):
+        return self.out(x)
+
+
+class MixerBlock(Mixer):
+    pass
+
+
 class Words(nn.Module):
     def __init__(self):
         super().__init__()
@@ -116,6 +129,8 @@ def fitted(shared: Asking, expression: str, nets: str = NETS) -> Fitted | Failed
         ("Pictures(n=3)(x=torch.randn(1, 3, 8, 8))",) * 2,
         ("Digits()(torch.randn(1, 1, 32, 32))", "Digits()(torch.randn(1, 1, 28, 28))"),
         ("Heads()(torch.randn(1, 8))", "Heads()(torch.randn(1, 8, 24))"),
+        ("Mixer(8)(torch.randn(1, 4))", "Mixer(8)(torch.randn(1, 8))"),
+        ("MixerBlock(8)(torch.randn(1, 4))", "MixerBlock(8)(torch.randn(1, 8, 8))"),
         (
             "Words()(torch.randn(1, 8), torch.ones(1, 8))",
             "Words()(torch.zeros(1, 8, dtype=torch.long), torch.ones(1, 8, dtype=torch.bool))",
