@@ -103,8 +103,8 @@ def replayed(
     """Run a graph as it is, and change none of these inputs.
 
     Where it is said which values are `wanted`, the others go as in `compute`.
-    Raises `ChangesInPlace`, also where functions are transformed, and `NotRun` where autocast is switched, which nodes do not
-    say.
+    Raises `ChangesInPlace`, also where functions are transformed, and `NotRun` where
+    autocast is switched, which nodes do not say.
     """
     done = Replay(Values(room=getattr(inputs, "room", None)))
     if any("_autocast" in getattr(row.target, "__name__", "") for row in graph.rows):
