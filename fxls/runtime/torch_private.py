@@ -128,12 +128,21 @@ _TRANSFORMS = "a graph of torch.func that raises when it is run again disturbs o
 _depth: Callable[[], int] = private(
     "torch._C:_functorch.get_dynamic_layer_stack_depth", _TRANSFORMS, lambda: always(0)
 )
-_leave_until: Callable[[int], object] = private(
-    "torch._C:_functorch.pop_dynamic_layer_stack_and_undo_to_depth",
-    _TRANSFORMS,
-    lambda: always(None),
+_innermost: Callable[[], Any] = private(
+    "torch._C:_functorch.peek_interpreter_stack", _TRANSFORMS, lambda: always(None)
 )
-
+_LEAVE: dict[str, Callable[[], object]] = {
+    kind: private(f"torch._C:_functorch.{name}", _TRANSFORMS, lambda: always(None))
+    for kind, name in (
+        ("Vmap", "_vmap_decrement_nesting"),
+        ("Grad", "_grad_decrement_nesting"),
+        ("Jvp", "_jvp_decrement_nesting"),
+        ("Functionalize", "_func_decrement_nesting"),
+    )
+}
+"""What leaves a transform, by its kind. With torch 2.11 the one call for all of them,
+`pop_dynamic_layer_stack_and_undo_to_depth`, asserts that each takes gradients.
+"""
 
 _is_wrapped: Callable[[Any], bool] = private(
     "torch._C:_functorch.is_functorch_wrapped_tensor",
@@ -164,8 +173,10 @@ def leaving_transforms() -> Generator[None]:
     finally:
         while forward._current_level > level:
             forward.exit_dual_level()
-        if _depth() > depth:
-            _leave_until(depth)
+        for _ in range(_depth() - depth):
+            innermost = _innermost()
+            if innermost is not None:
+                _LEAVE[innermost.key().name]()
 
 
 _GRADIENTS = "gradients are watched at no node"

@@ -72,6 +72,8 @@ def test_what_nobody_left_is_left() -> None:
     with leaving_transforms():
         functorch._vmap_increment_nesting(6, "error")
         functorch._grad_increment_nesting()
+        functorch._jvp_increment_nesting()
+        functorch._func_increment_nesting(True)
         forward.enter_dual_level()
 
     assert functorch.maybe_current_level() is None
