@@ -176,7 +176,6 @@ class Fitted(msgspec.Struct, frozen=True, tag="fitted"):
     id: int
     expression: str | None
     """The entry's, with example inputs with which a call ran; None when none did."""
-    sources: tuple[str, ...] = ()
 
 
 class Trying(msgspec.Struct, frozen=True, tag="trying"):

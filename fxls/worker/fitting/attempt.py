@@ -6,6 +6,7 @@ import contextlib
 import io
 import random
 import re
+import sys
 import time
 import traceback
 import warnings
@@ -59,6 +60,8 @@ class FitAttempt:
         self._memory = memory
         self._log = log
         self._ends = time.monotonic() + _SHARE * request.time_limit
+        self._next: deque[_Examples] = deque()
+        """What layers asked for."""
 
     def outcome(self) -> Fitted | Failed:
         """Do it all; `Failed` says why the model cannot be called at all."""
@@ -80,8 +83,11 @@ class FitAttempt:
         _seed()
         text = self._request.text
         home, project = home_of(self._path), locate(self._path).parent
+        changed = Changed(str(self._path), text)
+        # The package of the file may import it, and does so as it is on disk.
+        sys.meta_path.insert(0, changed)
         with _quietly():
-            module = load(home, project, Changed(str(self._path), text))
+            module = load(home, project, changed)
             return evaluate(self._request.entry, module, text), module
 
     def _fitting(
@@ -102,7 +108,7 @@ class FitAttempt:
     ) -> Iterator[_Examples]:
         """What to try: what a layer asked for is first."""
         others = unguided(written, first_width(model.root))
-        self._next = deque([written])
+        self._next.append(written)
         while len(seen) < _MOST and time.monotonic() < self._ends:
             examples = self._next.popleft() if self._next else next(others, None)
             if examples is None:

@@ -91,7 +91,7 @@ def unguided(
         return
     shape = [*examples[numbers[0]].shape]
     own = shape[1] if len(shape) > 3 else shape[-1]
-    usual = [*_usual(dict.fromkeys(filter(None, (width, own))))]
+    usual = [*_usual([*dict.fromkeys(filter(None, (width, own)))])]
     for one in usual:
         yield _with(examples, numbers, Example("randn", one))
     if len(numbers) > 1:
@@ -117,7 +117,7 @@ def first_width(root: object) -> int | None:
     return None
 
 
-def _usual(widths: Sequence[int] | dict[int, None]) -> Iterator[tuple[int, ...]]:
+def _usual(widths: Sequence[int]) -> Iterator[tuple[int, ...]]:
     for width in widths:
         yield 1, _LENGTH, width
         yield 1, width, 32, 32

@@ -112,7 +112,7 @@ class Loud(nn.Module):
 
 def fitted(shared: Asking, expression: str, nets: str = NETS) -> Fitted | Failed:
     """What fits an entry of a package's file, whose text is not saved."""
-    shared.file("", "zoo/__init__.py")
+    shared.file("from . import nets", "zoo/__init__.py")
     shared.file(PARTS, "zoo/parts.py")
     path = shared.file("raise RuntimeError('as saved')", "zoo/nets.py")
     entry = Entry(str(path), expression, Kind.COMMAND)
