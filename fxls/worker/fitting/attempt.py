@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import random
 import re
 import sys
 import time
 import traceback
-import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -33,6 +31,7 @@ from fxls.worker.fitting.written_inputs import Example, WrittenInputs
 from fxls.worker.limits import MemoryLimit
 from fxls.worker.load import Changed, home_of, load
 from fxls.worker.places import Territory
+from fxls.worker.produce import silence
 
 __all__ = ["FitAttempt"]
 
@@ -86,7 +85,7 @@ class FitAttempt:
         changed = Changed(str(self._path), text)
         # The package of the file may import it, and does so as it is on disk.
         sys.meta_path.insert(0, changed)
-        with _quietly():
+        with silence():
             module = load(home, project, changed)
             return evaluate(self._request.entry, module, text), module
 
@@ -127,7 +126,7 @@ class FitAttempt:
             given = inputs_of(entry, module, self._request.text)
             assert given is not None
             _seed()
-            with _quietly(), _noted(calls), torch.no_grad():
+            with silence(), _noted(calls), torch.no_grad():
                 model.root(*given.args, **given.kwargs)
 
         raised = caught(run)
@@ -154,18 +153,6 @@ class FitAttempt:
 def _seed() -> None:
     random.seed(0)
     cast("Any", torch).manual_seed(0)  # torch's types have a gap there
-
-
-@contextlib.contextmanager
-def _quietly() -> Generator[None]:
-    """Nobody asked for what the model prints."""
-    with (
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        yield
 
 
 @contextlib.contextmanager

@@ -20,6 +20,8 @@ def twice(inside, outside):
 """
 
 NETS = """
+import logging
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -106,6 +108,7 @@ class Loud(nn.Module):
     def forward(self, x):
         Loud.calls += 1
         print("called", Loud.calls)
+        logging.getLogger("zoo").critical("called")
         return x.reshape(4, 3, 1)
 """
 
