@@ -153,6 +153,7 @@ def test_an_entry_that_fails_on_its_inputs_is_given_others(
 
 def test_where_no_inputs_are_found_it_is_said(tmp_path: Path) -> None:
     path = tmp_path / "net.py"
+    (tmp_path / "parts.py").write_text(PARTS)
     path.write_text(
         "import torch\n\n\n# fxls: Net()(torch.randn(1, 8))\n"
         "class Net(torch.nn.Module):\n    def forward(self, x):\n        raise ValueError\n"
@@ -165,10 +166,19 @@ def test_where_no_inputs_are_found_it_is_said(tmp_path: Path) -> None:
         changed = client.command(command, path.as_uri(), entry)
         said = client.notification("window/showMessage")
         gone = client.command(command, path.as_uri(), "Gone()")
+        broken = NET.replace("class", f"import nothing\n{GUESS}class")
+        client.open(path.with_name("broken.py"), broken)
+        arguments = [path.with_name("broken.py").as_uri(), GUESS[len("# fxls: ") : -1]]
+        unbuilt = client.command(command, *arguments)
+        why = client.notification("window/showMessage")
         client.unread()
         client.end()
 
-    assert (changed, gone) == (False, False)
+    assert (changed, gone, unbuilt) == (False, False, False)
+    assert why["message"] == (
+        "fxls: no inputs were found with which Net(n_channels=3)(torch.randn(1, 8)) runs:"
+        " ModuleNotFoundError: No module named 'nothing'"
+    )
     assert said == {
         "type": 3,
         "message": f"fxls: no inputs were found with which {entry} runs",

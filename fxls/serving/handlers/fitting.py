@@ -26,20 +26,24 @@ __all__ = ["fitting", "fitting_actions", "on_fit_entry"]
 async def fitting(ls: Connection, path: str, expression: str, text: str) -> str | None:
     """An entry of a file with this text, with example inputs that fit.
 
-    None when none was found, and when the file may not be run.
+    None when none was found, and when the file may not be run unasked.
     """
     session = ls.session
     if not session.may_trace(path) or session.work_unasked(path):
         return None
     if next(blanks(ast.parse(expression, mode="eval").body, ""), None):
         return None
-    entry = Entry(path, expression, Kind.COMMAND)
-    task = asyncio.ensure_future(session.fit(entry, text))
-    ls.started_by(ls.protocol.msg_id, task)
-    outcome = await with_progress(ls, "Looking for inputs that fit", entry, task)
+    outcome = await _outcome(ls, Entry(path, expression, Kind.COMMAND), text)
     if isinstance(outcome, Failed):
-        ls.log(lsp.MessageType.Info, f"{entry.name}: {outcome.failure.message}")
+        ls.log(lsp.MessageType.Info, f"{expression}: {outcome.failure.message}")
     return outcome.expression if isinstance(outcome, Fitted) else None
+
+
+async def _outcome(ls: Connection, entry: Entry, text: str) -> Fitted | Failed | None:
+    """What comes of a search; None when somebody stops it."""
+    task = asyncio.ensure_future(ls.session.fit(entry, text))
+    ls.started_by(ls.protocol.msg_id, task)
+    return await with_progress(ls, "Looking for inputs that fit", entry, task)
 
 
 def fitting_actions(ls: Connection, path: str, span: Span) -> list[lsp.CodeAction]:
@@ -62,14 +66,22 @@ async def on_fit_entry(ls: Connection, uri: str, expression: str) -> bool:
     """Whether an entry comment has inputs now with which a call of its model runs."""
     path = path_of(uri)
     text = None if path is None else ls.session.text_of(path)
-    if path is None or text is None or _comment(ls, path, expression) is None:
+    if path is None or text is None or not ls.session.may_trace(path):
         return False
-    found = await fitting(ls, path, expression, text)
+    entry = _comment(ls, path, expression)
+    outcome = None if entry is None else await _outcome(ls, entry, text)
+    if outcome is None:
+        return False
+    found = outcome.expression if isinstance(outcome, Fitted) else None
+    if found is None:
+        say = f"fxls: no inputs were found with which {expression} runs"
+        if isinstance(outcome, Failed):
+            say += f": {outcome.failure.message}"
+        ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, say))
+        return False
     # Somebody may have gone on writing meanwhile.
     lines, entry = ls.session.lines_of(path), _comment(ls, path, expression)
-    if found is None or lines is None or entry is None or entry.span is None:
-        say = f"fxls: no inputs were found with which {expression} runs"
-        ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, say))
+    if lines is None or entry is None or entry.span is None:
         return False
     fix = Fix(_title(entry), path, (Edit(entry.span, found),))
     edit = changes(ls.client, fix, lines, ls.uri_of(path))
