@@ -28,7 +28,7 @@ from fxls.said_once import SaidOnce
 from fxls.serving.document_cache import DocumentCache
 from fxls.serving.file_digests import MAY_TAKE, Digests, modified
 from fxls.serving.files_here import in_folders
-from fxls.serving.ownership import is_installed
+from fxls.serving.ownership import is_installed, project_of
 from fxls.serving.run_guards import RunGuards
 from fxls.serving.run_overviews import RunOverviews
 from fxls.serving.run_records import Placed, RunRecords
@@ -48,7 +48,6 @@ from fxls.store import (
     StoreError,
     class_name_of,
     is_url,
-    locate,
     prune_seldom,
 )
 from fxls.store.history import History, histories, newest_of, taken_place_of
@@ -116,7 +115,9 @@ class Library:
         if root is not None and is_url(root):
             self._follow(root)
             root = None  # what is made here lies here
-        return self.store_at(Path(root) if root is not None else locate(Path(source)))
+        if root is not None:
+            return self.store_at(Path(root))
+        return self.store_at(project_of(source, self._folders()) / FOLDER)
 
     def roots_of(self, source: str) -> tuple[Path, ...]:
         """The stores whose runs may have run a source: its own, and all copies."""

@@ -1,11 +1,23 @@
-"""Which files a person writes, and which came with an interpreter or a package."""
+"""Which files a person writes, and in which project, and which came with an interpreter
+or a package.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
+from pathlib import Path
 
-__all__ = ["is_installed", "is_own", "package_path"]
+from fxls.store import locate
+
+__all__ = [
+    "is_installed",
+    "is_own",
+    "package_path",
+    "project_of",
+    "workspace_folder_of",
+]
 
 _PACKAGES = {"site-packages", "dist-packages"}
 _STANDARD = re.compile(r"[/\\]lib(64)?[/\\]python\d[^/\\]*[/\\]", re.IGNORECASE)
@@ -40,3 +52,14 @@ def package_path(path: str) -> str | None:
     standard = [*_STANDARD.finditer(path)]
     start = standard[-1].end() if standard else len(_OURS)
     return path[start:].replace("\\", "/")
+
+
+def project_of(path: str, folders: Iterable[str]) -> Path:
+    """The folder of the project of a file, in a workspace of these folders."""
+    return locate(Path(path), workspace_folder_of(path, folders)).parent
+
+
+def workspace_folder_of(path: str, folders: Iterable[str]) -> str | None:
+    """The innermost of the folders of a workspace that a file lies in."""
+    around = [folder for folder in folders if Path(path).is_relative_to(folder)]
+    return max(around, key=len, default=None)

@@ -40,7 +40,7 @@ from fxls.serving.file_digests import Digests
 from fxls.serving.known_errors import KnownErrors
 from fxls.serving.known_times import KnownTimes
 from fxls.serving.library import Library
-from fxls.serving.ownership import is_installed
+from fxls.serving.ownership import is_installed, project_of, workspace_folder_of
 from fxls.serving.placed_sizes import placed_sizes
 from fxls.serving.programs import AnsweredPrograms
 from fxls.serving.run_remarks import RunRemarks
@@ -53,7 +53,6 @@ from fxls.store import (
     Revision,
     StoreError,
     class_name_of,
-    locate,
     real_path,
 )
 from fxls.text import LineTable, Span, line_table
@@ -210,7 +209,7 @@ class Session:
         if is_installed(path):
             return self.forget(path)
         if self._first is None:
-            self._first = str(locate(Path(path)).parent)
+            self._first = str(project_of(path, self.folders))
         self._remember(path)
         self._checked[path] = hash(self.text_of(path))
         kept = {"", *(entry.name for entry in self.entries(path))}
@@ -453,10 +452,9 @@ class Session:
 
     def _folder_of(self, path: str) -> str | None:
         """The folder that the code of a file runs in."""
-        around = [f for f in self.folders if Path(path).is_relative_to(f)]
-        if around:
-            return max(around, key=len)
-        return str(locate(Path(path)).parent) if self.folders else None
+        if (around := workspace_folder_of(path, self.folders)) is not None:
+            return around
+        return str(project_of(path, self.folders)) if self.folders else None
 
     def _project(self, path: str) -> ide_entries.Project:
         for folder in Path(path).parents:
@@ -471,7 +469,7 @@ class Session:
 
     def _is_own(self, source: str) -> Callable[[str], bool]:
         """Whether a file is of the project of a source, and not installed in it."""
-        project = locate(Path(source)).parent
+        project = project_of(source, self.folders)
 
         def is_own(path: str) -> bool:
             return Path(path).is_relative_to(project) and not is_installed(path)

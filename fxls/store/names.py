@@ -41,9 +41,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
 _URI = re.compile(r"fxls:/+([A-Za-z0-9._-]+)/forward\.py")
 
 
-def locate(start: Path) -> Path:
+def locate(start: Path, around: str | None = ".") -> Path:
     """The store root for a source file or folder, as `fxls.store_root` finds it."""
-    return Path(store_root.locate(str(start)))
+    return Path(store_root.locate(str(start), around))
 
 
 def real_path(path: Path | str) -> str:

@@ -58,6 +58,58 @@ def test_the_store_is_at_the_root_of_the_project(
     assert locate(tmp_path / start) == tmp_path / expected / ".fxls"
 
 
+@pytest.fixture
+def works_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder without a mark, in which a person started a program or an editor."""
+    folder = tmp_path / "works in"
+    (folder / "net").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.usefixtures("alone")
+def test_without_a_mark_the_folder_that_is_worked_in_is_the_project(
+    works_in: Path,
+) -> None:
+    assert locate(Path("net/unet.py")) == works_in / ".fxls"
+    assert locate(works_in / "net" / "unet.py") == works_in / ".fxls"
+    assert locate(works_in) == works_in / ".fxls"
+    assert locate(works_in.parent / "net.py") == works_in.parent / ".fxls"
+    inner = str(works_in / "net")
+    assert locate(Path("net/unet.py"), inner) == works_in / "net" / ".fxls"
+    assert locate(Path("net/deep/unet.py"), None) == works_in / "net" / "deep" / ".fxls"
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_linked_folder_that_is_worked_in_keeps_the_spelling_of_the_source(
+    works_in: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(works_in)
+
+    found = locate(tmp_path / "link" / "net" / "unet.py")
+    assert found == tmp_path / "link" / ".fxls"
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_mark_is_nearer_than_the_folder_that_is_worked_in(works_in: Path) -> None:
+    (works_in / "net" / ".fxls").mkdir()
+    assert locate(Path("net/unet.py")) == works_in / "net" / ".fxls"
+
+
+@pytest.mark.usefixtures("alone")
+def test_no_home_and_no_folder_of_everybody_is_a_project(
+    works_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_the_file = works_in / "net" / ".fxls"
+    with monkeypatch.context() as home:
+        home.setenv("HOME", str(works_in))
+        home.setenv("USERPROFILE", str(works_in))
+        assert locate(works_in / "net" / "unet.py") == of_the_file
+    if os.name != "nt":  # where a mode does not say who may write
+        works_in.chmod(0o777)
+        assert locate(works_in / "net" / "unet.py") == of_the_file
+
+
 def test_a_store_keeps_the_spelling_of_a_linked_folder(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / ".git").touch()
