@@ -28,6 +28,7 @@ import type { Interpreter } from './interpreters.ts';
 import { findPython, type Python } from './python.ts';
 import { ServerProcess } from './server_process.ts';
 import type { Action, State as Shown, Status } from './status.ts';
+import { writtenAndSaved } from './written.ts';
 
 /** The server of a window; there is at most one, and one restart that waits. */
 export class Server implements vscode.Disposable {
@@ -355,10 +356,17 @@ export class Server implements vscode.Disposable {
             return { success: true };
           },
         },
+        workspace: {
+          handleApplyEdit: (params, next) =>
+            writtenAndSaved(params, () => next(params, NOT_CANCELLED)),
+        },
       },
     };
   }
 }
+
+/** What the server asks for is done to its end. */
+const NOT_CANCELLED = new vscode.CancellationTokenSource().token;
 
 /** Whether a model may be open: then its trace, which imports torch, comes next. */
 function showsTorch(): boolean {

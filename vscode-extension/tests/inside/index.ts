@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import { debugging } from './debugging.ts';
 import { faults } from './faults.ts';
+import { firstEntry } from './first_entry.ts';
 import { graphs } from './graphs.ts';
 import { say } from './saying.ts';
 import { story } from './story.ts';
@@ -10,7 +11,13 @@ import { story } from './story.ts';
 export async function run(): Promise<void> {
   const failed: string[] = [];
   let count = 0;
-  for (const [name, test] of [...story, ...debugging, ...graphs, ...faults]) {
+  for (const [name, test] of [
+    ...story,
+    ...firstEntry,
+    ...debugging,
+    ...graphs,
+    ...faults,
+  ]) {
     if (!ONLY.some((text) => name.includes(text))) continue;
     count += 1;
     const began = performance.now();
