@@ -211,15 +211,19 @@ def _node_card(
 ) -> Card:
     listing = document.listing
     facts = listing.nodes[node]
+    # A hover shows few lines, and most people ask where a node comes from.
     card: list[Block] = [
         Line((Code(facts.name), ": ", *node_line(document, node))),
-        Field("args", arguments(document, facts.args)),
-        Field("kwargs", _keywords(document, facts)),
-        Field("users", _users(document, facts.users)),
+        *_origin(document, node, source),
     ]
     calls = _calls(document, facts)
     if calls:
-        card.insert(1, Field("calls", calls))
+        card.append(Field("calls", calls))
+    card += (
+        Field("args", arguments(document, facts.args)),
+        Field("kwargs", _keywords(document, facts)),
+        Field("users", _users(document, facts.users)),
+    )
     scopes = listing.module_path(node)
     if scopes:
         card.append(Field("module", _modules(scopes)))
@@ -249,8 +253,7 @@ def _node_card(
         card += computed_by(facts.name, code)
     card += _took(document, (node,), beside)
     card += _off(node, beside)
-    card += _frames(list(listing.places(facts.origin)), source)
-    card += _others([[*listing.places(row)] for row in facts.more_origins], source)
+    card += _callers(document, node, source)
     return tuple(card)
 
 
@@ -266,9 +269,10 @@ def _kernel_card(
         calls = facts.users if facts.opcode == "kernel" else (node,)
         card += _took(document, calls, beside)
     card += _off(node, beside)
-    card += _frames(list(document.listing.places(facts.origin)), source)
-    chains = [[*document.listing.places(row)] for row in facts.more_origins]
-    return (*card, *_others(chains, source))
+    # It may be made of many nodes, so what these are says more than one of their lines.
+    card += _origin(document, node, source)
+    card += _callers(document, node, source)
+    return tuple(card)
 
 
 def _took(document: Document, nodes: Sequence[int], beside: Beside) -> Iterator[Block]:
@@ -357,32 +361,39 @@ def _modules(scopes: Sequence[Scope]) -> tuple[Inline, ...]:
     return tuple(parts)
 
 
-def _frames(places: Sequence[Place], source: SourceText) -> Iterable[Block]:
-    """The chain of frames; the innermost and the outermost with their lines."""
-    for number, place in enumerate(places[:_FRAMES]):
-        verb = "from " if number == 0 else "called from "
-        yield Line((verb, place_link(place), " in ", Code(place.function)))
-        if number in (0, len(places) - 1):
-            text = source(place.path)
-            snippet = _lines(text, place) if text is not None else ""
-            if snippet:
-                yield Snippet(snippet)
+def _origin(document: Document, node: int, source: SourceText) -> Iterator[Block]:
+    """Where a node comes from: the innermost frame, with its lines."""
+    for place in [*document.listing.places(document.listing.nodes[node].origin)][:1]:
+        yield from _from("from ", place, source)
+
+
+def _callers(document: Document, node: int, source: SourceText) -> Iterator[Block]:
+    """The frames around that, the outermost with its lines, and where else a node comes
+    from that was made from several.
+    """
+    facts = document.listing.nodes[node]
+    places = [*document.listing.places(facts.origin)]
+    for number, place in enumerate(places[1:_FRAMES], 2):
+        shown = source if number == len(places) else None
+        yield from _from("called from ", place, shown)
     if len(places) > _FRAMES:
         left = counted(len(places) - _FRAMES, "frame")
         yield Line((f"… and {left} more, up to ", place_link(places[-1])))
+    chains = [[*document.listing.places(row)] for row in facts.more_origins]
+    others = [*dict.fromkeys(chain[0] for chain in chains if chain)]
+    for place in others[:_FRAMES]:
+        yield from _from("also from ", place, source)
+    if len(others) > _FRAMES:
+        yield Line((f"… and {counted(len(others) - _FRAMES, 'place')} more",))
 
 
-def _others(chains: Sequence[Sequence[Place]], source: SourceText) -> Iterable[Block]:
-    """Where else a node came from that was made from several: the innermost places."""
-    places = [*dict.fromkeys(chain[0] for chain in chains if chain)]
-    for place in places[:_FRAMES]:
-        yield Line(("also from ", place_link(place), " in ", Code(place.function)))
-        text = source(place.path)
-        snippet = _lines(text, place) if text is not None else ""
-        if snippet:
-            yield Snippet(snippet)
-    if len(places) > _FRAMES:
-        yield Line((f"… and {counted(len(places) - _FRAMES, 'place')} more",))
+def _from(words: str, place: Place, source: SourceText | None) -> Iterator[Block]:
+    """A place, with its lines where a source is given that can be read."""
+    yield Line((words, place_link(place), " in ", Code(place.function)))
+    text = None if source is None else source(place.path)
+    snippet = _lines(text, place) if text is not None else ""
+    if snippet:
+        yield Snippet(snippet)
 
 
 def _lines(text: str, place: Place) -> str:

@@ -30,17 +30,17 @@ class Net(nn.Module):
 HOVER = [
     "`relu`: call_function `torch.relu` → `f32[2, 4]`",
     "",
-    "- **calls**: `torch.relu` [documentation]",
-    "- **args**: [`linear`]",
-    "- **kwargs**: —",
-    "- **users**: 1: [`add`]",
-    "- **value**: `float32 (2, 4), stride (4, 1), cpu, 32 B, requires grad`",
-    "",
     "from [`net.py:11`] in `Net.forward`",
     "",
     "```python",
     "y = torch.relu(self.linear(x))",
     "```",
+    "",
+    "- **calls**: `torch.relu` [documentation]",
+    "- **args**: [`linear`]",
+    "- **kwargs**: —",
+    "- **users**: 1: [`add`]",
+    "- **value**: `float32 (2, 4), stride (4, 1), cpu, 32 B, requires grad`",
 ]
 """What the hover on `relu` says, its links without their targets."""
 

@@ -45,14 +45,14 @@ def check(marked: str, expected: str) -> None:
 
 
 CONV = """
+from [net.py:8 net.py:7:23] in `Net.forward`
+    y = torch.relu(self.conv(x))
 - args: [x Net_0123456789ab.py:2:18]
 - kwargs:
 - users: 1: [relu Net_0123456789ab.py:4:4]
 - module: `conv` Conv2d
 - value: `float32 (1, 4, 8, 8), stride (256, 64, 8, 1), cpu, 1 KiB, requires grad`
 - is: `Conv2d(3, 4, kernel_size=(3, 3))`
-from [net.py:8 net.py:7:23] in `Net.forward`
-    y = torch.relu(self.conv(x))
 """
 
 
@@ -114,12 +114,12 @@ def test_the_chain_of_frames_is_shown_from_the_inside() -> None:
     mul = block_fc * 2;  block_fc = None
     ^^^
 `mul`: call_function `operator.mul`
+from [block.py:7 block.py:6:11] in `double`
+    return x * 2
 - args: [block_fc Net_0123456789ab.py:5:4], `2`
 - kwargs:
 - users: 1: [add Net_0123456789ab.py:8:4]
 - module: `block` Block
-from [block.py:7 block.py:6:11] in `double`
-    return x * 2
 called from [block.py:3 block.py:2:15] in `Block.forward`
 called from [net.py:9 net.py:8:15] in `Net.forward`
     return self.block(y) + y.view(
@@ -134,12 +134,12 @@ def test_modules_are_shown_from_the_outside() -> None:
     block_fc = self.block.fc(relu)
     ^^^^^^^^
 `block_fc`: call_module `block.fc`
+from [block.py:3 block.py:2:22] in `Block.forward`
+    return double(self.fc(h))
 - args: [relu Net_0123456789ab.py:4:4]
 - kwargs:
 - users: 1: [mul Net_0123456789ab.py:6:4]
 - module: `block` Block / `block.fc` Linear
-from [block.py:3 block.py:2:22] in `Block.forward`
-    return double(self.fc(h))
 called from [net.py:9 net.py:8:15] in `Net.forward`
     return self.block(y) + y.view(
 """,
@@ -153,13 +153,13 @@ def test_an_expression_of_several_lines_is_quoted_whole() -> None:
     view = relu.view(-1);  relu = None
     {"^" * 34}
 `view`: call_method `view`
-- args: [relu Net_0123456789ab.py:4:4], `-1`
-- kwargs:
-- users: 1: [add Net_0123456789ab.py:8:4]
 from [net.py:9 net.py:8:31] in `Net.forward`
     return self.block(y) + y.view(
         -1,
     )
+- args: [relu Net_0123456789ab.py:4:4], `-1`
+- kwargs:
+- users: 1: [add Net_0123456789ab.py:8:4]
 """,
     )
 
@@ -212,18 +212,20 @@ def test_a_source_that_cannot_be_read_is_still_linked() -> None:
     found = hover(NET, Point(3, 5), lambda path: None)
 
     assert found is not None
-    assert card_text(found.card).endswith(
-        "\nfrom [net.py:8 net.py:7:23] in `Net.forward`"
-    )
+    assert card_text(found.card).split("\n")[1:3] == [
+        "from [net.py:8 net.py:7:23] in `Net.forward`",
+        "- args: [x Net_0123456789ab.py:2:18]",
+    ]
 
 
 def test_a_source_that_became_shorter_has_no_snippet() -> None:
     found = hover(NET, Point(3, 5), lambda path: "import torch\n")
 
     assert found is not None
-    assert card_text(found.card).endswith(
-        "\nfrom [net.py:8 net.py:7:23] in `Net.forward`"
-    )
+    assert card_text(found.card).split("\n")[1:3] == [
+        "from [net.py:8 net.py:7:23] in `Net.forward`",
+        "- args: [x Net_0123456789ab.py:2:18]",
+    ]
 
 
 CAPTURED = Identity("net", "Net", "c", "graph 0")
@@ -475,12 +477,9 @@ def test_a_node_that_was_made_from_several_shows_where_each_came_from() -> None:
     jump = implementation(document, point)
 
     assert found is not None
-    assert card_text(found.card).partition("from ")[2] == (
+    assert card_text(found.card).partition("- users: ")[2] == (
         """\
-[net.py:9 net.py:8:15] in `Net.forward`
-    return self.block(y) + y.view(
-        -1,
-    )
+1: [output Net_0123456789ab.py:9:4]
 also from [net.py:8 net.py:7:23] in `Net.forward`
     y = torch.relu(self.conv(x))
 also from [block.py:3 block.py:2:22] in `Block.forward`

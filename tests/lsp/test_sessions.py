@@ -104,12 +104,12 @@ def test_a_listing_is_a_document_like_any_other(project: Path, listing: Path) ->
             "kind": "markdown",
             "value": (
                 "`relu`: call_function `torch.relu` → `f32[2]`\n\n"
+                f"from [`net.py:7`]({net.as_uri()}#L7,16) in `Net.forward`\n\n"
+                "```python\nreturn torch.relu(x) + '𝄞'.count(x)\n```\n\n"
                 f"- **args**: [`x`]({uri}#L3,19)\n"
                 "- **kwargs**: —\n"
                 f"- **users**: 1: [`add`]({uri}#L6,5)\n"
-                "- **value**: `float32 (2,), cpu`\n\n"
-                f"from [`net.py:7`]({net.as_uri()}#L7,16) in `Net.forward`\n\n"
-                "```python\nreturn torch.relu(x) + '𝄞'.count(x)\n```"
+                "- **value**: `float32 (2,), cpu`"
             ),
         },
     }

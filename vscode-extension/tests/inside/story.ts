@@ -78,7 +78,7 @@ def forward(self, x : torch.Tensor) -> torch.Tensor:
       const said = await hover(listing, place(listing, 'relu = '));
       const [made, ...more] = withoutPaths(said).split('\n\n');
       assert.equal(made, '`relu`: call_function `torch.relu` → `f32[2, 4]`');
-      assert.deepEqual(more.slice(-2), [
+      assert.deepEqual(more.slice(0, 2), [
         'from [`net.py:13`](net.py#L13,18) in `Net.forward`',
         '```python\nhidden = torch.relu(self.linear(x))\n```',
       ]);
