@@ -89,8 +89,9 @@ class Graph:
         self._may_mismatch = False
         """Whether an opcode or a target was assigned that the other did not go with."""
         self._owning_module = owning_module
-        self._lines_of: tuple[str, str] | None = None
-        """For which names of the module and of ``__main__`` nodes keep their lines."""
+        self._lines_of: tuple[str, str, bool] | None = None
+        """For which names of the module and of ``__main__`` nodes keep their lines, and
+        whether with fences."""
         self._program: tuple[tuple[int, int], Program] | None = None
         """What an Interpreter runs, and the state that it was made for."""
         self._may_wrap_torch = False

@@ -121,8 +121,7 @@ class Generation:
             for node in self._nodes:
                 check_op_and_target(node._op, node._target)
         self._name_nodes(_own_name)
-        is_written = self._write_fenced() if self._is_fenced else self._write_plainly()
-        if not is_written:
+        if not self._write_own_names():
             self._write_with_new_names()
         transform = self._codegen._body_transformer
         if transform is not None:
@@ -145,15 +144,20 @@ class Generation:
         index = {node: i for i, node in enumerate(self._nodes)}
         return [None if node is None else index[node] for node in self._rows]
 
-    def _write_plainly(self) -> bool:
-        """Write the lines with every node under its own name; False when names clash."""
+    def _write_own_names(self) -> bool:
+        """Write the lines with every node under its own name; False when names clash.
+
+        A graph keeps its lines as they were written last: with fences or without them.
+        """
         self._start(None)
         graph, scope = self._graph, self._scope
-        self._writer = writer = PlainWriter(self._key[0], scope)
-        if graph._lines_of != self._key:
+        write_with = FencedWriter if self._is_fenced else PlainWriter
+        self._writer = writer = write_with(self._key[0], scope)
+        form = (*self._key, self._is_fenced)
+        if graph._lines_of != form:
             for node in self._nodes:
                 node._line = None
-            graph._lines_of = self._key
+            graph._lines_of = form
         add_text, add_row = self._texts.append, self._rows.append
         write = writer.line
         for node in self._nodes:
@@ -175,20 +179,6 @@ class Generation:
         if scope.wrapped:
             scope.values["fxls"] = fxls
         return not (scope.clash or self._names_clash())
-
-    def _write_fenced(self) -> bool:
-        """As `_write_plainly`; nobody keeps lines with fences."""
-        self._start(None)
-        self._writer = writer = FencedWriter(self._key[0], self._scope)
-        for node in self._nodes:
-            if node._op == "placeholder" or node._op == "output":
-                self._add_row(node)
-            else:
-                self._texts.append(writer.line(node))
-                self._rows.append(node)
-        if self._scope.wrapped:
-            self._scope.values["fxls"] = fxls
-        return not (self._scope.clash or self._names_clash())
 
     def _keep_line(self, node: Node, text: str) -> None:
         """Let a node keep its line, and what the scope knows that the line needs."""

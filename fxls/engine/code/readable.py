@@ -59,7 +59,7 @@ class ReadableGeneration(Generation):
         self._said_of: dict[tuple[Any, int | None], tuple[str, Any]] = {}
         """What is said of an instruction, by the ids of what tells it."""
 
-    def _write_plainly(self) -> bool:
+    def _write_own_names(self) -> bool:
         """As ever, but without keeping lines with nodes: these say more."""
         self._start(None)
         plain = PlainWriter(self._key[0], self._scope) if self._is_plain else None
