@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import CodeType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 
@@ -98,41 +99,127 @@ class Snapshot:
 
     def graph(self) -> Graph:
         """The same graph, with origins and module stacks from the notes of torch."""
+        return self.copied().graph
+
+    def copied(self) -> EngineCopy:
+        """That graph, and which of its nodes stands for which."""
         graph: Any = Graph()
         graph._has_given_names = True
-        graph._codegen = foreign_codegen.from_torch(self._codegen, fx.graph)
-        made: dict[Any, Node] = {}
+        made: dict[Any, Any] = {}
         late: list[tuple[Any, Any, Any]] = []
-        scopes = _Scopes()
-        copy = torch.ops.aten.copy_.default  # asked for once: each dot is a call
-        for row, origin in zip(self._rows, self._origins, strict=True):
-            node, name, op, target, args, kwargs, kind, meta = row
+        for node, name, op, target, args, kwargs, kind, _ in self._rows:
             try:
-                args = _mapped(args, made)
-                if kwargs:  # few have any, and an empty one would be made anew
-                    kwargs = fx.node.map_arg(kwargs, made.__getitem__)
+                call = _mapped(args, made), _mapped_kwargs(kwargs, made)
             except KeyError:  # a pass may have put it in front of what it uses
-                late.append((node, row[4], kwargs))
-                args, kwargs = (), EMPTY_KWARGS
+                late.append((node, args, kwargs))
+                call = (), EMPTY_KWARGS
             # The names are those of torch's namespace, and are not made anew.
-            call = (op, target, args, freeze_kwargs(kwargs))
-            new: Any = graph._append(*call, name, kind)
-            new._meta = meta
-            # Most origins are noted by the tracer; a call for each would be a tenth.
-            if origin is None and meta:
-                origin = origin_of(meta)
-            if origin is None and target is copy:
-                origin = _of_written(new)
-            new._origin = origin
-            if "nn_module_stack" in meta:
-                new._scope = scopes.of(meta["nn_module_stack"])
-            made[node] = new
+            made[node] = graph._append(op, target, *call, name, kind)
         for node, args, kwargs in late:
             made[node].args = fx.node.map_arg(args, made.__getitem__)
             made[node].kwargs = fx.node.map_arg(kwargs, made.__getitem__)
+        self._note(graph, made)
+        return EngineCopy(graph, made, self._rows, can_follow=not late)
+
+    def follow(self, copy: EngineCopy) -> EngineCopy | None:
+        """What `copied` gives, made of the copy of an earlier snapshot, which is of no use
+        from then on: nodes that did not change stay, with the lines written of them.
+
+        None where nodes moved, or where one is in front of what it uses.
+        """
+        graph: Any = copy.graph
+        known = zip(copy.rows, copy.made.values(), strict=True)
+        left: dict[Any, Any] = dict(zip(copy.made, known, strict=True))
+        made: dict[Any, Any] = {}
+        changed: list[Any] = []
+        last = graph._root
+        key = -math.inf
+        for row in self._rows:
+            node, name, op, target, args, kwargs, kind, _ = row
+            was, new = left.pop(node, _UNKNOWN)
+            if new is not None:
+                if new._sort_key < key:
+                    return None
+                _, had, opcode, called, given, named, kind_had, _ = was
+                if (
+                    args is given
+                    and name is had
+                    and target is called
+                    and kwargs is named
+                    and op is opcode
+                    and kind is kind_had
+                ):
+                    made[node] = last = new
+                    key = new._sort_key
+                    continue
+            try:
+                call = _mapped(args, made), _mapped_kwargs(kwargs, made)
+            except KeyError:
+                return None
+            if new is None:
+                graph._insert_point = last._next
+                new = graph._append(op, target, *call, name, kind)
+            else:
+                new._op, new._target, new._type = op, target, kind
+                new.args, new.kwargs = call
+                if new.name != name:
+                    new.name = name
+            changed.append(new)
+            made[node] = last = new
+            key = new._sort_key
+        graph._insert_point = graph._root
+        for _, gone in reversed(left.values()):
+            if gone.users:
+                return None
+            graph.erase_node(gone)
+        _order_users(changed)
+        self._note(graph, made)
+        return EngineCopy(graph, made, self._rows)
+
+    def _note(self, graph: Any, made: dict[Any, Any]) -> None:
+        """Let a copy of the graph, and each node of it, know the rest."""
+        graph._codegen = foreign_codegen.from_torch(self._codegen, fx.graph)
         graph._graph_namespace._used |= self._names[0]
         graph._graph_namespace._last.update(self._names[1])
-        return cast("Graph", graph)
+        scopes = _Scopes()
+        copy = torch.ops.aten.copy_.default  # asked for once: each dot is a call
+        rows = zip(self._rows, made.values(), self._origins, strict=True)
+        for row, new, origin in rows:
+            new._meta = meta = row[7]
+            # Most origins are noted by the tracer; a call for each would be a tenth.
+            if origin is None and meta:
+                origin = origin_of(meta)
+            if origin is None and row[3] is copy:
+                origin = _of_written(new)
+            new._origin = origin
+            new._scope = (
+                scopes.of(meta["nn_module_stack"])
+                if "nn_module_stack" in meta
+                else None
+            )
+
+
+class EngineCopy(NamedTuple):
+    """A graph of torch's FX, as it was, as one of the engine."""
+
+    graph: Graph
+    made: dict[Any, Node]
+    """The nodes that stand for those of torch, in order."""
+    rows: list[tuple[Any, ...]]
+    """What those were."""
+    can_follow: bool = True
+    """Whether it can be made the copy of a later snapshot."""
+
+
+_UNKNOWN = None, None
+"""The row and the copy of a node that is new."""
+
+
+def _order_users(changed: list[Any]) -> None:
+    """Put the users of what these nodes use in the order of the graph, as in a new copy."""
+    for used in {used: None for node in changed for used in node.all_input_nodes}:
+        if len(used.users) > 1:
+            used._users = dict.fromkeys(sorted(used.users))
 
 
 def _mapped(args: tuple[Any, ...], made: Mapping[Any, Node]) -> tuple[Argument, ...]:
@@ -146,6 +233,13 @@ def _mapped(args: tuple[Any, ...], made: Mapping[Any, Node]) -> tuple[Argument, 
         else:
             mapped.append(freeze(fx.node.map_arg(one, made.__getitem__)))
     return tuple(mapped)
+
+
+def _mapped_kwargs(kwargs: Any, made: Mapping[Any, Node]) -> Any:
+    """As `_mapped`; few nodes have any, and an empty one would be made anew."""
+    if not kwargs:
+        return EMPTY_KWARGS
+    return freeze_kwargs(fx.node.map_arg(kwargs, made.__getitem__))
 
 
 def is_symbolic(graph: Any) -> bool:

@@ -45,6 +45,7 @@ from fxls.runtime.producers.capture import (
     with_reason,
 )
 from fxls.runtime.producers.deferred import DeferredWork
+from fxls.runtime.producers.kept_copy import KeptCopy
 from fxls.runtime.producers.recompiled import on_recompile
 from fxls.runtime.producers.snapshot import Snapshot, is_symbolic
 from fxls.runtime.producers.torch_errors import explain_errors, explain_errors_in
@@ -382,7 +383,8 @@ class _Made:
     def listing(self) -> Listing:
         """All of it; the same one from then on."""
         if self._listing is None:
-            graph, written = self._written or (self._snapshot.graph(), None)
+            kept = KeptCopy(self._module)
+            graph, written = self._written or kept.written(self._snapshot, self._source)
             given = GivenText(
                 *(self._module, graph, self.identity, self._source, self.layout),
                 self._parents(),
@@ -392,6 +394,7 @@ class _Made:
                 parameters=self._capture.parameters,
             )
             self._listing = _with_passes(given.listing(), self._passes)
+            kept.put_back()
             self._written = None
         return self._listing
 
