@@ -95,7 +95,8 @@ def _different(
 
 def _is_untouched(pair: tuple[Row, Row]) -> bool:
     """Whether all of a node is the same object, which takes no look at values."""
-    return all(map(is_, *pair))
+    one, other = pair
+    return one is other or all(map(is_, one, other))
 
 
 def _pairs(before: Sequence[Row], after: Sequence[Row]) -> _Pairs:

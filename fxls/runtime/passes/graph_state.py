@@ -75,9 +75,21 @@ class GraphState:
     part of it: a text does not say that.
     """
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, before: GraphState | None = None) -> None:
+        """Nodes that are as they were `before` share their rows with that state."""
         self.module = module
-        self.rows: tuple[Row, ...] = tuple(map(self._row, module.graph.nodes))
+        if before is None:
+            self.rows: tuple[Row, ...] = tuple(map(self._row, module.graph.nodes))
+        else:
+            known = {row.node: row for row in before.rows}
+            self.rows = tuple(
+                [
+                    row
+                    if (row := known.get(node)) is not None and _is_kept(row, node)
+                    else self._row(node)
+                    for node in module.graph.nodes
+                ]
+            )
         self.inputs = [row.name for row in self.rows if row.opcode == "placeholder"]
         self._said: dict[Any, dict[str, Any]] = {}
 
@@ -163,6 +175,21 @@ class GraphState:
         state.module = module
         state._said = {}
         return state._row(node)
+
+
+def _is_kept(row: Row, node: Any) -> bool:
+    """Whether all of a node is the same object; asked in half of a row's time."""
+    _, name, opcode, target, args, kwargs, kind, scope, held = row
+    return (
+        args is node.args
+        and kwargs is node.kwargs
+        and target is node.target
+        and kind is node.type
+        and held is _nothing
+        and scope is node.meta.get("nn_module_stack")
+        and name is node.name
+        and opcode is node.op
+    )
 
 
 def inputs_of(module: Any) -> list[str]:

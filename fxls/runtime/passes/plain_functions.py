@@ -175,7 +175,7 @@ class PlainFunctions:
         is_same = last is not None and last.state.still_holds(module)
         if is_same and last is not None and last.state.module is module:
             return last, None
-        now = _Compiled(GraphState(module))
+        now = _Compiled(GraphState(module, last and last.state))
         if last is None:
             return now, None
         if last.compilation is not None:

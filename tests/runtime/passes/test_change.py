@@ -261,6 +261,7 @@ def test_over_many_edits_it_is_what_two_tables_say(
         new = table(module)
         assert state.still_holds(module) == (old == new)
         found = change(state, GraphState(module))
+        assert change(state, GraphState(module, state)) == found
         had, has = {row[0]: row for row in old}, {row[0]: row for row in new}
         assert found.created == tuple(n for n in has if n not in had)
         assert found.erased == tuple(n for n in had if n not in has)
