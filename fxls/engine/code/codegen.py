@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from fxls.engine.code.fences import FindMarks, marks_in
 from fxls.engine.code.python_code import (
     INDENT,
     STANDARD_GLOBALS,
@@ -34,7 +35,10 @@ TransformCode: TypeAlias = Callable[[list[str]], list[str]]
 
 
 def marked_code(
-    graph: Graph, root_module: str = "self", main: str = "__main__"
+    graph: Graph,
+    root_module: str = "self",
+    main: str = "__main__",
+    find: FindMarks = marks_in,
 ) -> MarkedCode:
     """The source of a graph, as `Graph.python_code` gives it, with its marks.
 
@@ -49,7 +53,7 @@ def marked_code(
         definition = max(code._prologue_start - 1, 0)
         lines = (definition,) * len(graph.nodes)
         return MarkedCode(code, _no_marks, lines, definition)
-    return Generation(codegen, graph, root_module, main=main).marked_code()
+    return Generation(codegen, graph, root_module, main=main).marked_code(find)
 
 
 def _no_marks(_above: int) -> tuple[Mark, ...]:

@@ -18,6 +18,7 @@ from fxls.engine.code.fences import (
     FENCE,
     FREES,
     READS,
+    FindMarks,
     marks_in,
     without_fences,
 )
@@ -83,8 +84,8 @@ class Generation:
         text = self._joined(prologue, head, self._texts)
         return self._code(text, prologue, head, self._places())
 
-    def marked_code(self) -> MarkedCode:
-        """The source, and where each of its names of a node stands.
+    def marked_code(self, find: FindMarks = marks_in) -> MarkedCode:
+        """The source, and where each of its names of a node stands, as `find` finds it.
 
         It is written with a fence around every name, and is what is left without them.
         """
@@ -102,7 +103,7 @@ class Generation:
                 lines[place] = at
             at += 1 + text.count("\n")
         named = {self._name(node): i for i, node in enumerate(self._nodes)}
-        marks = partial(marks_in, fenced, named)
+        marks = partial(find, fenced, named)
         return MarkedCode(code, marks, tuple(lines), definition)
 
     def _code(

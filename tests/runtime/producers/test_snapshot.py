@@ -10,6 +10,7 @@ import torch
 import torch.fx
 
 from fxls.engine.code.codegen import marked_code
+from fxls.engine.code.fences import FindMarks, KnownLines, marks_in
 from fxls.engine.graph import Graph
 from fxls.runtime.listings.facts import FactsOfNodes
 from fxls.runtime.producers.snapshot import Snapshot
@@ -49,13 +50,14 @@ def test_a_copy_that_follows_a_graph_is_what_a_new_copy_is() -> None:
         made = graph.call_function(operator.add, (made, 1))
     graph.output(made)
     copy, followed = Snapshot(graph, lambda _node: None).copied(), 0
+    lines = KnownLines()
     for _ in range(300):
         _edit(graph, chance)
         now = Snapshot(graph, lambda _node: None)
         following = now.follow(copy) if copy.can_follow else None
         followed += following is not None
         copy = following or now.copied()
-        assert _all_of(copy.graph) == _all_of(now.graph())
+        assert _all_of(copy.graph, lines.marks_in) == _all_of(now.graph(), marks_in)
     assert followed > 150
 
 
@@ -115,9 +117,9 @@ def _edit(graph: Any, chance: random.Random) -> None:
             max(at.all_input_nodes, key=nodes.index).append(at)
 
 
-def _all_of(graph: Graph) -> tuple[object, ...]:
+def _all_of(graph: Graph, find: FindMarks) -> tuple[object, ...]:
     """What a listing says of a graph."""
-    code = marked_code(graph)
+    code = marked_code(graph, find=find)
     facts = FactsOfNodes(torch.nn.Module(), graph)
     rows = [
         facts.of(node, at) for node, at in zip(facts.nodes, code.lines, strict=True)
