@@ -10,7 +10,7 @@ from fxls.engine.code.statement import Globals, Writer
 from fxls.engine.graph import Graph
 from fxls.engine.ir.arguments import ATOMS, Argument
 from fxls.engine.ir.node_text import pretty_target, type_text
-from fxls.engine.ir.users import users_of
+from fxls.engine.ir.whole_node import whole_node
 from fxls.engine.node import Node
 from fxls.listing import Facts, Pieces
 from fxls.runtime.listings.quiet_reading import attribute_at, stand_in
@@ -18,6 +18,7 @@ from fxls.runtime.listings.short_repr import written
 from fxls.runtime.listings.tables import Tables
 from fxls.runtime.listings.target_facts import Targets, passes_of
 from fxls.runtime.listings.value_facts import value_of
+from fxls.runtime.torch_private import schema_of
 
 __all__ = ["FactsOfNodes"]
 
@@ -36,48 +37,63 @@ class FactsOfNodes:
         self.targets = Targets()
         self.nodes = list(graph.nodes)
         self._module = module
-        self._target_texts: dict[int, tuple[object, str]] = {}
+        self._targets: dict[int, tuple[object, str, int | None]] = {}
+        """What a target of a call_function is called, and its row; by its id, with it, so
+        that its id stays its own."""
         self._pass_names: dict[str, str] = {}
         self._index = index = {node: i for i, node in enumerate(self.nodes)}
         self._writer = Writer(
             "self", Globals(), lambda node: f"{_FENCE}{index[node]}{_FENCE}"
         )
 
-    def of(self, node: Node, line: int) -> Facts:
+    def of(self, node: Any, line: int) -> Facts:
         """The facts of a node whose statement is on `line`."""
-        frames: Any = node._frames  # pyright: ignore[reportPrivateUsage]  # as the engine keeps it
-        scope: Any = node._scope  # pyright: ignore[reportPrivateUsage]  # as above
-        op = node.op
-        target: Any = node.target
-        known = self._target_texts.get(id(target))
-        if known is None or known[0] is not target:
-            # With the target, so that its id stays its own.
-            known = self._target_texts[id(target)] = (target, pretty_target(target))
-        pieces, index, kwargs = self._pieces, self._index, node.kwargs
-        names_attribute = op == "call_module" or op == "get_attr"
-        attribute = attribute_at(self._module, str(target)) if names_attribute else None
-        noted = node.noted_all()
-        users = tuple([index[user] for user in users_of(node)])
+        name, op, target, args, kwargs, kind, noted, held = whole_node(node)
+        index, pieces = self._index, self._pieces
+        users: tuple[int, ...] = ()
+        if type(held) is Node:
+            users = (index[held],)
+        elif held is not None:
+            users = tuple(map(index.__getitem__, held))
+        frames, scope = node._frames, node._scope
+        attribute: Any = None
+        if op == "call_function":
+            known = self._targets.get(id(target))
+            if known is None or known[0] is not target:
+                row = self.targets.row(op, target, None)
+                known = (target, pretty_target(target), row)
+                self._targets[id(target)] = known
+            _, written_target, call = known
+        else:
+            if op == "call_module" or op == "get_attr":
+                attribute = attribute_at(self._module, str(target))
+            written_target = pretty_target(target)
+            call = self.targets.row(op, target, attribute)
         # In the order of the fields: by their names it takes twelve times as long.
         return Facts(
-            node.name,
+            name,
             op,
-            known[1],
+            written_target,
             line,
-            tuple([(index[a],) if type(a) is Node else pieces(a) for a in node.args]),
+            tuple([(index[a],) if type(a) is Node else pieces(a) for a in args]),
             tuple([(k, pieces(one)) for k, one in kwargs.items()]) if kwargs else (),
             users,
             None if scope is None else self.tables.scope(scope),
             None if frames is None else self.tables.frame(frames),
             value_of(noted) if noted else None,
-            None if node.type is None else type_text(node.type),
+            None if kind is None else type_text(kind),
             None if attribute is None else _detail(attribute),
-            self.targets.row(op, target, attribute),
+            call,
             not users and _has_effect(node),
             passes_of(noted, self._pass_names) if noted else (),
             () if frames is None else self.tables.more_frames(frames),
             _width(attribute) if op == "call_module" else None,
         )
+
+    def call_operators(self) -> bool:
+        """Whether any of the nodes whose facts were made calls an operator of torch.ops."""
+        called = self._targets.values()
+        return any(schema_of(target) is not None for target, _, _ in called)
 
     def _pieces(self, arg: Argument) -> Pieces:
         """An argument as code, with the index of each node in it for the node."""

@@ -17,7 +17,6 @@ from fxls.runtime.listings.identity import identity_of
 from fxls.runtime.listings.layout import Layout
 from fxls.runtime.listings.module_names import importable_name
 from fxls.runtime.listings.value_facts import value_of
-from fxls.runtime.torch_private import schema_of
 
 __all__ = ["ListingText", "listing_of"]
 
@@ -97,7 +96,7 @@ class ListingText:
             frames=tuple(facts.tables.frames),
             scopes=tuple(facts.tables.scopes),
             entry=entry,
-            parameters=self._count_parameters(),
+            parameters=self._count_parameters(facts),
             targets=tuple(facts.targets.rows),
             parents=self.parents,
             links=layout.links,
@@ -105,7 +104,7 @@ class ListingText:
             remarks=self.remarks,
         )
 
-    def _count_parameters(self) -> int | None:
+    def _count_parameters(self, facts: FactsOfNodes) -> int | None:
         """How many numbers the parameters hold; None where they may be inputs.
 
         What compilers capture has the parameters of the model as placeholders, also in
@@ -116,8 +115,7 @@ class ListingText:
             return self.parameters
         if count or self.identity.producer not in ("engine", "torch.fx"):
             return count or None
-        lowered = any(schema_of(node.target) is not None for node in self._graph.nodes)
-        return None if lowered else 0
+        return None if facts.call_operators() else 0
 
     def _paths(self) -> dict[str, str]:
         """The module that each node was made in, by name."""

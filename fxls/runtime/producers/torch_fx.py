@@ -234,11 +234,16 @@ class TorchFx:
         return path
 
     def _write_facts(self, path: Path, made: _Made) -> None:
-        # Paused, because it would walk what is made here a few times.
+        # Paused, because it would walk what is made here a few times, and once more if
+        # it were still there at the end.
         with logging_faults("a listing has no facts"), gc_pause.paused():
-            listing = made.listing()
-            if not self._holds_more(path, listing, made.is_of(path)):
-                self._store.materialize(listing)
+            self._materialize_listing(path, made)
+            made.let_go()
+
+    def _materialize_listing(self, path: Path, made: _Made) -> None:
+        listing = made.listing()
+        if not self._holds_more(path, listing, made.is_of(path)):
+            self._store.materialize(listing)
 
     def _read(self, path: Path) -> Listing | None:
         self._later.finish()
@@ -397,6 +402,10 @@ class _Made:
             kept.put_back()
             self._written = None
         return self._listing
+
+    def let_go(self) -> None:
+        """Hold the listing no more, which is made again if anybody asks."""
+        self._listing = None
 
     def lineage(self) -> tuple[Parent, ...]:
         """What it was made from, as far as that is known by now."""
