@@ -98,6 +98,9 @@ class Store:
         self._instances = Instances(self.root, report, self._report_once, here)
         self._logs = Logs(self.root, self._report_once, here)
         self._spellings: dict[str, str] = {}
+        self._named = ("", digest_of(b""))
+        """The text that was asked for last, and its hash: it is asked for three times
+        while a listing is made."""
         self._made: Callable[[Revision], None] | None = None
         self.bound = Bound(self.root)
         """Keeps the folder from growing beyond measure."""
@@ -108,7 +111,10 @@ class Store:
 
     def path_of(self, class_name: str, text: str) -> Path:
         """Where a text belongs; whether it is there does not matter."""
-        return self.root / file_name(class_name, digest_of(text.encode()))
+        named = self._named
+        if named[0] is not text:
+            named = self._named = text, digest_of(text.encode())
+        return self.root / file_name(class_name, named[1])
 
     def owns(self, path: Path) -> bool:
         """Whether a listing of this store has, or would have, this path."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Protocol
 
 from fxls.listing import ToParent
@@ -52,8 +53,9 @@ def note_made(
     lister: Lister, name: str, found: Change, before: GraphState, after: GraphState
 ) -> None:
     """Let this pass have made the new nodes of a graph, each in place of earlier ones."""
-    olds = {row.name: row.node for row in before.rows}
-    news = {row.name: row.node for row in after.rows}
+    named = {*found.created, *chain.from_iterable(found.made_from.values())}
+    olds = {row.name: row.node for row in before.rows if row.name in named}
+    news = {row.name: row.node for row in after.rows if row.name in named}
     for made in found.created:
         made_from = [olds[one] for one in found.made_from.get(made, ())]
         lister.note_made(news[made], name, made_from)

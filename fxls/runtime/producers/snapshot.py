@@ -67,12 +67,10 @@ class Snapshot:
 
     def has_origins(self) -> tuple[bool, bool]:
         """Whether an input, and whether any node, came from somewhere."""
+        if not any(self._origins):
+            return False, any(row[7].get("stack_trace") for row in self._rows)
         rows = zip(self._rows, self._origins, strict=True)
-        of_input = any(row[2] == "placeholder" and origin for row, origin in rows)
-        anywhere = any(self._origins) or any(
-            row[7].get("stack_trace") for row in self._rows
-        )
-        return of_input, anywhere
+        return any(row[2] == "placeholder" and origin for row, origin in rows), True
 
     def root(self) -> tuple[str, str] | None:
         """Module and qualified name of what the nodes came from, if any says so."""

@@ -11,7 +11,7 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -130,11 +130,14 @@ class TorchTracer:
         if origin is not None:
             self._origins.setdefault(new, origin)
 
-    def made_by(self, nodes: Iterable[Any]) -> tuple[MadeBy | None, ...]:
+    def made_by(self, nodes: Sequence[Any]) -> tuple[MadeBy | None, ...]:
         """Which passes made each node, None for one that was captured; empty while no
         pass has made any.
         """
-        return tuple(map(self._made.get, nodes)) if self._made else ()
+        made: Mapping[Any, MadeBy] = self._made
+        if len(made) < len(nodes):  # each look at what is held weakly is two calls
+            made = dict(made.items())
+        return tuple(map(made.get, nodes)) if made else ()
 
     def note_made(self, node: Any, name: str, olds: Sequence[Any]) -> None:
         """Let a pass have made a node in place of others, whose origins it then has.
