@@ -56,7 +56,7 @@ def _one_percent(took: float) -> float:
     return 1.01 * took
 
 
-def _watching(took: float) -> float:
+def _sixty_percent(took: float) -> float:
     return 1.6 * took
 
 
@@ -148,6 +148,7 @@ def cases(root: Path) -> Iterator[Case]:
         *(f"insert, recompile and call {NODES:,} nodes, and the facts", switch),
         switch.on,
         insert_recompile_and_call,
+        *("at most 60 %", _sixty_percent),
     )
     net = Gpt(12, 16, 4)
     yield _making(
@@ -200,7 +201,7 @@ def _watched(
         return step
 
     watched = f"{name}, watched for `nan` and `grad-nan`"
-    return Case(watched, without, within, "at most 60 %", _watching)
+    return Case(watched, without, within, "at most 60 %", _sixty_percent)
 
 
 def _gpt(width: int, heads: int) -> Callable[[], None]:
