@@ -8,6 +8,7 @@ from collections.abc import Generator
 from fxls.record import Event
 from fxls.runtime.hooks import Hooks
 from fxls.runtime.producers.compilations import Compilations
+from fxls.runtime.producers.places import frame_columns
 
 __all__ = ["hearing"]
 
@@ -17,7 +18,7 @@ def hearing() -> Generator[list[Event]]:
     """In the block, the events of what is compiled; an installation may be there too."""
     events: list[Event] = []
     compilations = Compilations(events.append)
-    hooks = Hooks(compilations.hooks())
+    hooks = Hooks((*frame_columns.hooks(), *compilations.hooks()))
     hooks.put_in()
     compilations.attach()
     try:

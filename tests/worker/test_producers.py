@@ -70,6 +70,29 @@ def test_a_compiled_entry_has_a_listing_for_each_graph(worker: Asking) -> None:
     assert traced.identity == found[0]
 
 
+def test_nodes_of_a_compiled_entry_have_the_columns_of_their_expressions(
+    worker: Asking,
+) -> None:
+    traced = answer(worker, "Choosy()(torch.ones(2))", Producer.COMPILE)
+    assert isinstance(traced, Traced), traced
+    store = Store(worker.store)
+    text = CHOOSY.split("\n")
+    found: list[tuple[str, str]] = []
+    for identity in store.identities():
+        (revision,) = store.revisions(identity)
+        listing = store.read_revision(revision)
+        for facts in listing.nodes:
+            if facts.origin is not None and facts.opcode.startswith("call_"):
+                span = listing.frames[facts.origin].span
+                line = text[span.start.line]
+                found.append((facts.name, line[span.start.column : span.end.column]))
+    assert found == [
+        ("sum_1", "x.sum()"),
+        ("gt", "x.sum() > 0"),
+        ("relu", "torch.relu(x)"),
+    ]
+
+
 BRANCH = "symbolically traced variables cannot be used as inputs to control flow"
 
 

@@ -9,7 +9,9 @@ from typing import Any, cast
 import torch
 
 from fxls.listing import Listing
+from fxls.runtime.hooks import Hooks
 from fxls.runtime.producers.dynamo import Dynamo
+from fxls.runtime.producers.places import frame_columns
 from fxls.runtime.producers.torch_export import note_program
 from fxls.runtime.producers.torch_fx import lister
 
@@ -62,7 +64,13 @@ def compiled(
         captures.captured_before(gm)
         return gm.forward
 
-    cast("Any", torch).compile(root, backend=backend)(*args, **kwargs)
+    # An installation has them too, and a worker has none.
+    hooks = Hooks(frame_columns.hooks())
+    hooks.put_in()
+    try:
+        cast("Any", torch).compile(root, backend=backend)(*args, **kwargs)
+    finally:
+        hooks.take_out()
     return tuple(found)
 
 
