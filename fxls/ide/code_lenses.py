@@ -170,7 +170,9 @@ def source_lenses(source: SourceFile, entries: tuple[Entry, ...]) -> Iterator[Le
             yield Lens(
                 module.span, f"{calls} in {title(part.document)}", OpenPlace(first)
             )
-        if not (module.constructible or module.name in named or module.name in inner):
+        # One that needs no arguments is an entry itself, but not where a package is
+        # installed.
+        if not (module.name in named or module.name in inner):
             offer = "Write an example call to trace"
             yield Lens(module.span, offer, WriteEntry(source.path, module.name))
         yield from _listing_lenses(module.span, listings_of(source, module.name))

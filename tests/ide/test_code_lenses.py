@@ -138,6 +138,14 @@ def test_a_class_that_was_not_traced_offers_to_trace_it() -> None:
     ]
 
 
+def test_where_a_package_is_installed_the_same_class_offers_to_write_an_example() -> (
+    None
+):
+    assert acts(tuple(source_lenses(source(BLOCK_PATH, BLOCK), ()))) == [
+        ("Write an example call to trace", WriteEntry(BLOCK_PATH, "Block")),
+    ]
+
+
 GIVEN = """\
 import torch
 

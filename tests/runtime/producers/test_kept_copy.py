@@ -23,7 +23,7 @@ def test_a_module_that_is_revised_has_its_copy_from_the_second_listing_on() -> N
     assert str(second) == str(Snapshot(module.graph, lambda _node: None).graph())
 
 
-def test_who_comes_while_another_one_has_the_copy_gets_one_of_his_own() -> None:
+def test_who_comes_while_another_one_has_the_copy_gets_another_one() -> None:
     module = _module()
     kept = [_copied(module) for _ in range(2)][-1]
     one, other = KeptCopy(module), KeptCopy(module)

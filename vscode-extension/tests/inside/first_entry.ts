@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { extension, hintsBehind, open, place, settled, type Test } from './editor.ts';
+import { extension, file, hintsBehind, open, place, settled, type Test } from './editor.ts';
 import { next, until } from './waiting.ts';
 
 export const firstEntry: readonly Test[] = [
@@ -43,30 +43,35 @@ export const firstEntry: readonly Test[] = [
   [
     'the lens of an installed class writes a file of the project, and saves it',
     async () => {
-      const [installed] = await vscode.workspace.findFiles(
-        '.venv/lib/python*/site-packages/torch/nn/modules/linear.py',
-        null,
-      );
-      assert.ok(installed, 'the environment has torch');
+      const installed = file('site-packages/zoo.py');
+      await vscode.workspace.fs.writeFile(installed, new TextEncoder().encode(ZOO));
       const source = await vscode.workspace.openTextDocument(installed);
       await vscode.window.showTextDocument(source, vscode.ViewColumn.One);
       await run(await lens(source, 'Write an example call to trace'));
       const own = vscode.window.activeTextEditor?.document;
       assert.ok(own);
-      assert.equal(vscode.workspace.asRelativePath(own.uri), 'try_Linear.py');
+      assert.equal(vscode.workspace.asRelativePath(own.uri), 'try_Doubled.py');
       assert.equal(own.isDirty, false, 'a trace imports what is saved');
       assert.equal(own.getText(), OWN);
       await vscode.workspace.fs.delete(own.uri);
+      await vscode.workspace.fs.delete(installed);
     },
   ],
 ];
 
 const ENTRY = '# fxls: Stem(n_channels=3)(torch.randn(1, 3, 32, 32))';
 const WRONG = '# fxls: Stem(n_channels=3)(torch.randn(1, 8))';
-const OWN = `import torch
-from torch.nn.modules.linear import Linear
+const ZOO = `from torch import nn
 
-# fxls: Linear(in_features=8, out_features=8)(torch.randn(1, 8))
+
+class Doubled(nn.Module):
+    def forward(self, x):
+        return x + x
+`;
+const OWN = `import torch
+from zoo import Doubled
+
+# fxls: Doubled()(torch.randn(1, 8))
 `;
 const SHAPES = [
   'features = self.conv(image): f32[1, 8, 30, 30]',
