@@ -17,12 +17,13 @@ export async function writtenAndSaved<T>(
       'textDocument' in change ? [change.textDocument.uri] : [],
     ),
   ].map((uri) => vscode.Uri.parse(uri).toString());
-  const about = (): vscode.TextDocument[] =>
-    vscode.workspace.textDocuments.filter(({ uri }) => uris.includes(uri.toString()));
-  const before = about().filter(({ isDirty }) => isDirty);
+  const unsaved = (): vscode.TextDocument[] =>
+    vscode.workspace.textDocuments.filter(
+      ({ uri, isDirty }) => isDirty && uris.includes(uri.toString()),
+    );
+  const before = unsaved();
   const result = await write();
-  const written = about().filter((document) => !before.includes(document));
-  // One that was not changed is saved at once.
+  const written = unsaved().filter((document) => !before.includes(document));
   await Promise.all(written.map((document) => document.save()));
   return result;
 }
