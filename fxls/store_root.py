@@ -29,9 +29,7 @@ def locate(start: str, around: str | None = ".") -> str:
     """
     start = os.path.abspath(start)  # noqa: PTH100  # resolve() follows links
     folder = start if os.path.isdir(start) else os.path.dirname(start)  # noqa: PTH112, PTH120  # as below
-    parents = [folder]
-    while (parent := os.path.dirname(parents[-1])) != parents[-1]:  # noqa: PTH120  # as below
-        parents.append(parent)
+    parents = _with_parents(folder)
     for parent in parents:
         # Not Path.exists, because Path.exists raises for a folder that may not be searched.
         if any(os.path.exists(os.path.join(parent, one)) for one in _MARKERS):  # noqa: PTH110, PTH118  # pathlib takes long to import
@@ -45,15 +43,23 @@ def locate(start: str, around: str | None = ".") -> str:
 def _may_hold_a_store(folder: str) -> bool:
     """Whether a store there is of one person, and of one project.
 
-    All that lies below is part of the project. So it is no home, and no folder that
-    anybody may write, as that for temporary files.
+    All that lies below is part of the project. So it is no home or above it, and no
+    folder that anybody may write, as that for temporary files.
     """
     try:
         mode = os.stat(folder).st_mode  # noqa: PTH116  # as above
     except OSError:
         return False
     is_anybodys = os.name != "nt" and mode & 0o002 != 0  # there it says nothing
-    return not is_anybodys and not _is_same(folder, os.path.expanduser("~"))  # noqa: PTH111  # as above
+    homes = _with_parents(os.path.expanduser("~"))  # noqa: PTH111  # as above
+    return not is_anybodys and not any(_is_same(folder, home) for home in homes)
+
+
+def _with_parents(folder: str) -> list[str]:
+    found = [folder]
+    while (parent := os.path.dirname(found[-1])) != found[-1]:  # noqa: PTH120  # as above
+        found.append(parent)
+    return found
 
 
 def _is_same(folder: str, other: str) -> bool:

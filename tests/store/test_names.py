@@ -101,10 +101,11 @@ def test_no_home_and_no_folder_of_everybody_is_a_project(
     works_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_the_file = works_in / "net" / ".fxls"
-    with monkeypatch.context() as home:
-        home.setenv("HOME", str(works_in))
-        home.setenv("USERPROFILE", str(works_in))
-        assert locate(works_in / "net" / "unet.py") == of_the_file
+    for home in (works_in, works_in / "net"):
+        with monkeypatch.context() as person:
+            person.setenv("HOME", str(home))
+            person.setenv("USERPROFILE", str(home))
+            assert locate(works_in / "net" / "unet.py") == of_the_file
     if os.name != "nt":  # where a mode does not say who may write
         works_in.chmod(0o777)
         assert locate(works_in / "net" / "unet.py") == of_the_file
