@@ -561,5 +561,7 @@ def test_trust_in_a_folder_is_none_in_packages_and_other_folders(
 
     assert doubt["message"] == said["message"], "what only reads works everywhere"
     assert alone.startswith(f"Net(): {project}/.fxls/Net_")
-    assert lenses == []
+    assert [lens["command"]["title"] for lens in lenses] == [
+        "Write an example call to trace"
+    ], "nothing there is traced by itself"
     assert Path(asked["path"]).is_relative_to(elsewhere), "a person asked for it"
