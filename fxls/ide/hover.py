@@ -219,11 +219,11 @@ def _node_card(
     calls = _calls(document, facts)
     if calls:
         card.append(Field("calls", calls))
-    card += (
-        Field("args", arguments(document, facts.args)),
-        Field("kwargs", _keywords(document, facts)),
-        Field("users", _users(document, facts.users)),
-    )
+    if facts.args:
+        card.append(Field("args", arguments(document, facts.args)))
+    if facts.kwargs:
+        card.append(Field("kwargs", _keywords(document, facts)))
+    card.append(Field("users", _users(document, facts.users)))
     scopes = listing.module_path(node)
     if scopes:
         card.append(Field("module", _modules(scopes)))

@@ -38,7 +38,6 @@ HOVER = [
     "",
     "- **calls**: `torch.relu` [documentation]",
     "- **args**: [`linear`]",
-    "- **kwargs**: —",
     "- **users**: 1: [`add`]",
     "- **value**: `float32 (2, 4), stride (4, 1), cpu, 32 B, requires grad`",
 ]

@@ -48,7 +48,6 @@ CONV = """
 from [net.py:8 net.py:7:23] in `Net.forward`
     y = torch.relu(self.conv(x))
 - args: [x Net_0123456789ab.py:2:18]
-- kwargs:
 - users: 1: [relu Net_0123456789ab.py:4:4]
 - module: `conv` Conv2d
 - value: `float32 (1, 4, 8, 8), stride (256, 64, 8, 1), cpu, 1 KiB, requires grad`
@@ -99,8 +98,6 @@ def test_a_placeholder_is_a_name_like_any_other() -> None:
 def forward(self, x):
                   ^
 `x`: placeholder → `f32[1, 3, 8, 8]`
-- args:
-- kwargs:
 - users: 1: [conv Net_0123456789ab.py:3:4]
 - value: `float32 (1, 3, 8, 8), cpu`
 """,
@@ -117,7 +114,6 @@ def test_the_chain_of_frames_is_shown_from_the_inside() -> None:
 from [block.py:7 block.py:6:11] in `double`
     return x * 2
 - args: [block_fc Net_0123456789ab.py:5:4], `2`
-- kwargs:
 - users: 1: [add Net_0123456789ab.py:8:4]
 - module: `block` Block
 called from [block.py:3 block.py:2:15] in `Block.forward`
@@ -137,7 +133,6 @@ def test_modules_are_shown_from_the_outside() -> None:
 from [block.py:3 block.py:2:22] in `Block.forward`
     return double(self.fc(h))
 - args: [relu Net_0123456789ab.py:4:4]
-- kwargs:
 - users: 1: [mul Net_0123456789ab.py:6:4]
 - module: `block` Block / `block.fc` Linear
 called from [net.py:9 net.py:8:15] in `Net.forward`
@@ -158,7 +153,6 @@ from [net.py:9 net.py:8:31] in `Net.forward`
         -1,
     )
 - args: [relu Net_0123456789ab.py:4:4], `-1`
-- kwargs:
 - users: 1: [add Net_0123456789ab.py:8:4]
 """,
     )
@@ -172,7 +166,6 @@ def test_the_output_has_no_name_but_a_statement() -> None:
     ^^^^^^^^^^
 `output`: output
 - args: [add Net_0123456789ab.py:8:4]
-- kwargs:
 - users: 0
 """,
     )

@@ -177,7 +177,6 @@ async def test_a_hover_is_markdown(talk: Conversation) -> None:
             "from [`net.py:7`](ROOT/net.py#L7,16) in `Net.forward`\n\n"
             "```python\nreturn torch.relu(x) + '𝄞'.count(x)\n```\n\n"
             "- **args**: [`x`](LISTING#L3,19)\n"
-            "- **kwargs**: —\n"
             "- **users**: 1: [`add`](LISTING#L6,5)\n"
             "- **value**: `float32 (2,), cpu`",
         },

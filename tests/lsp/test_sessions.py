@@ -107,7 +107,6 @@ def test_a_listing_is_a_document_like_any_other(project: Path, listing: Path) ->
                 f"from [`net.py:7`]({net.as_uri()}#L7,16) in `Net.forward`\n\n"
                 "```python\nreturn torch.relu(x) + '𝄞'.count(x)\n```\n\n"
                 f"- **args**: [`x`]({uri}#L3,19)\n"
-                "- **kwargs**: —\n"
                 f"- **users**: 1: [`add`]({uri}#L6,5)\n"
                 "- **value**: `float32 (2,), cpu`"
             ),
@@ -234,9 +233,7 @@ def test_a_client_may_count_bytes_and_know_neither_links_nor_markdown(
         "range": spot(4, 25, 26),
         "contents": {
             "kind": "plaintext",
-            "value": (
-                "x: placeholder\n  args: -\n  kwargs: -\n  users: 2: relu, count"
-            ),
+            "value": ("x: placeholder\n  users: 2: relu, count"),
         },
     }
     assert definition == [
