@@ -28,6 +28,7 @@ from fxls.store import Store, StoreError, locate
 from fxls.wire import Failed, Trace, Traced, Trying
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.deaths import out_of_time
+from fxls.worker.drawn_weights import draw_less
 from fxls.worker.evaluate import Inputs, Model, Refused, evaluate
 from fxls.worker.failures import failure_of, is_ours
 from fxls.worker.limits import MemoryLimit
@@ -105,7 +106,10 @@ class Attempt:
         if isinstance(module, Failure):
             return self._failed(module)
         self._module = module
-        model = self._step(Reason.ENTRY, lambda: evaluate(self._entry, module, text))
+        with draw_less():
+            model = self._step(
+                Reason.ENTRY, lambda: evaluate(self._entry, module, text)
+            )
         if isinstance(model, Failure):
             return self._failed(model)
         return self._captured(model)

@@ -24,6 +24,7 @@ from fxls.store import locate
 from fxls.wire import Failed, Fit, Fitted
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.deaths import out_of_time
+from fxls.worker.drawn_weights import draw_less
 from fxls.worker.evaluate import Model, Refused, evaluate, inputs_of
 from fxls.worker.failures import failure_of, is_ours
 from fxls.worker.fitting.other_inputs import Refusal, first_width, guided, unguided
@@ -85,7 +86,7 @@ class FitAttempt:
         changed = Changed(str(self._path), text)
         # The package of the file may import it, and does so as it is on disk.
         sys.meta_path.insert(0, changed)
-        with silence():
+        with silence(), draw_less():
             module = load(home, project, changed)
             return evaluate(self._request.entry, module, text), module
 
