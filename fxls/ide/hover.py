@@ -216,13 +216,13 @@ def _node_card(
         Line((Code(facts.name), ": ", *node_line(document, node))),
         *_origin(document, node, source),
     ]
-    calls = _calls(document, facts)
-    if calls:
-        card.append(Field("calls", calls))
-    if facts.args:
-        card.append(Field("args", arguments(document, facts.args)))
-    if facts.kwargs:
-        card.append(Field("kwargs", _keywords(document, facts)))
+    for label, said in (
+        ("calls", _calls(document, facts)),
+        ("args", arguments(document, facts.args)),
+        ("kwargs", _keywords(document, facts)),
+    ):
+        if said:
+            card.append(Field(label, said))
     card.append(Field("users", _users(document, facts.users)))
     scopes = listing.module_path(node)
     if scopes:

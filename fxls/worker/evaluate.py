@@ -17,7 +17,7 @@ from fxls.listing import Failure, Place, Reason
 from fxls.text import LineTable, Point, Span
 from fxls.worker.places import syntax_place
 
-__all__ = ["Inputs", "Model", "Refused", "evaluate", "inputs_of"]
+__all__ = ["Inputs", "Model", "Refused", "evaluate", "inputs_of", "names_in"]
 
 
 class Refused(Exception):
@@ -90,8 +90,9 @@ def inputs_of(entry: Entry, module: ModuleType, text: str) -> Inputs | None:
     return expression.arguments(outermost) if isinstance(outermost, ast.Call) else None
 
 
-_NAMES: dict[str, Any] = {"torch": torch, "fxls": fxls}
-"""What an entry may use where its file does not import it."""
+def names_in(module: ModuleType) -> dict[str, Any]:
+    """What an entry of the module's file may use."""
+    return {"torch": torch, "fxls": fxls, **vars(module)}
 
 
 class _Expression:
@@ -101,7 +102,7 @@ class _Expression:
         self._entry = entry
         self._lines = LineTable(text)
         self._filename = "<entry>" if entry.span is None else entry.path
-        self._names: dict[str, Any] = {**_NAMES, **vars(module)}
+        self._names = names_in(module)
         try:
             self.tree = ast.parse(entry.expression, mode="eval")
         except SyntaxError as error:

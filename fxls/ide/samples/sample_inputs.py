@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fxls.ide.samples.first_layer import FirstLayer, Taken
@@ -73,10 +73,12 @@ def sample_inputs(
     inputs: Sequence[Parameter],
     layers: FirstLayer,
     takes_none: Callable[[str], bool],
+    made: Mapping[str, str],
 ) -> str:
     """The arguments of a call of a model.
 
-    `takes_none` says of a mask whether there need not be one.
+    `takes_none` says of a mask whether there need not be one; `made` has what classes
+    of the same file make, by the names of inputs.
     """
     needed = [one for one in inputs if one.default is None]
     if not needed:
@@ -88,7 +90,7 @@ def sample_inputs(
     before = _Before([], [])
     for one in needed:
         graph = _named(one.name, _OF_GRAPHS) if is_graph else None
-        known = _CHOSEN.get(one.name, graph)
+        known = _CHOSEN.get(one.name, made.get(one.name, graph))
         if known is not None:
             sample, shape = known, ()
         else:
@@ -97,10 +99,11 @@ def sample_inputs(
                 sample, shape = _randn((8, shape[1])), (8, shape[1])
         before.shapes.append(shape)
         before.written.append(f"{one.name}={sample}" if one.by_keyword else sample)
+    chosen = {**made, **_CHOSEN}
     before.written += [
-        f"{one.name}={_CHOSEN[one.name]}"
+        f"{one.name}={chosen[one.name]}"
         for one in inputs
-        if one.name in _CHOSEN and one.default in ("None", "True")
+        if one.name in chosen and one.default in ("None", "True")
     ]
     return ", ".join(before.written)
 

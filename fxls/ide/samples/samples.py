@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from fxls.ide.samples.first_layer import Built, FirstLayer, Value
+from fxls.ide.samples.rotations import ROTATIONS, rotating_class, rotations
 from fxls.ide.samples.sample_inputs import sample_inputs
 from fxls.ide.samples.written_choices import written_choices
 from fxls.ide.syntax.module_classes import ModuleClass
@@ -39,6 +40,7 @@ _SIZES = (
     (r"d_?model", "8"),
     (r"dim", "64"),
     (r"(\w*_)?kernel(_?size)?|k_?size", "3"),
+    (r"(layer|block|stage)_?(idx|index|id|number)", "0"),
     (r"stride|groups|dilation|padding|rank", "1"),
     (r"(n|num)_(\w+_)?heads?|nheads?|heads|\w+_heads", "2"),
     (r"(n|num)_(\w+_)?(layers?|blocks?)|nlayers?|(\w+_)?depth|repeats?", "2"),
@@ -183,7 +185,15 @@ class Samples:
             module.inputs,
             layers,
             lambda name: forward is not None and self._takes_none(forward, name),
+            self._rotations(module),
         )
+
+    def _rotations(self, module: ModuleClass) -> Mapping[str, str]:
+        if all(one.name != ROTATIONS for one in module.inputs):
+            return {}
+        name = rotating_class(module.name, self._classes)
+        call = BLANK if name is None else self._made(name, frozenset())
+        return {} if BLANK in call else {ROTATIONS: rotations(call)}
 
     def _takes_none(self, forward: Function, name: str) -> bool:
         """Whether a forward, or what it gives a mask to, does without one."""

@@ -25,9 +25,10 @@ from fxls.wire import Failed, Fit, Fitted
 from fxls.worker.catching import UserRaised, caught
 from fxls.worker.deaths import out_of_time
 from fxls.worker.drawn_weights import draw_less
-from fxls.worker.evaluate import Model, Refused, evaluate, inputs_of
+from fxls.worker.evaluate import Model, Refused, evaluate, inputs_of, names_in
 from fxls.worker.failures import failure_of, is_ours
 from fxls.worker.fitting.other_inputs import Refusal, first_width, guided, unguided
+from fxls.worker.fitting.smaller_configurations import smaller_configurations
 from fxls.worker.fitting.written_inputs import Example, WrittenInputs
 from fxls.worker.limits import MemoryLimit
 from fxls.worker.load import Changed, home_of, load
@@ -42,6 +43,9 @@ _MOST = 64
 _SHARE = 0.5
 """Of the time limit: a call that began has the rest of it to end."""
 
+_PARAMETERS = 500_000_000
+"""A model with more takes longer to build than anybody waits for an example of it."""
+
 _SEQUENCES = re.compile("att|block|layer|former|(en|de)coder", re.IGNORECASE)
 """How models are called that take sequences."""
 
@@ -55,6 +59,8 @@ class FitAttempt:
         self, request: Fit, memory: MemoryLimit, log: Callable[[str], None]
     ) -> None:
         self._request = request
+        self._entry = request.entry
+        """With a smaller model than was asked for, where that one is too large."""
         self._path = Path(request.entry.path)
         self._territory = Territory(self._path)
         self._memory = memory
@@ -69,10 +75,14 @@ class FitAttempt:
         if isinstance(built, UserRaised):
             return self._failed(built.error)
         model, module = built
-        written = WrittenInputs(self._request.entry.expression)
-        if model.inputs is None or not written.examples:
-            return Fitted(self._request.id, None)
-        return Fitted(self._request.id, self._fitting(model, module, written))
+        written = WrittenInputs(self._entry.expression)
+        found = None
+        if model.inputs is not None and written.examples:
+            found = self._fitting(model, module, written)
+        if found is None and self._entry != self._request.entry:
+            # It can be built at least.
+            found = self._entry.expression
+        return Fitted(self._request.id, found)
 
     def out_of_time(self, frame: FrameType | None) -> Failed:
         """The answer when the time is over while `frame` runs."""
@@ -88,7 +98,38 @@ class FitAttempt:
         sys.meta_path.insert(0, changed)
         with silence(), draw_less():
             module = load(home, project, changed)
-            return evaluate(self._request.entry, module, text), module
+            self._entry = self._of_a_size(module)
+            return evaluate(self._entry, module, text), module
+
+    def _of_a_size(self, module: ModuleType) -> Entry:
+        """The entry, with smaller configurations where its model is too large."""
+        entry = self._entry
+        others = caught(
+            lambda: [*smaller_configurations(entry.expression, names_in(module))]
+        )
+        # What raises here is said where the model is built, and a constructor runs no
+        # more often than it has to.
+        if isinstance(others, UserRaised) or not others:
+            return entry
+        if not self._is_too_large(entry, module):
+            return entry
+        for expression in others:
+            smaller = msgspec.structs.replace(entry, expression=expression)
+            if self._is_too_large(smaller, module) is False:
+                return smaller
+        return entry
+
+    def _is_too_large(self, entry: Entry, module: ModuleType) -> bool | None:
+        """By its parameters, none of which are made; None where that fails."""
+
+        def count() -> int:
+            with torch.device("meta"):
+                root = evaluate(entry, module, self._request.text).root
+            is_module = isinstance(root, torch.nn.Module)
+            return sum(one.numel() for one in root.parameters()) if is_module else 0
+
+        counted = caught(count)
+        return None if isinstance(counted, UserRaised) else counted > _PARAMETERS
 
     def _fitting(
         self, model: Model, module: ModuleType, written: WrittenInputs
@@ -96,7 +137,7 @@ class FitAttempt:
         seen: set[_Examples] = set()
         for examples in self._tried(model, written.examples, seen):
             expression = written.with_examples(examples)
-            entry = msgspec.structs.replace(self._request.entry, expression=expression)
+            entry = msgspec.structs.replace(self._entry, expression=expression)
             refusal = self._refusal(model, module, entry)
             if refusal is None:
                 return expression

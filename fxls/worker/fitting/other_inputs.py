@@ -21,6 +21,9 @@ _LENGTH = 8
 _OTHER_SIDES = (224, 28, 64, 128, 256, 299, 96, 16)
 _OTHER_LENGTHS = (16, 64, 49, 128, 1)
 
+_OF_INDICES = ((1, _LENGTH), (1, 2, _LENGTH), (1,), (_LENGTH,), (2, _LENGTH))
+"""Texts; choices between texts, as in tests of reading; numbers of classes."""
+
 _MASKS = ("ones", "mask")
 
 _CONVOLUTIONS = (
@@ -85,7 +88,7 @@ def unguided(
     if not numbers:
         # What is called tokens may be vectors as well.
         numbers = [at for at, one in enumerate(examples) if one.kind == "indices"]
-        for shape in ((1, _LENGTH), (1,), (_LENGTH,), (2, _LENGTH)) if numbers else ():
+        for shape in _OF_INDICES if numbers else ():
             yield _with(examples, numbers, Example("indices", shape))
     if not numbers:
         return

@@ -110,3 +110,74 @@ def test_the_entry_of_a_model_of_hugging_face_makes_its_configuration() -> None:
     assert edit.text == (
         "# fxls: TinyModel(config=TinyConfig())(torch.zeros(1, 8, dtype=torch.long))\n"
     )
+
+
+TURNED = """\
+import torch
+from torch import nn
+from transformers import PreTrainedModel, TinyConfig
+
+class TinyVisionRotaryEmbedding(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+
+    def forward(self, position_ids):
+        return position_ids
+
+class OtherRotaryEmbedding(nn.Module):
+    def __init__(self, config: TinyConfig):
+        super().__init__()
+
+    def forward(self, x, position_ids):
+        return x, x
+
+class TinyRotaryEmbedding(OtherRotaryEmbedding):
+    pass
+
+class TinyAttention(nn.Module):
+    def __init__(self, config: TinyConfig, layer_idx: int):
+        super().__init__()
+        self.linear = nn.Linear(config.width, config.width)
+
+    def forward(self, hidden_states, position_embeddings=None):
+        cos, sin = position_embeddings
+        return self.linear(hidden_states) * cos
+
+class TinyNeeding(TinyAttention):
+    def forward(self, hidden_states, position_embeddings):
+        return super().forward(hidden_states, position_embeddings)
+
+class TinyModel(PreTrainedModel):
+    def forward(self, hidden_states):
+        return hidden_states
+"""
+
+TURNS = "TinyRotaryEmbedding(config=TinyConfig())(torch.randn(1, 8, 8), torch.arange(8)[None])"
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("TinyAttention", f"torch.randn(1, 8), position_embeddings={TURNS}"),
+        ("TinyNeeding", f"torch.randn(1, 8), {TURNS}"),
+    ],
+)
+def test_a_layer_has_the_rotations_that_its_file_makes(name: str, inputs: str) -> None:
+    written = written_entry(TURNED, PATH, name)
+
+    assert written is not None
+    (edit,) = written.fix.edits
+    made = f"{name}(config=TinyConfig(), layer_idx=0)"
+    assert edit.text == f"# fxls: {made}({inputs})\n"
+
+
+def test_where_no_class_makes_rotations_there_are_none() -> None:
+    text = TURNED.replace("x, position_ids", "x, ids")
+
+    written = written_entry(text, PATH, "TinyAttention")
+
+    assert written is not None
+    (edit,) = written.fix.edits
+    assert edit.text == (
+        "# fxls: TinyAttention(config=TinyConfig(), layer_idx=0)(torch.randn(1, 8))\n"
+    )

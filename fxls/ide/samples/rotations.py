@@ -1,0 +1,40 @@
+"""What layers of transformers take beside a sequence: how far each position is turned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fxls.ide.syntax.signatures import ClassSyntax, parameters
+
+__all__ = ["ROTATIONS", "rotating_class", "rotations"]
+
+ROTATIONS = "position_embeddings"
+"""The parameter of an attention, or of a layer with one, which may be left out and then
+raises.
+"""
+
+
+def rotating_class(owner: str, classes: Mapping[str, ClassSyntax]) -> str | None:
+    """The class of a file that makes them for another one of its classes."""
+    found = [
+        name
+        for name, syntax in classes.items()
+        if name.endswith("RotaryEmbedding") and _takes_positions(syntax)
+    ]
+    return max(found, key=lambda name: _alike(name, owner), default=None)
+
+
+def _alike(one: str, other: str) -> int:
+    """How many letters two names begin with in common."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _takes_positions(syntax: ClassSyntax) -> bool:
+    names = [one.name for one in parameters(syntax.method("forward"))]
+    return names[1:2] == ["position_ids"]
+
+
+def rotations(call: str) -> str:
+    """Those of a sequence of eight, where `call` builds what makes them."""
+    return f"{call}(torch.randn(1, 8, 8), torch.arange(8)[None])"
