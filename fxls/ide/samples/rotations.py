@@ -13,13 +13,16 @@ ROTATIONS = "position_embeddings"
 raises.
 """
 
+_KIND = "layer_type"
+"""The kind of attention, where a model has several, which may turn differently far."""
+
 
 def rotating_class(owner: str, classes: Mapping[str, ClassSyntax]) -> str | None:
     """The class of a file that makes them for another one of its classes."""
     found = [
         name
         for name, syntax in classes.items()
-        if name.endswith("RotaryEmbedding") and _takes_positions(syntax)
+        if name.endswith("RotaryEmbedding") and _inputs(syntax)[1:2] == ["position_ids"]
     ]
     return max(found, key=lambda name: _alike(name, owner), default=None)
 
@@ -30,11 +33,13 @@ def _alike(one: str, other: str) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _takes_positions(syntax: ClassSyntax) -> bool:
-    names = [one.name for one in parameters(syntax.method("forward"))]
-    return names[1:2] == ["position_ids"]
-
-
-def rotations(call: str) -> str:
+def rotations(call: str, syntax: ClassSyntax) -> str:
     """Those of a sequence of eight, where `call` builds what makes them."""
-    return f"{call}(torch.randn(1, 8, 8), torch.arange(8)[None])"
+    given = ["torch.randn(1, 8, 8)", "torch.arange(8)[None]"]
+    if _KIND in _inputs(syntax):
+        given.append('"full_attention"')
+    return f"{call}({', '.join(given)})"
+
+
+def _inputs(syntax: ClassSyntax) -> list[str]:
+    return [one.name for one in parameters(syntax.method("forward"))]

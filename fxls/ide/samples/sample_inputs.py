@@ -83,8 +83,11 @@ def sample_inputs(
     needed = [one for one in inputs if one.default is None]
     if not needed:
         # A model whose inputs may all be left out is called with its main one.
-        needed = [one for one in inputs[:1] if _TENSOR.search(one.annotation)]
-        needed = [_required(one) for one in needed]
+        needed = [_required(one) for one in inputs[:1] if _is_tensor(one)]
+    elif needed[0] is inputs[0] and _is_tensor(needed[0]):
+        # The main one is no None, also where its annotation says that it may be.
+        may_be_none = _may_be_none(needed[0].annotation)
+        needed[0] = _required(needed[0]) if may_be_none else needed[0]
     is_graph = any(re.fullmatch(_IS_GRAPH, one.name) for one in inputs)
     free = _free_shape(needed, layers)
     before = _Before([], [])
@@ -106,6 +109,10 @@ def sample_inputs(
         if one.name in chosen and one.default in ("None", "True")
     ]
     return ", ".join(before.written)
+
+
+def _is_tensor(one: Parameter) -> bool:
+    return _TENSOR.search(one.annotation) is not None
 
 
 def _required(one: Parameter) -> Parameter:

@@ -143,7 +143,10 @@ class Samples:
             )
         if last.startswith("Callable["):
             return _VALUES["Callable"]
-        return self._made(last, around)
+        union = re.match(r"(?:typing\.)?Union\[(.+)\]$", annotation)
+        kinds = union[1].split(",") if union else last.split("|")
+        made = (self._made(kind.strip(" '\""), around) for kind in kinds)
+        return next((value for value in made if value != BLANK), BLANK)
 
     def _by_name(self, name: str, owner: str, around: frozenset[str]) -> str:
         if re.fullmatch(_CONFIGURATION, name):
@@ -193,7 +196,9 @@ class Samples:
             return {}
         name = rotating_class(module.name, self._classes)
         call = BLANK if name is None else self._made(name, frozenset())
-        return {} if BLANK in call else {ROTATIONS: rotations(call)}
+        if name is None or BLANK in call:
+            return {}
+        return {ROTATIONS: rotations(call, self._classes[name])}
 
     def _takes_none(self, forward: Function, name: str) -> bool:
         """Whether a forward, or what it gives a mask to, does without one."""

@@ -26,6 +26,9 @@ _OF_INDICES = ((1, _LENGTH), (1, 2, _LENGTH), (1,), (_LENGTH,), (2, _LENGTH))
 
 _MASKS = ("ones", "mask")
 
+_TURNED_LINEAR = "Conv1D"
+"""The layer of transformers that GPT-2 is made of; its weight has the inputs first."""
+
 _CONVOLUTIONS = (
     (nn.Conv1d, nn.ConvTranspose1d),
     (nn.Conv2d, nn.ConvTranspose2d),
@@ -160,6 +163,8 @@ def _wanted(layer: nn.Module, given: tuple[int, ...]) -> Example | None:
         return _features(tuple(one.normalized_shape), given)
     if isinstance(layer, nn.Linear):
         return _features((one.in_features,), given)
+    if type(layer).__name__ == _TURNED_LINEAR and one.weight.dim() == 2:
+        return _features((one.weight.shape[0],), given)
     return _of_width(layer)
 
 

@@ -171,6 +171,18 @@ def test_a_layer_has_the_rotations_that_its_file_makes(name: str, inputs: str) -
     assert edit.text == f"# fxls: {made}({inputs})\n"
 
 
+def test_rotations_may_be_those_of_a_kind_of_attention() -> None:
+    text = TURNED.replace("x, position_ids", "x, position_ids, layer_type")
+
+    written = written_entry(text, PATH, "TinyNeeding")
+
+    assert written is not None
+    (edit,) = written.fix.edits
+    turns = TURNS.removesuffix(")") + ', "full_attention")'
+    made = "TinyNeeding(config=TinyConfig(), layer_idx=0)"
+    assert edit.text == f"# fxls: {made}(torch.randn(1, 8), {turns})\n"
+
+
 def test_where_no_class_makes_rotations_there_are_none() -> None:
     text = TURNED.replace("x, position_ids", "x, ids")
 

@@ -83,6 +83,24 @@ class Words(nn.Module):
         return self.cell(self.table(tokens))[0].masked_fill(~mask[..., None], 0.0)
 
 
+class Conv1D(nn.Module):
+    def __init__(self, outside, inside):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(inside, outside))
+
+    def forward(self, x):
+        return x.view(-1, x.shape[-1]) @ self.weight
+
+
+class GptAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = Conv1D(4, 6)
+
+    def forward(self, x):
+        return self.first(x)
+
+
 class Batch(nn.Module):
     def __init__(self):
         super().__init__()
@@ -137,6 +155,10 @@ def fitted(shared: Asking, expression: str, nets: str = NETS) -> Fitted | Failed
         (
             "Words()(torch.randn(1, 8), torch.ones(1, 8))",
             "Words()(torch.zeros(1, 8, dtype=torch.long), torch.ones(1, 8, dtype=torch.bool))",
+        ),
+        (
+            "GptAttention()(torch.randn(1, 8))",
+            "GptAttention()(torch.randn(1, 8, 6))",
         ),
         (
             "Batch()(torch.randn(1, 8), torch.randn(1, 8))",
