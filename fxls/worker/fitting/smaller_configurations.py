@@ -125,7 +125,10 @@ def _smaller(configuration: object) -> dict[str, Any]:
     for name, part in _parts(configuration):
         smaller = _smaller(part)
         if smaller:
-            # It is made by its kind where the configuration around may have any.
+            # It is made by its kind where the configuration around may have any, and of
+            # what is said here alone.
+            if _WIDTH in smaller:
+                smaller[_HEADS] = _number(part, _HEADS)
             found[name] = {_KIND: getattr(part, _KIND, ""), **smaller}
     return found
 

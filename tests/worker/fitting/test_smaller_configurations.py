@@ -56,7 +56,11 @@ NAMES = {one.__name__: one for one in (TextConfig, MoeConfig, PairConfig, Net, d
 SAID = "hidden_size=2048, num_hidden_layers=4"
 NARROW = "hidden_size=128, intermediate_size=256"
 PART = {"model_type": "text", "num_hidden_layers": 2}
-NARROW_PART = {"hidden_size": 128, "intermediate_size": 256}
+NARROW_PART = {
+    "hidden_size": 128,
+    "intermediate_size": 256,
+    "num_attention_heads": 8,
+}
 
 
 @pytest.mark.parametrize(
