@@ -1,4 +1,4 @@
-"""A model whose configuration makes it larger than anybody traces, with smaller numbers.
+"""Smaller sizes for the configuration of a model that takes too long to build.
 
 Configurations are those of transformers, which all have the same names for their sizes,
 whatever their own ones are (`attribute_map`).
@@ -127,8 +127,9 @@ def _smaller(configuration: object) -> dict[str, Any]:
         if smaller:
             # It is made by its kind where the configuration around may have any, and of
             # what is said here alone.
-            if _WIDTH in smaller:
-                smaller[_HEADS] = _number(part, _HEADS)
+            heads = _number(part, _HEADS)
+            if _WIDTH in smaller and heads:
+                smaller[_HEADS] = heads
             found[name] = {_KIND: getattr(part, _KIND, ""), **smaller}
     return found
 

@@ -40,6 +40,7 @@ class MoeConfig:
 class PairConfig:
     attribute_map: ClassVar[dict[str, str]] = {}
     sub_configs: ClassVar[dict[str, type]] = {"text": TextConfig, "other": TextConfig}
+    """Those of transformers say so which of their attributes are configurations."""
     text: TextConfig = field(default_factory=TextConfig)
     other: TextConfig | None = None
 
