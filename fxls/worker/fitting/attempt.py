@@ -59,8 +59,6 @@ class FitAttempt:
         self, request: Fit, memory: MemoryLimit, log: Callable[[str], None]
     ) -> None:
         self._request = request
-        self._entry = request.entry
-        """With a smaller model than was asked for, where that one is too large."""
         self._path = Path(request.entry.path)
         self._territory = Territory(self._path)
         self._memory = memory
@@ -71,59 +69,64 @@ class FitAttempt:
 
     def outcome(self) -> Fitted | Failed:
         """Do it all; `Failed` says why the model cannot be called at all."""
-        built = caught(self._built)
-        if isinstance(built, UserRaised):
-            return self._failed(built.error)
-        model, module = built
-        written = WrittenInputs(self._entry.expression)
-        found = None
-        if model.inputs is not None and written.examples:
-            found = self._fitting(model, module, written)
-        if found is None and self._entry != self._request.entry:
-            # It can be built at least.
-            found = self._entry.expression
-        return Fitted(self._request.id, found)
+        module = caught(self._loaded)
+        if isinstance(module, UserRaised):
+            return self._failed(module.error)
+        given = self._request.entry
+        built: str | None = None
+        for entry in self._of_a_size(module):
+            model = caught(lambda entry=entry: self._built(entry, module))
+            if isinstance(model, UserRaised):
+                if built is None:
+                    return self._failed(model.error)
+                break
+            found = self._fitting(model, module, entry)
+            if found is not None:
+                return Fitted(self._request.id, found)
+            if built is None and entry != given:
+                # It can be built at least.
+                built = entry.expression
+        return Fitted(self._request.id, built)
 
     def out_of_time(self, frame: FrameType | None) -> Failed:
         """The answer when the time is over while `frame` runs."""
         places = self._territory.places_of_frame(frame)
         return Failed(self._request.id, out_of_time(self._request.time_limit, places))
 
-    def _built(self) -> tuple[Model, ModuleType]:
+    def _loaded(self) -> ModuleType:
         _seed()
-        text = self._request.text
         home, project = home_of(self._path), locate(self._path).parent
-        changed = Changed(str(self._path), text)
+        changed = Changed(str(self._path), self._request.text)
         # The package of the file may import it, and does so as it is on disk.
         sys.meta_path.insert(0, changed)
-        with silence(), draw_less():
-            module = load(home, project, changed)
-            self._entry = self._of_a_size(module)
-            return evaluate(self._entry, module, text), module
+        with silence():
+            return load(home, project, changed)
 
-    def _of_a_size(self, module: ModuleType) -> Entry:
-        """The entry, with smaller configurations where its model is too large."""
-        entry = self._entry
+    def _built(self, entry: Entry, module: ModuleType) -> Model:
+        with silence(), draw_less():
+            return evaluate(entry, module, self._request.text)
+
+    def _of_a_size(self, module: ModuleType) -> list[Entry]:
+        """The entry; where its model is too large, with smaller configurations."""
+        entry = self._request.entry
         others = caught(
             lambda: [*smaller_configurations(entry.expression, names_in(module))]
         )
         # What raises here is said where the model is built, and a constructor runs no
         # more often than it has to.
         if isinstance(others, UserRaised) or not others:
-            return entry
+            return [entry]
         if not self._is_too_large(entry, module):
-            return entry
-        for expression in others:
-            smaller = msgspec.structs.replace(entry, expression=expression)
-            if self._is_too_large(smaller, module) is False:
-                return smaller
-        return entry
+            return [entry]
+        smaller = [msgspec.structs.replace(entry, expression=text) for text in others]
+        fit = [one for one in smaller if self._is_too_large(one, module) is False]
+        return fit or [entry]
 
     def _is_too_large(self, entry: Entry, module: ModuleType) -> bool | None:
         """By its parameters, none of which are made; None where that fails."""
 
         def count() -> int:
-            with torch.device("meta"):
+            with silence(), torch.device("meta"):
                 root = evaluate(entry, module, self._request.text).root
             is_module = isinstance(root, torch.nn.Module)
             return sum(one.numel() for one in root.parameters()) if is_module else 0
@@ -131,14 +134,17 @@ class FitAttempt:
         counted = caught(count)
         return None if isinstance(counted, UserRaised) else counted > _PARAMETERS
 
-    def _fitting(
-        self, model: Model, module: ModuleType, written: WrittenInputs
-    ) -> str | None:
+    def _fitting(self, model: Model, module: ModuleType, entry: Entry) -> str | None:
+        """The entry with inputs with which the model runs."""
+        written = WrittenInputs(entry.expression)
+        if model.inputs is None or not written.examples:
+            return None
         seen: set[_Examples] = set()
+        self._next.clear()
         for examples in self._tried(model, written.examples, seen):
             expression = written.with_examples(examples)
-            entry = msgspec.structs.replace(self._entry, expression=expression)
-            refusal = self._refusal(model, module, entry)
+            tried = msgspec.structs.replace(entry, expression=expression)
+            refusal = self._refusal(model, module, tried)
             if refusal is None:
                 return expression
             self._next.extendleft([*guided(examples, refusal)][::-1])

@@ -19,13 +19,13 @@ _LAYERS = ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_layers"
 
 _WIDTH = "hidden_size"
 _HEADS = "num_attention_heads"
-_PER_HEAD = 16
-"""Features of each head. It is even, as rotations of pairs of them need."""
+_PER_HEAD = (64, 16)
+"""Features of each head: as many as most have, and the fewest that most allow."""
 
 _KIND = "model_type"
 
 _NARROW = 512
-"""Where heads have a width of their own."""
+"""How wide layers are whose heads have a width of their own."""
 
 _INSIDE = (
     "intermediate_size",
@@ -42,25 +42,26 @@ _INSIDE = (
 def smaller_configurations(
     expression: str, names: Mapping[str, object]
 ) -> Iterator[str]:
-    """An entry whose configurations say fewer layers, and then less of all.
+    """An entry whose configurations say fewer layers, and then less and less of all.
 
     What the entry says itself is left as it is. `names` are those that it may use.
     Raises `SyntaxError`, and whatever a configuration raises.
     """
-    sizes = [*_sizes_said(expression, names)]
-    for kept in (_LAYERS, None):
+    last = expression
+    for per_head, kept in ((_PER_HEAD[0], _LAYERS), *((n, None) for n in _PER_HEAD)):
         text = expression
-        for end, before, smaller in sizes:
+        for end, comma, smaller in _sizes_said(expression, names, per_head):
             said = ", ".join(
                 f"{name}={value!r}" for name, value in _only(smaller, kept).items()
             )
-            text = text[:end] + (before if said else "") + said + text[end:]
-        if text != expression:
+            text = text[:end] + (comma if said else "") + said + text[end:]
+        if text != last:
+            last = text
             yield text
 
 
 def _sizes_said(
-    expression: str, names: Mapping[str, object]
+    expression: str, names: Mapping[str, object], per_head: int
 ) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Where something can be said, what stands before it, and what; the last is first."""
     tree = ast.parse(expression, mode="eval").body
@@ -73,10 +74,10 @@ def _sizes_said(
     for call in sorted(calls, key=lambda one: _end(lines, one), reverse=True):
         if _is_configuration(_value(call.func, names)):
             said = {one.arg for one in call.keywords}
-            smaller = _smaller(_value(call, names))
-            before = ", " if call.args or call.keywords else ""
+            smaller = _smaller(_value(call, names), per_head)
+            comma = ", " if call.args or call.keywords else ""
             unsaid = {name: smaller[name] for name in smaller if name not in said}
-            yield _end(lines, call) - 1, before, unsaid
+            yield _end(lines, call) - 1, comma, unsaid
 
 
 def _only(sizes: dict[str, Any], kept: Collection[str] | None) -> dict[str, Any]:
@@ -109,21 +110,21 @@ def _is_configuration(value: object) -> bool:
     return isinstance(value, type) and hasattr(value, "attribute_map")
 
 
-def _smaller(configuration: object) -> dict[str, Any]:
+def _smaller(configuration: object, per_head: int) -> dict[str, Any]:
     """The sizes that are too large, by their names, and what to say instead."""
     found: dict[str, Any] = {}
     for name in _LAYERS:
         if _number(configuration, name) > 2:
             found[name] = 2
     width, heads = _number(configuration, _WIDTH), _number(configuration, _HEADS)
-    narrow = heads * _PER_HEAD if heads and width % heads == 0 else _NARROW
+    narrow = heads * per_head if heads and width % heads == 0 else _NARROW
     if 0 < narrow < width:
         found[_WIDTH] = narrow
     for name in _INSIDE:
         if _number(configuration, name) > 2 * narrow > 0:
             found[name] = 2 * narrow
     for name, part in _parts(configuration):
-        smaller = _smaller(part)
+        smaller = _smaller(part, per_head)
         if smaller:
             # It is made by its kind where the configuration around may have any, and of
             # what is said here alone.

@@ -55,13 +55,16 @@ NAMES = {one.__name__: one for one in (TextConfig, MoeConfig, PairConfig, Net, d
 
 
 SAID = "hidden_size=2048, num_hidden_layers=4"
-NARROW = "hidden_size=128, intermediate_size=256"
 PART = {"model_type": "text", "num_hidden_layers": 2}
-NARROW_PART = {
-    "hidden_size": 128,
-    "intermediate_size": 256,
-    "num_attention_heads": 8,
-}
+
+
+def of_width(width: int) -> str:
+    return f"hidden_size={width}, intermediate_size={2 * width}"
+
+
+def part_of_width(width: int) -> dict[str, object]:
+    sizes = {"hidden_size": width, "intermediate_size": 2 * width}
+    return {**PART, **sizes, "num_attention_heads": 8}
 
 
 @pytest.mark.parametrize(
@@ -71,12 +74,16 @@ NARROW_PART = {
             "Net(config=TextConfig())(x)",
             [
                 "Net(config=TextConfig(num_hidden_layers=2))(x)",
-                f"Net(config=TextConfig(num_hidden_layers=2, {NARROW}))(x)",
+                f"Net(config=TextConfig(num_hidden_layers=2, {of_width(512)}))(x)",
+                f"Net(config=TextConfig(num_hidden_layers=2, {of_width(128)}))(x)",
             ],
         ),
         (
             f"Net(TextConfig({SAID}))(x)",
-            [f"Net(TextConfig({SAID}, intermediate_size=256))(x)"],
+            [
+                f"Net(TextConfig({SAID}, intermediate_size=1024))(x)",
+                f"Net(TextConfig({SAID}, intermediate_size=256))(x)",
+            ],
         ),
         (
             "Net(MoeConfig(1000))(x)",
@@ -86,7 +93,8 @@ NARROW_PART = {
             "Net(width='é', config=PairConfig())(x)",
             [
                 f"Net(width='é', config=PairConfig(text={PART}))(x)",
-                f"Net(width='é', config=PairConfig(text={PART | NARROW_PART}))(x)",
+                f"Net(width='é', config=PairConfig(text={part_of_width(512)}))(x)",
+                f"Net(width='é', config=PairConfig(text={part_of_width(128)}))(x)",
             ],
         ),
         ("Net(config=TextConfig(2, 64, intermediate_size=64))(x)", []),
@@ -135,6 +143,13 @@ class Unfit(Large):
         raise ValueError("no input is right")
 
 
+class Narrow(Large):
+    def forward(self, x):
+        if self.layers[0].in_features > 100:
+            raise ValueError("it is too wide")
+        return super().forward(x)
+
+
 class Counted(Large):
     built = 0
 
@@ -160,7 +175,7 @@ class Concrete(Large):  # which cannot be built without numbers
     [
         pytest.param(
             "Large(Config())(torch.randn(1, 8))",
-            "Large(Config(num_hidden_layers=2, hidden_size=64))(torch.randn(1, 64))",
+            "Large(Config(num_hidden_layers=2, hidden_size=256))(torch.randn(1, 256))",
             id="what it does not say is less",
         ),
         pytest.param(
@@ -175,8 +190,13 @@ class Concrete(Large):  # which cannot be built without numbers
         ),
         pytest.param(
             "Unfit(Config())(torch.randn(1, 8))",
-            "Unfit(Config(num_hidden_layers=2, hidden_size=64))(torch.randn(1, 8))",
+            "Unfit(Config(num_hidden_layers=2, hidden_size=256))(torch.randn(1, 8))",
             id="it can be built, whatever its inputs are",
+        ),
+        pytest.param(
+            "Narrow(Config())(torch.randn(1, 8))",
+            "Narrow(Config(num_hidden_layers=2, hidden_size=64))(torch.randn(1, 64))",
+            id="it runs with the least of all",
         ),
         pytest.param(
             "Counted(Config(hidden_size=64))(torch.randn(1, 64))",
