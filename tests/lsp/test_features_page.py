@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from msgspec.structs import replace
 
 from fxls.listing import Tensor
@@ -30,6 +32,9 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "features.md"
 
 PICTURE = re.compile(r"^\*\*(.*?)\*\*(.*?)^```text\n(.*?)^```$", re.M | re.S)
+
+TORCHS_LINE = re.compile(r"(?<=conv\.py:)\d+(?P<of_the_class>(?=  Conv2d))?")
+"""A line of torch's own file, which another torch has elsewhere."""
 
 HEAD = """\
 import torch
@@ -449,6 +454,17 @@ def pictures(tmp_path: Path) -> Generator[Pictures]:
         client.process.wait(PATIENCE)
 
 
+def as_installed(picture: str) -> str:
+    """The picture with the lines that the installed torch has."""
+
+    def line(match: re.Match[str]) -> str:
+        of_the_class = match["of_the_class"] is not None
+        thing = torch.nn.Conv2d if of_the_class else torch.nn.Conv2d.forward
+        return str(inspect.getsourcelines(thing)[1])
+
+    return TORCHS_LINE.sub(line, picture)
+
+
 def test_the_page_shows_what_the_server_answers(pictures: Pictures) -> None:
     makers: list[Callable[[], Iterator[str]]] = [
         getattr(pictures, name)
@@ -466,4 +482,4 @@ def test_the_page_shows_what_the_server_answers(pictures: Pictures) -> None:
         )
         PAGE.write_text(page, "utf-8")
     else:
-        assert shown == made
+        assert [as_installed(picture) for picture in shown] == made
