@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import logging
 import pkgutil
 import re
@@ -21,6 +22,7 @@ __all__ = [
     "looked_up",
     "private",
     "require",
+    "require_installed",
 ]
 
 _log = logging.getLogger("fxls")
@@ -47,6 +49,16 @@ def require(version: str) -> None:
         raise OldTorch(
             f"fxls needs torch {OLDEST} or newer, and {sys.executable} has torch {version}"
         )
+
+
+def require_installed() -> str:
+    """The version of the torch that is installed; it is not imported.
+
+    Raises `OldTorch` for one that is too old, and `PackageNotFoundError` without any.
+    """
+    version = importlib.metadata.version("torch")
+    require(version)
+    return version
 
 
 looked_up: set[str] = set()

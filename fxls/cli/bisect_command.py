@@ -7,7 +7,6 @@ import ast
 import functools
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from fxls.cli.command import (
     add_command,
     add_store,
     harmless,
+    need_torch,
     number_of,
     say,
 )
@@ -120,6 +120,10 @@ def bisect(options: argparse.Namespace) -> int:
     if options.into is not None:
         judge = functools.partial(_judged, check=str(options.check))
         return follow(options, python, judge)
+    try:
+        need_torch()
+    except SystemExit:
+        return _SKIPPED
     if is_over:
         return _over(options, python)
     check = _absolute(str(options.check))
@@ -196,20 +200,18 @@ def _wrong_check(check: str) -> str | None:
 
 def _judged(raised: str | None, *, check: str) -> bytes:
     """Ask of what was kept, if the program made any graph."""
+    from fxls.cli.followed_program import watched
     from fxls.verdicts.bisection import Bisection, encode
 
     found: Bisection = Bisection(1, (), (), 0, 0, "", raised)
-    if "torch" in sys.modules:
-        from fxls.runtime import installing
+    installation = watched()
+    if installation is not None and installation.numbers is not None:
+        from fxls.runtime.numbers.bisecting import bisected, loaded
 
-        installation = installing.current()
-        if installation is not None and installation.numbers is not None:
-            from fxls.runtime.numbers.bisecting import bisected, loaded
-
-            predicate = loaded(check)
-            if isinstance(predicate, str):
-                found = Bisection(1, (), (), 0, 0, predicate, raised)
-            else:
-                kept = installation.numbers.compilations
-                found = bisected(kept, predicate, raised)
+        predicate = loaded(check)
+        if isinstance(predicate, str):
+            found = Bisection(1, (), (), 0, 0, predicate, raised)
+        else:
+            kept = installation.numbers.compilations
+            found = bisected(kept, predicate, raised)
     return encode(found)

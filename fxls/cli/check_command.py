@@ -22,6 +22,7 @@ from fxls.cli.command import (
     completed,
     failed,
     harmless,
+    need_torch,
     say,
     sources_here,
     warn,
@@ -252,6 +253,7 @@ def _ran(
     """
     from fxls.store_root import locate
 
+    need_torch()
     is_file = python.program[0] not in ("-m", "-c")
     near = python.program[0] if is_file else _near(options.entries)
     root = options.store or Path(locate(near))

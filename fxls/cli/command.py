@@ -28,6 +28,7 @@ __all__ = [
     "failed",
     "harmless",
     "is_colored",
+    "need_torch",
     "number_of",
     "say",
     "sources_here",
@@ -229,6 +230,24 @@ def say(text: str) -> None:
     if is_colored(sys.stderr):
         text = _KIND.sub(lambda found: _COLORS[found[2]].format(*found.groups()), text)
     print(text, file=sys.stderr, flush=True)
+
+
+def need_torch() -> None:
+    """End, and say so, where torch is too old to do with a program what was asked for."""
+    from importlib.metadata import PackageNotFoundError
+
+    from fxls.installed_torch import OLDEST, OldTorch, require_installed
+
+    try:
+        require_installed()
+    except PackageNotFoundError:
+        return  # the program may need none, or says itself that it does
+    except OldTorch as error:
+        say(
+            f"fxls: error: {error}\nhelp: Install torch {OLDEST} or newer into this"
+            " interpreter; `fxls doctor` says what works there."
+        )
+        raise SystemExit(ExitCode.USAGE) from None
 
 
 def harmless(text: str) -> str:

@@ -7,7 +7,6 @@ import functools
 import json
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from fxls.cli.command import (
     add_command,
     add_store,
     harmless,
+    need_torch,
     number_of,
     say,
     sources_here,
@@ -148,6 +148,7 @@ def compare(options: argparse.Namespace) -> int:
     if without_program is not None:
         refused = _not_of_listings(options, python)
         if refused is None:
+            need_torch()
             return without_program(options, python.program)
         options.usage.error(refused)
     entry = None if problem else entry_of(python.program)
@@ -160,6 +161,7 @@ def compare(options: argparse.Namespace) -> int:
         problem = f"there is no file {options.other}: --keep writes one"
     if problem is not None:
         options.usage.error(problem)
+    need_torch()
     if options.keep is not None or options.other is not None:
         return compare_elsewhere(options, python, os.environ)
     if options.into is not None:
@@ -271,35 +273,33 @@ def _reproduced(
 
 def _judged(raised: str | None, *, is_reproducing: bool) -> bytes:
     """Compare what was kept, if the program made any graph."""
+    from fxls.cli.followed_program import watched
     from fxls.verdicts.comparison import SCHEMA, Comparison, encode
 
     found = Comparison(SCHEMA, (), (), 0, 0, 0, 0, 0, 0, 0.0, raised)
-    if "torch" in sys.modules:
-        from fxls.runtime import installing
+    installation = watched()
+    if installation is not None and installation.numbers is not None:
+        from fxls.runtime.numbers.comparing import compared
+        from fxls.runtime.numbers.judgements import (
+            Judgements,
+            remark_of,
+            remark_of_finding,
+        )
 
-        installation = installing.current()
-        if installation is not None and installation.numbers is not None:
-            from fxls.runtime.numbers.comparing import compared
-            from fxls.runtime.numbers.judgements import (
-                Judgements,
-                remark_of,
-                remark_of_finding,
-            )
-
-            kept = installation.numbers
-            installation.later.finish()
-            judgements = Judgements(kept.listings_of)
-            found = compared(
-                kept.compilations,
-                kept.copies,
-                raised,
-                is_reproducing=is_reproducing,
-                judgements=judgements,
-            )
-            remarks = [
-                *map(remark_of, found.faults),
-                *map(remark_of_finding, found.findings),
-            ]
-            for event in (*judgements.events, *remarks):
-                installation.recorder.note(event)
+        kept = installation.numbers
+        installation.later.finish()
+        judgements = Judgements(kept.listings_of)
+        found = compared(
+            kept.compilations,
+            kept.copies,
+            raised,
+            is_reproducing=is_reproducing,
+            judgements=judgements,
+        )
+        remarks = [
+            *map(remark_of, found.faults),
+            *map(remark_of_finding, found.findings),
+        ]
+        for event in (*judgements.events, *remarks):
+            installation.recorder.note(event)
     return encode(found)

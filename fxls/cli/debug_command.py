@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 
-from fxls.cli.command import Commands, add_command, add_store, completed
+from fxls.cli.command import (
+    Commands,
+    add_command,
+    add_store,
+    completed,
+    need_torch,
+)
 from fxls.cli.listen_option import add_listen, check_listen
 
 __all__ = ["add", "debug"]
@@ -48,6 +54,7 @@ def debug(options: argparse.Namespace) -> int:
     from fxls.launching.listening import under_debugger
 
     check_listen(options)
+    need_torch()
     program = ["-m", "fxls.debug_entry", "--stop"]
     if options.node is not None:
         program += ["--node", options.node]

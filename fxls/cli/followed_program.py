@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import argparse
 
     from fxls.launching.python_arguments import PythonArguments
+    from fxls.runtime.installation import Installation
 
-__all__ = ["GRAPHS_ANEW", "START", "follow", "followed", "unclear"]
+__all__ = ["GRAPHS_ANEW", "START", "follow", "followed", "unclear", "watched"]
 
 _Found = TypeVar("_Found")
 
@@ -87,6 +88,12 @@ def followed(
                 "\nhelp: See that it runs with Python; `fxls doctor` says what is off."
             )
             raise SystemExit(ExitCode.USAGE) from None
+
+
+def watched() -> Installation | None:
+    """What watched the program; None where it made no graph, or nothing could watch it."""
+    installing = sys.modules.get("fxls.runtime.installing")
+    return None if installing is None else installing.current()
 
 
 def follow(

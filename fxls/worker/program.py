@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import NoReturn
 
-from fxls.installed_torch import OLDEST, OldTorch, require
+from fxls.installed_torch import OLDEST, OldTorch, require_installed
 from fxls.listing import Failure, Reason
 from fxls.wire import PREAMBLE, Answer, Asked, Failed, Hello, framed, read_request
 from fxls.worker.catching import UserRaised, caught
@@ -93,8 +93,7 @@ def _warm() -> Hello:
 
 def _installed() -> Hello:
     try:
-        version = importlib.metadata.version("torch")
-        require(version)
+        version = require_installed()
     except importlib.metadata.PackageNotFoundError:
         return Hello(sys.executable, None, _UNUSABLE.format("torch is not installed"))
     except OldTorch as error:

@@ -6,13 +6,12 @@ import argparse
 import functools
 import json
 import platform
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fxls.cli.command import ExitCode, harmless, say, sources_here
-from fxls.cli.followed_program import follow, followed
+from fxls.cli.followed_program import follow, followed, watched
 
 if TYPE_CHECKING:
     from fxls.launching.python_arguments import PythonArguments
@@ -96,20 +95,17 @@ def _done(options: argparse.Namespace, raised: str | None) -> bytes:
 
     here = Environment("", platform.python_version(), ())
     found = Agreement(SCHEMA, here, None, 0, 0, raised=raised)
-    if "torch" in sys.modules:
-        from fxls.runtime import installing
+    installation = watched()
+    if installation is not None and installation.numbers is not None:
+        kept = installation.numbers
+        installation.later.finish()
+        if options.keep is not None:
+            from fxls.runtime.numbers.elsewhere.keeping_values import keep as ask
 
-        installation = installing.current()
-        if installation is not None and installation.numbers is not None:
-            kept = installation.numbers
-            installation.later.finish()
-            if options.keep is not None:
-                from fxls.runtime.numbers.elsewhere.keeping_values import keep as ask
+            path = options.keep
+        else:
+            from fxls.runtime.numbers.elsewhere.agreeing import agreement as ask
 
-                path = options.keep
-            else:
-                from fxls.runtime.numbers.elsewhere.agreeing import agreement as ask
-
-                path = options.other
-            found: Agreement = ask(kept.compilations, kept.copies, path, raised)
+            path = options.other
+        found: Agreement = ask(kept.compilations, kept.copies, path, raised)
     return encode(found)
