@@ -277,11 +277,24 @@ def _finding(changed: Changed | None) -> Generator[None]:
         sys.meta_path.remove(changed)
 
 
+def _handlers_of_torch() -> set[logging.Handler]:
+    """What writes messages of torch: its parts have loggers with handlers of their own.
+
+    Since torch 2.14 these write where `sys.stderr` is when something is said.
+    """
+    return {
+        handler
+        for name, logger in tuple(logging.root.manager.loggerDict.items())
+        if name.partition(".")[0] == "torch" and isinstance(logger, logging.Logger)
+        for handler in logger.handlers
+    }
+
+
 @contextlib.contextmanager
 def _noted(said: _Said) -> Generator[None]:
     """Nobody hears what is said in the block: it is noted, but for what torch logs."""
     # Not all logging is turned off, because torch says of its compilations by it.
-    levels = [(one, one.level) for one in logging.getLogger("torch").handlers]
+    levels = [(one, one.level) for one in _handlers_of_torch()]
     for handler, _ in levels:
         handler.setLevel(logging.CRITICAL + 1)
     handled = logging.Logger.callHandlers

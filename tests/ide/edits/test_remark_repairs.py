@@ -6,6 +6,7 @@ import ast
 import contextlib
 import importlib.util
 import io
+import logging
 import sys
 import warnings
 from pathlib import Path
@@ -123,6 +124,39 @@ def test_a_trial_sees_gradients_and_what_one_call_leaves_to_the_next(
     outcome = tried(path, "Net()(torch.ones(4))", text.replace(before, after))
     assert isinstance(outcome, Tried)
     assert (outcome.raised, outcome.differences) == (None, differences)
+
+
+ASKING = """\
+import torch
+
+
+def step(x):
+    n = x.sum().item()
+    return x * 2 if n > 3 else x
+"""
+
+
+class Following(logging.Handler):
+    """Writes where standard error is when something is said, as torch 2.14 does."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(record.getMessage())
+
+
+@pytest.mark.slow
+def test_what_a_part_of_torch_logs_is_no_print_of_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "repaired_asking.py"
+    path.write_text(ASKING, "utf-8")
+    handler = Following()
+    log = logging.getLogger("torch._dynamo")
+    log.addHandler(handler)
+    try:
+        outcome = tried(path, "step(torch.arange(4.0))", ASKING)
+    finally:
+        log.removeHandler(handler)
+    assert isinstance(outcome, Tried)
+    assert (outcome.raised, outcome.differences) == (None, ())
+    assert handler.level == logging.NOTSET
 
 
 def remark(
