@@ -189,6 +189,11 @@ def _set_one_reversed(_: Any, nodes: list[Any]) -> None:
     nodes[-2].args = (nodes[-3:1:-1],)
 
 
+def _set_one_turned(_: Any, nodes: list[Any]) -> None:
+    cat = nodes[-2]
+    cat.args = (cat.args[0][::-1],)
+
+
 def _set_many_arguments(_: Any, nodes: list[Any]) -> None:
     nodes[-2].args = tuple(nodes[2:-2])
 
@@ -342,6 +347,7 @@ def _mutations() -> Iterator[Mutation]:
     yield Mutation("node.args =", "few", _chain, _set_args)
     yield Mutation("node.args =", "one list", _list, _set_one_list)
     yield Mutation("node.args =", "one list, reversed", _list, _set_one_reversed)
+    yield Mutation("node.args =", "one list, turned around", _list, _set_one_turned)
     yield Mutation("node.args =", "many arguments", _arguments, _set_many_arguments)
     yield Mutation("node.kwargs =", "keywords", _keywords, _set_kwargs)
     yield Mutation("node.kwargs =", "keyword list", _keyword_list, _set_one_keyword)

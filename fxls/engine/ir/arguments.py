@@ -7,7 +7,7 @@ identity: a map that changes nothing returns the object that it was given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from fxls.engine.immutable_collections import immutable_dict, immutable_list
@@ -126,7 +126,7 @@ def freeze(a: Argument) -> Argument:
     return map_aggregate(a, _same)
 
 
-def parts(a: Argument) -> Iterable[Argument]:
+def parts(a: Argument) -> Collection[Argument]:
     """What an argument holds directly; nothing when it is no container."""
     if isinstance(a, _SEQUENCES):
         return cast("Sequence[Argument]", a)

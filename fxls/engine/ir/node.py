@@ -26,9 +26,8 @@ from fxls.engine.ir.order import link_before, move_before
 from fxls.engine.ir.snapshot import note_node
 from fxls.engine.ir.users import (
     add_user,
-    add_uses,
     change_argument,
-    remove_uses,
+    change_arguments,
     replace_use,
     replace_uses,
 )
@@ -307,7 +306,9 @@ class Node(Reference):
             )
         arg = freeze(arg)
         note_node(self)
-        self._args = (*self._args[:idx], arg, *self._args[idx:])
+        # For thousands of arguments, a third less than to unpack the two parts.
+        args = self._args
+        self._args = args[:idx] + (arg,) + args[idx:]  # noqa: RUF005
         self._line = None
         self.graph._edits += 1
         for used in references((arg,), EMPTY_KWARGS):
@@ -446,14 +447,11 @@ def set_arguments(
     graph = node.graph
     if graph._were is not None:
         note_node(node)
-    remove_uses(node)
-    if args is not node._args:
-        node._args = freeze(args)
-    if kwargs is not node._kwargs:
-        node._kwargs = freeze_kwargs(kwargs)
+    new: Any = args if args is node._args else freeze(args)
+    named: Any = kwargs if kwargs is node._kwargs else freeze_kwargs(kwargs)
+    change_arguments(node, new, named)
     node._line = None
     graph._edits += 1
-    add_uses(node)
 
 
 def freeze_kwargs(kwargs: Mapping[str, Argument]) -> immutable_dict[str, Argument]:

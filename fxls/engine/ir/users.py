@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, compress, repeat
+from operator import is_not
 from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine.immutable_collections import immutable_dict, immutable_list
 from fxls.engine.ir.arguments import (
     ATOMS,
     Argument,
+    Arguments,
     Reference,
     freeze,
     map_references,
@@ -23,10 +26,10 @@ __all__ = [
     "add_user",
     "add_uses",
     "change_argument",
+    "change_arguments",
     "forget_last_user",
     "has_users",
     "release_uses",
-    "remove_uses",
     "replace_use",
     "replace_uses",
     "users_of",
@@ -35,24 +38,40 @@ __all__ = [
 _SETS_PAY = 16
 """For so many users sets of them are faster than a loop over them."""
 
+_MANY = 16
+"""Of so many arguments it pays to ask which of them stay."""
 
-def add_uses(user: Node, *, again: bool = False) -> None:
+_SEQUENCES = (tuple, list)
+
+
+def add_uses(user: Node) -> None:
     """Note with every node in the arguments of `user` that it uses them.
 
-    With `again` it may be one of their users, and becomes the last one.
+    It may be one of their users, and becomes the last one.
     """
     if user._args:
-        _add(user._args, user, again)
+        _add(user._args, user)
     if user._kwargs:
-        _add(user._kwargs.values(), user, again)
+        _add(user._kwargs.values(), user)
 
 
-def remove_uses(user: Node) -> None:
-    """Note with every node in the arguments of `user` that it uses them no more."""
-    if user._args:
-        _remove(user._args, user)
-    if user._kwargs:
-        _remove(user._kwargs.values(), user)
+def change_arguments(
+    user: Node, args: Arguments, kwargs: immutable_dict[str, Argument]
+) -> None:
+    """Give a node other arguments, which are frozen, and tell the nodes in both.
+
+    What stays in its place is told once, and not that it goes and comes.
+    """
+    if user._args and args is not user._args:
+        _remove(user._args, user, args)
+    if user._kwargs and kwargs is not user._kwargs:
+        _remove(user._kwargs.values(), user, kwargs.values())
+    user._args, user._kwargs = args, kwargs
+    # What `add_uses` does, without the call.
+    if args:
+        _add(args, user)
+    if kwargs:
+        _add(kwargs.values(), user)
 
 
 def change_argument(user: Node, index: int, argument: Argument) -> None:
@@ -60,11 +79,11 @@ def change_argument(user: Node, index: int, argument: Argument) -> None:
     args = list(user._args)
     before, args[index] = args[index], freeze(argument)
     note_node(user)
-    _remove((before,), user)
+    _remove((before,), user, (args[index],))
     user._args = tuple(args)
     user._line = None
     user.graph._edits += 1
-    add_uses(user, again=True)
+    add_uses(user)
 
 
 def release_uses(user: Node) -> None:
@@ -318,41 +337,78 @@ def users_of(node: Node) -> Iterable[Node]:
     return users if type(users) is dict else (cast("Node", users),)
 
 
-def _add(arguments: Iterable[Argument], user: Node, again: bool) -> None:  # noqa: FBT001
+def _add(arguments: Iterable[Argument], user: Node) -> None:
     node: Any = type(user)
     for a in arguments:
-        if type(a) is node or isinstance(a, Reference):
-            # What `add_user` does: half of the time is its call.
-            used: Any = a
-            if used._last_user is not None:
-                forget_last_user(used)
-            users: dict[Node, None] | Node | None = used._users
-            if users is None:
-                used._users = user
-            elif type(users) is dict:
-                if again:
-                    users.pop(user, None)
-                users[user] = None
-            elif users is not user:
-                used._users = {cast("Node", users): None, user: None}
-        elif type(a) not in ATOMS:
-            _add(parts(a), user, again)
+        if type(a) is not node:
+            if type(a) in ATOMS:
+                continue
+            if not isinstance(a, Reference):
+                _add(parts(a), user)
+                continue
+        # What `add_user` does: half of the time is its call.
+        used: Any = a
+        users: dict[Node, None] | Node | None = used._users
+        if users is user:
+            continue
+        if used._last_user is not None:
+            forget_last_user(used)
+        if users is None:
+            used._users = user
+        elif type(users) is dict:
+            if user in users:  # seldom; a `pop` is a call
+                del users[user]
+            users[user] = None
+        else:
+            used._users = {cast("Node", users): None, user: None}
 
 
-def _remove(arguments: Iterable[Argument], user: Node) -> None:
+def _remove(
+    arguments: Collection[Argument], user: Node, after: Collection[Argument] = ()
+) -> None:
+    """`after` is what comes in their place, and is told afterwards.
+
+    So of many arguments, those that stay where they are need not be told here.
+    """
     node: Any = type(user)
-    for a in arguments:
-        if type(a) is node or isinstance(a, Reference):
-            used: Any = a
-            if used._last_user is not None:
-                forget_last_user(used)
-            users: dict[Node, None] | Node | None = used._users
-            if users is user:
-                used._users = None
-            elif type(users) is dict:
-                users.pop(user, None)
-        elif type(a) not in ATOMS:
-            _remove(parts(a), user)
+    are_many = len(arguments) >= _MANY
+    going: Iterable[Argument] = arguments
+    if are_many and _have_same_end(arguments, after):
+        places = chain(after, repeat(None))
+        going = compress(arguments, map(is_not, arguments, places))
+    for a in going:
+        if type(a) is not node:
+            if type(a) in ATOMS:
+                continue
+            if not isinstance(a, Reference):
+                place = () if are_many else _placed(a, arguments, after)
+                _remove(parts(a), user, parts(place))
+                continue
+        used: Any = a
+        if used._last_user is not None:
+            forget_last_user(used)
+        users: dict[Node, None] | Node | None = used._users
+        if users is user:
+            used._users = None
+        elif type(users) is dict:
+            users.pop(user, None)
+
+
+def _have_same_end(before: Collection[Argument], after: Collection[Argument]) -> bool:
+    """Whether the first or the last is the same, as most edits of many leave it."""
+    if not (isinstance(before, _SEQUENCES) and isinstance(after, _SEQUENCES) and after):
+        return False
+    one: Sequence[Argument] = before
+    other: Sequence[Argument] = after
+    return one[0] is other[0] or one[-1] is other[-1]
+
+
+def _placed(
+    a: Argument, before: Iterable[Argument], after: Iterable[Argument]
+) -> Argument:
+    """What is in the place that an argument had."""
+    pairs = zip(before, after, strict=False)
+    return next((new for old, new in pairs if old is a), None)
 
 
 def _move_users(users: Sequence[Node], old: Node, new: Node) -> None:

@@ -126,6 +126,73 @@ def _seen_by_many(fx: Any, seed: int) -> list[Any]:
     return said
 
 
+def _seen_of_many(fx: Any, seed: int) -> list[Any]:
+    """What a random program leaves that changes a few of many arguments at a time."""
+    random = Random(seed)
+    graph = fx.Graph()
+    used = [graph.placeholder(f"x{i}") for i in range(40)]
+    if seed % 4 == 0:
+        used[0].__class__ = type("OwnNode", (fx.Node,), {})
+    users = [graph.call_function(torch.cat, (used[:30],)) for _ in range(3)]
+    graph.output(users[-1])
+    said: list[Any] = []
+    for _ in range(12):
+        user = random.choice(users)
+        many = [*_many(user)]
+        for _ in range(random.randint(0, 3)):
+            _change(random, many, used)
+        _give(random, user, many, used)
+        said += [
+            (str(n), repr(n.args), repr(n.kwargs), str(list(n.users)))
+            for n in graph.nodes
+        ]
+        if type(used[0]) is fx.Node:  # our code does not free those of other classes
+            said.append(_FREED.sub(_sorted, graph.python_code("self").src))
+    return said
+
+
+def _change(random: Random, many: list[Any], used: list[Any]) -> None:
+    at = random.randrange(len(many))
+    new = random.choice([1, [random.choice(used)], *used[:20]])
+    match random.randint(0, 5):
+        case 0:
+            many[at] = new
+        case 1:
+            many.insert(at, new)
+        case 2 if len(many) > 1:
+            del many[at]
+        case 3:
+            many.append(new)
+        case 4:
+            many.reverse()
+        case _:
+            random.shuffle(many)
+
+
+def _give(random: Random, user: Any, many: list[Any], used: list[Any]) -> None:
+    match random.randint(0, 5):
+        case 0:
+            user.args, user.kwargs = (many, random.choice(used)), {}
+        case 1:
+            user.args, user.kwargs = tuple(many), {}
+        case 2:
+            user.args, user.kwargs = (), {"tensors": many}
+        case 3:
+            user.kwargs = {f"k{i}": one for i, one in enumerate(many)}
+        case 4:
+            user.args = (random.choice([0, used[-1]]),)
+            user.update_arg(0, many)
+        case _:
+            user.args = (0, *many, many)
+            user.insert_arg(random.randint(0, 20), random.choice(used))
+
+
+def _many(user: Any) -> Any:
+    """The longest of what a node has arguments in."""
+    holders = [user.args, user.kwargs.values(), *user.args, *user.kwargs.values()]
+    return max((one for one in holders if hasattr(one, "__len__")), key=len)
+
+
 def _erased(graph: Any, node: Any) -> object:
     try:
         graph.erase_node(node)
@@ -198,6 +265,11 @@ def test_users_and_arguments_are_those_of_torch_fx(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_what_many_nodes_use_is_replaced_as_by_torch_fx(seed: int) -> None:
     assert _seen_by_many(engine, seed) == _seen_by_many(torch.fx, seed)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_what_stays_among_many_arguments_is_told_as_by_torch_fx(seed: int) -> None:
+    assert _seen_of_many(engine, seed) == _seen_of_many(torch.fx, seed)
 
 
 @pytest.mark.parametrize("calls", [3, 17, 18, 40])
