@@ -341,7 +341,7 @@ class Node(Reference):
         held = self._users
         if held is None:
             return []
-        users = list(held) if type(held) is dict else [cast("Node", held)]
+        users = [*held] if type(held) is dict else [cast("Node", held)]
         if delete_user_cb is not None:
             users = [user for user in users if delete_user_cb(user)]
         graph = self.graph

@@ -107,15 +107,17 @@ def replace_use(user: Node, old: Node, new: Node) -> None:  # noqa: C901, PLR091
     users: dict[Node, None] | Node | None
     if args := user._args:
         count = len(args)
+        node = type(old)
         if count == 2:
-            # What `replaced_each` does, in half of its time: most calls are like this.
-            node = type(old)
+            # What `replaced_each` does, in half of its time: most calls are like this,
+            # or like the next.
             a, b = args
             if a is old:
                 a = new
             elif type(a) is node:
                 if type(users := a._users) is dict:
-                    users.pop(user, None)
+                    if user in users:
+                        del users[user]
                     users[user] = None
             elif type(a) not in ATOMS:
                 a = replaced(a, old, new, user)
@@ -123,11 +125,42 @@ def replace_use(user: Node, old: Node, new: Node) -> None:  # noqa: C901, PLR091
                 b = new
             elif type(b) is node:
                 if type(users := b._users) is dict:
-                    users.pop(user, None)
+                    if user in users:
+                        del users[user]
                     users[user] = None
             elif type(b) not in ATOMS:
                 b = replaced(b, old, new, user)
             user._args = (a, b)
+        elif count == 3:
+            a, b, c = args
+            if a is old:
+                a = new
+            elif type(a) is node:
+                if type(users := a._users) is dict:
+                    if user in users:
+                        del users[user]
+                    users[user] = None
+            elif type(a) not in ATOMS:
+                a = replaced(a, old, new, user)
+            if b is old:
+                b = new
+            elif type(b) is node:
+                if type(users := b._users) is dict:
+                    if user in users:
+                        del users[user]
+                    users[user] = None
+            elif type(b) not in ATOMS:
+                b = replaced(b, old, new, user)
+            if c is old:
+                c = new
+            elif type(c) is node:
+                if type(users := c._users) is dict:
+                    if user in users:
+                        del users[user]
+                    users[user] = None
+            elif type(c) not in ATOMS:
+                c = replaced(c, old, new, user)
+            user._args = (a, b, c)
         elif count == 1 and args[0] is old:
             user._args = (new,)
         else:
@@ -189,7 +222,8 @@ def replace_uses(  # noqa: C901, PLR0915
                 a = new
             elif type(a) is node:
                 if type(used := a._users) is dict:
-                    used.pop(user, None)
+                    if user in used:
+                        del used[user]
                     used[user] = None
             elif type(a) not in ATOMS:
                 a = replaced(a, old, new, user)
@@ -197,7 +231,8 @@ def replace_uses(  # noqa: C901, PLR0915
                 b = new
             elif type(b) is node:
                 if type(used := b._users) is dict:
-                    used.pop(user, None)
+                    if user in used:
+                        del used[user]
                     used[user] = None
             elif type(b) not in ATOMS:
                 b = replaced(b, old, new, user)
@@ -212,7 +247,8 @@ def replace_uses(  # noqa: C901, PLR0915
                     found.append(new)
                 elif type(x) is node:
                     if type(used := x._users) is dict:
-                        used.pop(user, None)
+                        if user in used:
+                            del used[user]
                         used[user] = None
                     found.append(x)
                 elif type(x) in ATOMS:
@@ -229,7 +265,7 @@ def replace_uses(  # noqa: C901, PLR0915
         if after is None:
             new._users = {**before}
         else:
-            after.update(before)
+            after |= before
         before.clear()
     else:
         _move_users(users, old, new)
