@@ -53,6 +53,9 @@ def test_a_graph_has_the_parts_that_a_snapshot_takes() -> None:
     assert graph._codegen is not None
     assert set(graph._graph_namespace._used_names) >= {"x", "mul"}
     assert isinstance(graph._graph_namespace._base_count, dict)
+    for node in graph.nodes:
+        assert node._args is node.args
+        assert node._kwargs is node.kwargs
 
 
 def test_a_line_of_a_node_is_known() -> None:

@@ -41,6 +41,7 @@ class FactsOfNodes:
         """What a target of a call_function is called, and its row; by its id, with it, so
         that its id stays its own."""
         self._pass_names: dict[str, str] = {}
+        self._ints = _Ints()
         self._index = index = {node: i for i, node in enumerate(self.nodes)}
         self._writer = Writer(
             "self", Globals(), lambda node: f"{_FENCE}{index[node]}{_FENCE}"
@@ -49,7 +50,7 @@ class FactsOfNodes:
     def of(self, node: Any, line: int) -> Facts:
         """The facts of a node whose statement is on `line`."""
         name, op, target, args, kwargs, kind, noted, held = whole_node(node)
-        index, pieces = self._index, self._pieces
+        index, ints, pieces = self._index, self._ints, self._pieces
         users: tuple[int, ...] = ()
         if type(held) is Node:
             users = (index[held],)
@@ -75,7 +76,16 @@ class FactsOfNodes:
             op,
             written_target,
             line,
-            tuple([(index[a],) if type(a) is Node else pieces(a) for a in args]),
+            tuple(
+                [
+                    (index[a],)
+                    if type(a) is Node
+                    else ints[a]
+                    if type(a) is int
+                    else pieces(a)
+                    for a in args
+                ]
+            ),
             tuple([(k, pieces(one)) for k, one in kwargs.items()]) if kwargs else (),
             users,
             None if scope is None else self.tables.scope(scope),
@@ -100,12 +110,18 @@ class FactsOfNodes:
         kind: Any = type(arg)  # pyright: ignore[reportUnknownVariableType]  # any class
         if kind is Node:
             return (self._index[arg],)
-        if kind is int:
-            return (repr(arg),)
         if kind in ATOMS:
             return (self._writer.argument(arg),)
         parts = self._writer.argument(arg).split(_FENCE)
         return tuple([p if i % 2 == 0 else int(p) for i, p in enumerate(parts) if p])
+
+
+class _Ints(dict[int, Pieces]):
+    """Whole numbers as code: the same few are in most nodes, and a call makes each."""
+
+    def __missing__(self, number: int) -> Pieces:
+        self[number] = made = (repr(number),)
+        return made
 
 
 def _detail(at: Any) -> str | None:

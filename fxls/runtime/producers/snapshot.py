@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any, NamedTuple, cast
 
@@ -36,17 +36,18 @@ class Snapshot:
     def __init__(
         self,
         graph: Any,
-        origin_of_node: Callable[[Any], RawOrigin | None],
+        origins_of: Callable[[Sequence[Any]], Sequence[RawOrigin | None]],
         *,
         copies_notes: bool = False,
     ) -> None:
+        # The properties `args` and `kwargs` are calls, and take half of the time.
         self._rows: list[tuple[Any, ...]] = [
-            (n, n.name, n.op, n.target, n.args, n.kwargs, n.type, n.meta)
+            (n, n.name, n.op, n.target, n._args, n._kwargs, n.type, n.meta)
             for n in graph.nodes
         ]
         if copies_notes:
             self._rows = [(*row[:7], {**row[7]}) for row in self._rows]
-        self._origins = [origin_of_node(row[0]) for row in self._rows]
+        self._origins = origins_of(self.nodes())
         self._codegen = graph._codegen
         names = graph._graph_namespace
         self._names = (set(names._used_names), dict(names._base_count))

@@ -100,7 +100,7 @@ class TorchFx:
         """Module and qualified name of what a graph module was made of."""
         graph = module._graph
         known = published_as(module).root or self._tracing.root(graph)
-        return known or Snapshot(graph, self._tracing.origin).root()
+        return known or Snapshot(graph, self._tracing.origins).root()
 
     def stage(self, module: Any) -> str:
         """Which part of that a graph module is, or which step of a compiler made it."""
@@ -116,7 +116,7 @@ class TorchFx:
         """Write the listing of a module that perhaps nobody runs."""
         with logging_faults("a graph module of torch.fx is no listing"):
             capture = published_as(module)
-            snapshot = Snapshot(module._graph, self._tracing.origin)
+            snapshot = Snapshot(module._graph, self._tracing.origins)
             if snapshot.has_rules_of_its_own():  # by which all of it may be written
                 code = module._graph.python_code(root_module="self")
                 made = self._made(module, capture, code.src, code.globals, snapshot)
@@ -131,7 +131,7 @@ class TorchFx:
         A graph that the module runs has a listing already, unless a compiler made it.
         """
         graph = module._graph
-        snapshot = Snapshot(graph, self._tracing.origin, copies_notes=True)
+        snapshot = Snapshot(graph, self._tracing.origins, copies_notes=True)
 
         def write(capture: Capture) -> Revised:
             copied = snapshot.graph()
@@ -297,7 +297,7 @@ class TorchFx:
         snapshot: Snapshot | None = None,
     ) -> _Made:
         graph = module._graph
-        snapshot = snapshot or Snapshot(graph, self._tracing.origin)
+        snapshot = snapshot or Snapshot(graph, self._tracing.origins)
         is_plain, capture = capture is PLAIN, with_reason(capture)
         root = capture.root or self._tracing.root(graph) or snapshot.root()
         if root is None:

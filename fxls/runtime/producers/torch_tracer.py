@@ -11,7 +11,7 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -41,6 +41,10 @@ class MadeBy(NamedTuple):
     """The last one first."""
     nodes: tuple[str, ...]
     """What the last one made it from."""
+
+
+_ENDS = ("placeholder", "output")
+"""What may have an origin that no trace noted."""
 
 
 class TorchTracer:
@@ -78,6 +82,17 @@ class TorchTracer:
             if op == "output":
                 return self._returned.get(node.graph)
         return origin
+
+    def origins(self, nodes: Iterable[Any]) -> list[RawOrigin | None]:
+        """The origin of each node, in half of the time of asking for one at a time."""
+        # Each look at a dictionary of weak references is two calls.
+        held: dict[Any, RawOrigin] = cast("Any", self._origins).data
+        return [
+            self.origin(node)
+            if (origin := held.get(weakref.ref(node))) is None and node.op in _ENDS
+            else origin
+            for node in nodes
+        ]
 
     def root(self, graph: Any) -> tuple[str, str] | None:
         """Module and qualified name of what was traced, or of what the listing of a

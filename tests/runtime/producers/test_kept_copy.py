@@ -20,14 +20,16 @@ def test_a_module_that_is_revised_has_its_copy_from_the_second_listing_on() -> N
     assert second is third
     _insert(module)
     assert _copied(module) is second
-    assert str(second) == str(Snapshot(module.graph, lambda _node: None).graph())
+    assert str(second) == str(
+        Snapshot(module.graph, lambda nodes: [None] * len(nodes)).graph()
+    )
 
 
 def test_who_comes_while_another_one_has_the_copy_gets_another_one() -> None:
     module = _module()
     kept = [_copied(module) for _ in range(2)][-1]
     one, other = KeptCopy(module), KeptCopy(module)
-    snapshot = Snapshot(module.graph, lambda _node: None)
+    snapshot = Snapshot(module.graph, lambda nodes: [None] * len(nodes))
     assert one.written(snapshot, module.code)[0] is kept
     assert other.written(snapshot, module.code)[0] is not kept
 
@@ -35,7 +37,7 @@ def test_who_comes_while_another_one_has_the_copy_gets_another_one() -> None:
 def test_a_copy_is_made_anew_where_its_code_is_not_what_torch_wrote() -> None:
     module = _module()
     kept = [_copied(module) for _ in range(2)][-1]
-    snapshot = Snapshot(module.graph, lambda _node: None)
+    snapshot = Snapshot(module.graph, lambda nodes: [None] * len(nodes))
     graph, code = KeptCopy(module).written(snapshot, "")
     assert graph is not kept
     assert code is None
@@ -57,7 +59,7 @@ def _insert(module: Any) -> None:
 
 def _copied(module: Any) -> Graph:
     kept = KeptCopy(module)
-    snapshot = Snapshot(module.graph, lambda _node: None)
+    snapshot = Snapshot(module.graph, lambda nodes: [None] * len(nodes))
     graph, _ = kept.written(snapshot, module.code)
     kept.put_back()
     return graph

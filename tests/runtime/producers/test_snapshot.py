@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,6 +17,10 @@ from fxls.runtime.listings.facts import FactsOfNodes
 from fxls.runtime.producers.snapshot import Snapshot
 
 
+def _no_origins(nodes: Sequence[Any]) -> list[None]:
+    return [None] * len(nodes)
+
+
 def test_names_arguments_and_users_are_those_of_the_graph() -> None:
     graph: Any = torch.fx.Graph()
     x = graph.placeholder("x")
@@ -24,7 +29,7 @@ def test_names_arguments_and_users_are_those_of_the_graph() -> None:
     graph.output({"a": late, "b": (first, slice(None, x))})
     first.prepend(late)  # in front of what it uses
     first.name = "class"  # no namespace gives this
-    made = Snapshot(graph, lambda _node: None).graph()
+    made = Snapshot(graph, _no_origins).graph()
     assert [_seen(node) for node in made.nodes] == [_seen(node) for node in graph.nodes]
     assert made.create_node("call_function", torch.relu, (), name="x").name == "x_1"
 
@@ -37,9 +42,9 @@ def _seen(node: Any) -> tuple[object, ...]:
 def test_who_writes_a_graph_by_rules_of_its_own_is_asked_for_the_text() -> None:
     fx: Any = torch.fx
     graph: Any = fx.symbolic_trace(torch.nn.ReLU()).graph
-    assert not Snapshot(graph, lambda _: None).has_rules_of_its_own()
+    assert not Snapshot(graph, _no_origins).has_rules_of_its_own()
     graph.set_codegen(type("OwnRules", (fx.graph.CodeGen,), {})())
-    assert Snapshot(graph, lambda _: None).has_rules_of_its_own()
+    assert Snapshot(graph, _no_origins).has_rules_of_its_own()
 
 
 def test_a_copy_that_follows_a_graph_is_what_a_new_copy_is() -> None:
@@ -49,11 +54,11 @@ def test_a_copy_that_follows_a_graph_is_what_a_new_copy_is() -> None:
     for _ in range(12):
         made = graph.call_function(operator.add, (made, 1))
     graph.output(made)
-    copy, followed = Snapshot(graph, lambda _node: None).copied(), 0
+    copy, followed = Snapshot(graph, _no_origins).copied(), 0
     lines = KnownLines()
     for _ in range(300):
         _edit(graph, chance)
-        now = Snapshot(graph, lambda _node: None)
+        now = Snapshot(graph, _no_origins)
         following = now.follow(copy) if copy.can_follow else None
         followed += following is not None
         copy = following or now.copied()
@@ -67,9 +72,9 @@ def test_a_copy_does_not_follow_nodes_that_moved() -> None:
     one = graph.call_function(torch.relu, (x,))
     other = graph.call_function(torch.tanh, (x,))
     graph.output((one, other))
-    copy = Snapshot(graph, lambda _node: None).copied()
+    copy = Snapshot(graph, _no_origins).copied()
     one.prepend(other)
-    assert Snapshot(graph, lambda _node: None).follow(copy) is None
+    assert Snapshot(graph, _no_origins).follow(copy) is None
 
 
 def test_a_copy_does_not_follow_where_a_new_node_is_in_front_of_what_it_uses() -> None:
@@ -77,10 +82,10 @@ def test_a_copy_does_not_follow_where_a_new_node_is_in_front_of_what_it_uses() -
     x = graph.placeholder("x")
     one = graph.call_function(torch.relu, (x,))
     graph.output(one)
-    copy = Snapshot(graph, lambda _node: None).copied()
+    copy = Snapshot(graph, _no_origins).copied()
     with graph.inserting_before(one):
         graph.call_function(torch.tanh, (one,))
-    late = Snapshot(graph, lambda _node: None)
+    late = Snapshot(graph, _no_origins)
     assert late.follow(copy) is None
     assert not late.copied().can_follow
 
