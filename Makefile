@@ -77,6 +77,7 @@ dist: $(STAMP)
 	@rm -rf dist
 	@vscode-extension/package.sh $(BIN)/python dist
 	@$(BIN)/python -m twine check --strict dist/*.whl dist/*.tar.gz
+	@$(BIN)/python -m tools.installed dist/*.whl dist/*.tar.gz
 	@ls -l dist
 
 format: $(STAMP)
