@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,18 @@ def test_what_is_unclear_of_an_attach_is_said(given: dict[str, Any], said: str) 
     with pytest.raises(Unclear) as raised:
         attached(given)
     assert str(raised.value) == said
+
+
+def test_the_extension_says_the_same_rules_to_sessions_of_debugpy() -> None:
+    """It starts these itself, without the adapter, and in Pythons without fxls too."""
+    extension = Path(__file__).parents[2] / "vscode-extension"
+    source = extension / "src" / "debugging" / "python_sessions.ts"
+    written = re.search(
+        r"const STEPPING = \[(.+?)\] as const", source.read_text(), re.S
+    )
+    assert written is not None
+    rules = re.findall(r"\{ path: '(.+?)', include: (true|false) \}", written[1])
+
+    assert [{"path": path, "include": said == "true"} for path, said in rules] == [
+        *RULES
+    ]
