@@ -16,8 +16,12 @@ from fxls.worker.drawn_weights import draw_less
 from tests.worker.asking import Asking
 
 
-def seeded(*sizes: int) -> torch.Tensor:
+def seed() -> None:
     torch.manual_seed(5)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
+
+
+def seeded(*sizes: int) -> torch.Tensor:
+    seed()
     return nn.Linear(*sizes, bias=False).weight.detach()
 
 
@@ -38,23 +42,24 @@ def test_a_small_layer_has_the_weights_that_it_has_anywhere() -> None:
 def test_a_large_layer_has_weights_like_those_that_are_drawn(
     init: Callable[[torch.Tensor], torch.Tensor], mean: float, spread: float
 ) -> None:
+    seed()
     with draw_less():
-        weight = torch.empty(2048, 1024)
+        weight = torch.empty(512, 1024)
         assert init(weight) is weight
-    assert weight.mean().item() == pytest.approx(mean, abs=0.02 * spread)
-    assert weight.std().item() == pytest.approx(spread, rel=0.02)
+    assert weight.mean().item() == pytest.approx(mean, abs=0.03 * spread)
+    assert weight.std().item() == pytest.approx(spread, rel=0.03)
     untyped = cast("Any", torch)  # some of what torch returns has no types
-    assert len(untyped.unique(weight, dim=0)) == 2048, "no two rows are equal"
-    rank = untyped.linalg.matrix_rank(weight[:512, :512])
+    assert len(untyped.unique(weight, dim=0)) == 512, "no two rows are equal"
+    rank = untyped.linalg.matrix_rank(weight[:512, :512].double())
     assert rank.item() == 512, "it can be inverted"
 
 
 def test_what_is_drawn_is_a_small_part() -> None:
-    torch.manual_seed(5)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
+    seed()
     with draw_less():
         torch.empty(4096, 4096).normal_()
         behind = torch.rand(1)
-    torch.manual_seed(5)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
+    seed()
     torch.empty(32_749).normal_()
     assert torch.equal(behind, torch.rand(1)), "the generator moved by 32,749 numbers"
 
@@ -73,7 +78,7 @@ def test_another_kind_of_tensor_is_drawn_as_always(
     tensor: Callable[[], torch.Tensor],
 ) -> None:
     def drawn() -> torch.Tensor:
-        torch.manual_seed(5)  # pyright: ignore[reportUnknownMemberType]  # torch's gap
+        seed()
         return tensor().normal_()
 
     expected = drawn()
