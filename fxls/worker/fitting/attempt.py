@@ -106,7 +106,7 @@ class FitAttempt:
         with silence(), draw_less():
             return evaluate(entry, module, self._request.text)
 
-    def _of_a_size(self, module: ModuleType) -> list[Entry]:
+    def _of_a_size(self, module: ModuleType) -> Iterator[Entry]:
         """The entry; where its model is too large, with smaller configurations."""
         entry = self._request.entry
         others = caught(
@@ -114,13 +114,21 @@ class FitAttempt:
         )
         # What raises here is said where the model is built, and a constructor runs no
         # more often than it has to.
-        if isinstance(others, UserRaised) or not others:
-            return [entry]
-        if not self._is_too_large(entry, module):
-            return [entry]
-        smaller = [msgspec.structs.replace(entry, expression=text) for text in others]
-        fit = [one for one in smaller if self._is_too_large(one, module) is False]
-        return fit or [entry]
+        if (
+            isinstance(others, UserRaised)
+            or not others
+            or not self._is_too_large(entry, module)
+        ):
+            yield entry
+            return
+        is_any = False
+        for expression in others:
+            smaller = msgspec.structs.replace(entry, expression=expression)
+            if self._is_too_large(smaller, module) is False:
+                is_any = True
+                yield smaller
+        if not is_any:
+            yield entry
 
     def _is_too_large(self, entry: Entry, module: ModuleType) -> bool | None:
         """By its parameters, none of which are made; None where that fails."""
