@@ -115,7 +115,7 @@ def test_the_entry_of_a_model_of_hugging_face_makes_its_configuration() -> None:
 TURNED = """\
 import torch
 from torch import nn
-from transformers import PreTrainedModel, TinyConfig
+from transformers import TinyConfig
 
 class TinyVisionRotaryEmbedding(nn.Module):
     def __init__(self, dim):
@@ -146,50 +146,45 @@ class TinyAttention(nn.Module):
 class TinyNeeding(TinyAttention):
     def forward(self, hidden_states, position_embeddings):
         return super().forward(hidden_states, position_embeddings)
-
-class TinyModel(PreTrainedModel):
-    def forward(self, hidden_states):
-        return hidden_states
 """
 
 TURNS = "TinyRotaryEmbedding(config=TinyConfig())(torch.randn(1, 8, 8), torch.arange(8)[None])"
 
 
 @pytest.mark.parametrize(
-    ("name", "inputs"),
+    ("takes", "name", "inputs"),
     [
-        ("TinyAttention", f"torch.randn(1, 8), position_embeddings={TURNS}"),
-        ("TinyNeeding", f"torch.randn(1, 8), {TURNS}"),
+        pytest.param(
+            "x, position_ids",
+            "TinyAttention",
+            f"torch.randn(1, 8), position_embeddings={TURNS}",
+            id="they may be left out",
+        ),
+        pytest.param(
+            "x, position_ids",
+            "TinyNeeding",
+            f"torch.randn(1, 8), {TURNS}",
+            id="they must be given",
+        ),
+        pytest.param(
+            "x, position_ids, layer_type",
+            "TinyNeeding",
+            f'torch.randn(1, 8), {TURNS.removesuffix(")")}, "full_attention")',
+            id="they are those of a kind of attention",
+        ),
+        pytest.param(
+            "x, ids", "TinyAttention", "torch.randn(1, 8)", id="no class makes them"
+        ),
     ],
 )
-def test_a_layer_has_the_rotations_that_its_file_makes(name: str, inputs: str) -> None:
-    written = written_entry(TURNED, PATH, name)
+def test_a_layer_has_the_rotations_that_its_file_makes(
+    takes: str, name: str, inputs: str
+) -> None:
+    text = TURNED.replace("x, position_ids", takes)
+
+    written = written_entry(text, PATH, name)
 
     assert written is not None
     (edit,) = written.fix.edits
     made = f"{name}(config=TinyConfig(), layer_idx=0)"
     assert edit.text == f"# fxls: {made}({inputs})\n"
-
-
-def test_rotations_may_be_those_of_a_kind_of_attention() -> None:
-    text = TURNED.replace("x, position_ids", "x, position_ids, layer_type")
-
-    written = written_entry(text, PATH, "TinyNeeding")
-
-    assert written is not None
-    (edit,) = written.fix.edits
-    turns = TURNS.removesuffix(")") + ', "full_attention")'
-    made = "TinyNeeding(config=TinyConfig(), layer_idx=0)"
-    assert edit.text == f"# fxls: {made}(torch.randn(1, 8), {turns})\n"
-
-
-def test_where_no_class_makes_rotations_there_are_none() -> None:
-    text = TURNED.replace("x, position_ids", "x, ids")
-
-    written = written_entry(text, PATH, "TinyAttention")
-
-    assert written is not None
-    (edit,) = written.fix.edits
-    assert edit.text == (
-        "# fxls: TinyAttention(config=TinyConfig(), layer_idx=0)(torch.randn(1, 8))\n"
-    )

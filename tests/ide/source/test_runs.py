@@ -20,9 +20,9 @@ import torch
 
 
 class Net(torch.nn.Module):
-    def __init__(self):
+    def __init__(self, width=2):
         super().__init__()
-        self.layer = torch.nn.Linear(2, 2)
+        self.layer = torch.nn.Linear(width, width)
 
     def forward(self, x):
         return self.layer(x)
