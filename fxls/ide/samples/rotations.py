@@ -9,9 +9,7 @@ from fxls.ide.syntax.signatures import ClassSyntax, parameters
 __all__ = ["ROTATIONS", "rotating_class", "rotations"]
 
 ROTATIONS = "position_embeddings"
-"""The parameter of an attention, or of a layer with one, which may be left out and then
-raises.
-"""
+"""The parameter for them. It may have a default, and the forward raises without it."""
 
 _KIND = "layer_type"
 """The kind of attention, where a model has several, which may turn differently far."""
