@@ -166,7 +166,8 @@ def compare(options: argparse.Namespace) -> int:
         return compare_elsewhere(options, python, os.environ)
     if options.into is not None:
         judge = functools.partial(_judged, is_reproducing=options.scripts)
-        return follow(options, python, judge)
+        is_asking = not options.break_on
+        return follow(options, python, judge, is_asking_python=is_asking)
     more = ["--scripts"] * (options.reproduce is not None)
     more += ["--break-on", options.break_on] * bool(options.break_on)
     found = followed("compare", more, options, python, decode)

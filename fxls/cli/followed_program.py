@@ -100,16 +100,22 @@ def follow(
     options: argparse.Namespace,
     python: PythonArguments,
     judge: Callable[[str | None], bytes],
+    *,
+    is_asking_python: bool = False,
 ) -> int:
     """Be the program, and write what was found when it ends.
 
     What is to be judged is kept in the runtime; `judge` gets what the program ended with.
+    Python may be asked what it does in place of each graph.
     """
     rules = getattr(options, "break_on", "")  # which `fxls bisect` has not
     more = {
         "FXLS_RECORD": "1",
         "FXLS_COMPARE": ":".join(
-            (str(os.getpid()), str(int(options.memory) << 20), rules)
+            (
+                *(str(os.getpid()), str(int(options.memory) << 20), rules),
+                "python" if is_asking_python else "",
+            )
         ),
     }
     # Torch warns of what was done above, and the program did not do it.

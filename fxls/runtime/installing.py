@@ -201,15 +201,20 @@ def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
 
 def _numbers(environ: Mapping[str, str]) -> Keeping | None:
     """What keeps graphs and inputs of this process, if `fxls compare` wants them: it
-    says in ``FXLS_COMPARE`` of which process, within how many bytes, and perhaps which
-    rules a call is to break, and in ``FXLS_SETTINGS`` under which settings of torch.
+    says in ``FXLS_COMPARE`` of which process, within how many bytes, perhaps which rules a
+    call is to break, and whether Python is asked what it does in place of a graph, and in ``FXLS_SETTINGS`` under which settings of torch.
     """
     pid, _, rest = environ.get("FXLS_COMPARE", "").partition(":")
-    most, _, rules = rest.partition(":")
+    most, rules, asking = (*rest.split(":"), "", "")[:3]
     if pid != str(os.getpid()) or not most.isdecimal():
         return None
     settings = json.loads(environ.get("FXLS_SETTINGS") or "{}")
-    return Keeping(int(most), partial(put_in_force, settings), rules_of([rules]))
+    return Keeping(
+        int(most),
+        partial(put_in_force, settings),
+        rules_of([rules]),
+        is_asking_python=asking == "python",
+    )
 
 
 def _run(environ: MutableMapping[str, str]) -> ThisRun | None:

@@ -20,6 +20,7 @@ __all__ = [
     "DispatchMode",
     "autograd_node",
     "children_of",
+    "claiming_to_compile",
     "compile_id",
     "fx",
     "graph_task",
@@ -106,6 +107,21 @@ def is_made(code: CodeType) -> bool:
     """Whether code is what torch.compile made, in place of a function of the user's."""
     frames = _convert_frame()
     return frames is not None and code in frames.output_codes
+
+
+@contextlib.contextmanager
+def claiming_to_compile() -> Generator[None]:
+    """Let code that asks whether it is compiled do what it does then."""
+    compiler: Any = cast("Any", torch).compiler
+    names = ("_is_compiling_flag", "is_dynamo_compiling")
+    before = {name: getattr(compiler, name) for name in names}
+    compiler._is_compiling_flag = True
+    compiler.is_dynamo_compiling = always(value=True)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(compiler, name, value)
 
 
 def _convert_frame() -> Any:

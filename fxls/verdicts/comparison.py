@@ -34,6 +34,8 @@ __all__ = [
 class Kind(enum.StrEnum):
     """Who is at fault."""
 
+    CAPTURE = "capture"
+    """Dynamo, whose graph does not compute what Python does."""
     BACKEND = "backend"
     PASS = "pass"
     DECOMPOSITION = "decomposition"
@@ -63,6 +65,8 @@ class Evidence(msgspec.Struct, frozen=True):
     sides: tuple[str, ...] = ()
     """Where both differ most: what should be there, in its own dtype, what is there, and
     the place, as ``[3, 0]``; empty where nothing differs."""
+    beside: str = "float64"
+    """Who gives what the value is compared with: float64, or Python."""
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -253,12 +257,13 @@ def off(evidence: Evidence) -> str:
     if evidence.reason and not is_distance:
         return evidence.reason
     return (
-        f"off by {evidence.error:.3g} from float64, where {evidence.allowed:.3g} is"
+        f"off by {evidence.error:.3g} from {evidence.beside}, where {evidence.allowed:.3g} is"
         " explained by precision"
     )
 
 
 _WHO = {
+    Kind.CAPTURE: "Dynamo",
     Kind.BACKEND: "the backend",
     Kind.PASS: "the pass",
     Kind.DECOMPOSITION: "the decomposition of",

@@ -63,6 +63,7 @@ MAY_TOUCH_FILES = {
     "fxls/machine.py": "/proc",
     "fxls/worker/limits.py": "/proc",
     "fxls/worker/processes.py": "/proc",
+    "fxls/runtime/numbers/as_python/child.py": "/dev/null",
 }
 """The engine writes where its caller says, as torch.fx does."""
 

@@ -34,6 +34,7 @@ PRIVATE_OF_OTHERS = {
     "_scope": "fxls.engine.node.Node",
     "_name": "typing",
     "_fields": "a named tuple",
+    "_exit": "os",
 }
 """Private names in the runtime that are not torch's, and whose they are."""
 

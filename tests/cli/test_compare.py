@@ -303,3 +303,49 @@ def test_what_names_no_entry_is_said(fxls: Command) -> None:
     asked = "help: To compare the entry of the file, say `fxls compare"
     assert f"{asked} 'net.py:Net(4)(torch.randn(2, 4))'`.\n" in program.err
     assert {one.code for one in (other, more, nowhere, program)} == {2}
+
+
+def test_what_dynamo_captured_is_compared_with_python(fxls: Command) -> None:
+    fxls.file(
+        "import torch\n"
+        "\n"
+        "factor = [1.0]\n"
+        "\n"
+        "\n"
+        "@torch._dynamo.assume_constant_result\n"
+        "def scale():\n"
+        "    return factor[0]\n"
+        "\n"
+        "\n"
+        '@torch.compile(backend="aot_eager")\n'
+        "def f(x):\n"
+        "    return torch.tanh(x) * scale()\n"
+        "\n"
+        "\n"
+        "x = torch.full((2,), 20.0)\n"
+        "print(f(x).tolist())\n"
+        "factor[0] = 5.0\n"
+        "print(f(x).tolist())\n"
+    )
+
+    ended = fxls.run("compare", "net.py")
+
+    assert ended.out.splitlines() == [
+        "error: Dynamo, in graph 0, 0/0: mul is wrong",
+        "  mul, operator.mul, from net.py:13:12",
+        " 13 |     return torch.tanh(x) * scale()",
+        "    |            ^^^^^^^^^^^^^^^^^^^^^^^",
+        "  float32, 2: off by 4 from Python, where 3.81e-05 is explained by precision",
+        (
+            "  why: the worst element is further away than precision explains; "
+            "the function was called once more, by Python alone and on the same values; "
+            "in call 2 of its graph, and not in the first"
+        ),
+        "",
+        (
+            "1 fault (1 graph, 0 changes by passes, 0 decompositions, "
+            "0 values of compiled code, 0 compilations more)"
+        ),
+    ]
+    assert ended.err == "[1.0, 1.0]\n[1.0, 1.0]\n"
+    assert ended.code == 1

@@ -90,6 +90,10 @@ def compared(
     )
 
 
+_CAPTURED = "what Dynamo captured"
+_PYTHON = "the function was called once more, by Python alone and on the same values"
+
+
 def _compare_later_calls(kept: KeptCompilation, copies: Copies, total: Total) -> None:
     """Compare the steps once more, with the first call that returned something wrong."""
     for count in sorted(kept.call.again):
@@ -97,10 +101,12 @@ def _compare_later_calls(kept: KeptCompilation, copies: Copies, total: Total) ->
         why = later.kept.call.why_not
         if why and not kept.call.why_not:
             later.leave_out(kept.stage, f"call {count} of the function", why)
-        if not later.returns_something_wrong():
-            continue
         before = total.counts
-        later.compare(has_raised=False)
+        later.compare_with_python(is_first=False)
+        if later.returns_something_wrong():
+            later.compare(has_raised=False)
+        elif not later.has_fault:
+            continue
         total.say_of_call(count, before)
         return
 
@@ -119,6 +125,7 @@ class _OfCompilation(OfChanges):
             self.leave_out(kept.stage, "the CUDA graph", why)
         if kept.call.happened:
             self.total.graphs += 1
+            self.compare_with_python()
             if not self._has_wrong_fakes():
                 self._compare_calls()
         elif kept.crash is None:
@@ -133,6 +140,25 @@ class _OfCompilation(OfChanges):
             crash = broken_by(kept)
             if crash is not None:
                 self.note_crash(crash)
+
+    def compare_with_python(self, *, is_first: bool = True) -> None:
+        """Judge the captured graph by what Python does in its place, if that was asked."""
+        kept = self.kept
+        asked = kept.call.python
+        found = None if asked is None else asked.found()
+        if found is None:
+            return
+        if found.evidence is not None:
+            place = where(ReplayedGraph(kept.captured), found.node)
+            scripts = no_script("no script has the Python that was captured")
+            name = ("", 1, kept.stage)
+            self.note_fault(
+                *(Kind.CAPTURE, name, found.evidence, [place], _PYTHON, scripts)
+            )
+        elif found.output:
+            self.leave_out(kept.stage, _CAPTURED, found.output, is_suspect=True)
+        elif found.why_not and is_first:
+            self.leave_out(kept.stage, _CAPTURED, found.why_not)
 
     def returns_something_wrong(self) -> bool:
         """Whether the call returned what the captured graph does not."""

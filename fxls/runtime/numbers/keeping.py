@@ -16,6 +16,7 @@ from fxls.rules import Rule
 from fxls.runtime.checks.verdict import is_finite, not_finite
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook
+from fxls.runtime.numbers.as_python.asking import Asking
 from fxls.runtime.numbers.graphs import is_on_gpu, leaves, randomness
 from fxls.runtime.numbers.judgements import ListingsOf
 from fxls.runtime.numbers.kept import (
@@ -65,9 +66,14 @@ class Keeping:
         most_bytes: int,
         before_compiling: Callable[[], None] = _nothing,
         rules: Sequence[Rule] = (),
+        *,
+        is_asking_python: bool = False,
     ) -> None:
-        """With `rules`, the first call is kept of which something breaks one."""
+        """With `rules`, the first call is kept of which something breaks one; of the calls
+        that are kept, Python may be asked what it does in their place.
+        """
         self._rules = rules
+        self._asking = Asking() if is_asking_python else None
         self.compilations: list[KeptCompilation] = []
         self.called: Callable[[str], str] = str
         """What the record calls a compilation, by torch's name, which may repeat."""
@@ -335,19 +341,13 @@ class Keeping:
             # Compiled code may empty the list.
             held = [*given] if is_whole or is_returned else []
             with logging_faults(_FAILED):
-                taken = copies.take([*given])
                 if is_whole or is_returned:
                     now.randomness = randomness()
-                if is_whole and is_autocast():
-                    now.why_not = "it is called under autocast"
-                elif isinstance(taken, str):
-                    now.why_not = taken
-                elif len(taken) != len(now.names):
-                    now.why_not = "it is called with other inputs than its graph has"
-                else:
-                    inputs = dict(zip(now.names, taken, strict=True))
-                    now.values = Values.of_held(inputs, copies.room)
-                    now.shares_memory = overlaps(given)
+                self._take_inputs(now, copies, given, is_whole=is_whole)
+                if is_whole and self._asking is not None and not now.why_not:
+                    here, left = inspect.currentframe(), self.copies.left
+                    ask = self._asking.ask
+                    now.python = ask(kept.captured, now.values, given, here, left)
             try:
                 result = theirs(*args)
             except Exception as error:
@@ -386,11 +386,29 @@ class Keeping:
         if is_whole:
             gone = kept.later.ask(call.count, given, self.copies)
             for one in (call, *kept.calls):
-                one.again.pop(gone, None)
+                before = one.again.pop(gone, None)
+                if before is not None and before.python is not None:
+                    before.python.forget()
         if call.happened and kept.later.wanted == call.count:
             now = call.again[call.count] = KeptCall(call.names)
             return now, kept.later.copies[call.count]
         return call, self.copies
+
+    def _take_inputs(
+        self, call: KeptCall, copies: Copies, given: Sequence[Any], *, is_whole: bool
+    ) -> None:
+        """Keep copies of what a call is given, or why there are none."""
+        taken = copies.take([*given])
+        if is_whole and is_autocast():
+            call.why_not = "it is called under autocast"
+        elif isinstance(taken, str):
+            call.why_not = taken
+        elif len(taken) != len(call.names):
+            call.why_not = "it is called with other inputs than its graph has"
+        else:
+            inputs = dict(zip(call.names, taken, strict=True))
+            call.values = Values.of_held(inputs, copies.room)
+            call.shares_memory = overlaps(given)
 
     def _broken(self, values: list[Any], *, is_backward: bool) -> Rule | None:
         """The first of the rules that one of these values breaks."""

@@ -7,7 +7,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -20,6 +20,9 @@ from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers.steps import Step
 from fxls.runtime.torch_private import version_of
 from fxls.verdicts.comparison import Kind
+
+if TYPE_CHECKING:
+    from fxls.runtime.numbers.as_python.asking import Asked
 
 __all__ = [
     "Behind",
@@ -70,6 +73,8 @@ class KeptCall:
     """What is in something that the call returned, where that was asked for."""
     count: int = 0
     """How often it was called."""
+    python: Asked | None = None
+    """What Python computes in its place, where that was asked."""
     again: dict[int, KeptCall] = field(default_factory=dict[int, "KeptCall"])
     """Some of the calls behind the first one, by which call each is."""
 
@@ -80,6 +85,7 @@ class KeptCall:
             [*self.values.all_held(), *(self.outputs or ()), *left.all_held()]
         )
         self.values, self.outputs, self.left, self.found = Values(), None, None, None
+        self.python = None
         self.leading_nowhere = ()
         self.why_not = self.raised = ""
         self.happened = self.has_backward = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator, Mapping
+from types import CodeType
 from typing import Any
 
 from fxls.installed_torch import always, private
@@ -16,6 +17,7 @@ __all__ = [
     "kernels_of",
     "made_nodes",
     "of_compiled_calls",
+    "original_of",
     "written_settings",
 ]
 
@@ -28,6 +30,7 @@ KERNELS = "numbers of kernels are not compared"
 SETTINGS = "reproducers lack the settings of inductor"
 SOURCES = "reproducers of a wrong fake kernel lack the source of the operator"
 DECOMPOSED = "numbers of decompositions are not compared"
+CAPTURED = "what Dynamo captures is not compared with what Python does"
 
 _COMPILERS = ("fw_compiler", "bw_compiler", "inference_compiler")
 
@@ -36,12 +39,14 @@ _COMPILE = "torch._inductor.compile_fx:compile_fx_inner"
 _PATCH = "torch._inductor.config:patch"
 _WRITE = "torch._inductor.config:codegen_config"
 _DEFINED = "torch._library.custom_ops:OPDEFS"
+_ORIGINALS = "torch._dynamo.convert_frame:orig_code_map"
 PRIVATE = {
     _SLOT: DECOMPOSED,
     _COMPILE: KERNELS,
     _PATCH: KERNELS,
     _WRITE: SETTINGS,
     _DEFINED: SOURCES,
+    _ORIGINALS: CAPTURED,
 }
 """What is looked up only while numbers are compared, and what is off without it."""
 
@@ -157,6 +162,12 @@ def kernels_of(operator: Any) -> tuple[Any, Any]:
     made = known.get(str(operator.name()).rpartition(".")[0] or operator.name())
     made = made or known.get(operator.name())
     return getattr(made, "_init_fn", None), getattr(made, "_abstract_fn", None)
+
+
+def original_of(code: CodeType) -> CodeType | None:
+    """The program's code in whose place Dynamo made this; None for code of others."""
+    originals: Any = private(_ORIGINALS, CAPTURED, dict[CodeType, CodeType])
+    return originals.get(code)
 
 
 def written_settings() -> str:

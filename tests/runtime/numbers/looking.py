@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from fxls.runtime import installing
 from fxls.runtime.numbers.comparing import compared
+from fxls.runtime.numbers.keeping import Keeping
 from fxls.runtime.numbers.kept import KeptCompilation
 from fxls.verdicts.comparison import Comparison, Fault
 
@@ -138,37 +139,33 @@ class Numbers:
         return out
 
     @property
-    def compilations(self) -> Sequence[KeptCompilation]:
-        """What is kept of each."""
+    def kept(self) -> Keeping:
+        """What keeps graphs and inputs."""
         installation = installing.current()
         assert installation is not None
         assert installation.numbers is not None
-        return installation.numbers.compilations
+        return installation.numbers
+
+    @property
+    def compilations(self) -> Sequence[KeptCompilation]:
+        """What is kept of each."""
+        return self.kept.compilations
 
     def forget(self) -> None:
         """Let nothing be compiled, and nothing kept."""
         any_torch.compiler.reset()
-        installation = installing.current()
-        assert installation is not None
-        assert installation.numbers is not None
-        installation.numbers.compilations.clear()
+        self.kept.compilations.clear()
 
     @property
     def left(self) -> int:
         """How many bytes of the budget are left."""
-        installation = installing.current()
-        assert installation is not None
-        assert installation.numbers is not None
-        return installation.numbers.copies.left
+        return self.kept.copies.left
 
     def found(
         self, raised: str | None = None, *, is_reproducing: bool = False
     ) -> Comparison:
         """What is found in all that was run, and ended with this error."""
-        installation = installing.current()
-        assert installation is not None
-        assert installation.numbers is not None
-        kept = installation.numbers
+        kept = self.kept
         return compared(
             kept.compilations, kept.copies, raised, is_reproducing=is_reproducing
         )

@@ -1,0 +1,135 @@
+"""What Python computes in each line, in the order in which it does."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any, cast
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from fxls.engine.origins.from_frames import source_frame
+from fxls.runtime.numbers.graphs import leaves
+from fxls.runtime.numbers.kept import copy_of
+
+__all__ = ["Line", "PythonValues", "Seen", "is_plain", "short_name"]
+
+Line = tuple[str, int]
+"""A file, and the number of a line from 1 on."""
+
+_MOST_SEEN = 20_000
+_REFLECTED = frozenset(
+    f"{turned}{name}"
+    for turned in "ri"
+    for name in (
+        *("add", "sub", "mul", "div", "truediv", "floordiv", "pow", "mod", "matmul"),
+        *("and", "or", "xor", "lshift", "rshift"),
+    )
+)
+_SAME = {"truediv": "div", "get": "getattr"}
+
+
+def short_name(target: Any) -> str:
+    """What an operation is called, however it is written: ``mul`` of ``x * y`` and of
+    ``x.mul_(y)``.
+    """
+    name = target if isinstance(target, str) else getattr(target, "__name__", "")
+    name = name.strip("_")
+    if name in _REFLECTED:
+        name = name[1:]
+    return _SAME.get(name, name)
+
+
+@dataclass(slots=True)
+class Seen:
+    """What an operation gave."""
+
+    name: str
+    given: list[torch.Tensor]
+    """The tensors, as they were then."""
+
+
+@dataclass(slots=True)
+class PythonValues:
+    """What a function computes, by line, while it runs."""
+
+    wanted: frozenset[Line]
+    """The lines of which values are kept."""
+    seen: dict[Line, list[Seen]] = field(default_factory=dict[Line, list[Seen]])
+    lines: set[Line] = field(default_factory=set[Line])
+    """All that ran, of the files of the lines that are wanted."""
+    count: int = 0
+    made: dict[int, weakref.ref[torch.Tensor]] = field(
+        default_factory=dict[int, "weakref.ref[torch.Tensor]"]
+    )
+    """The tensors that operations gave, by their ids."""
+
+    def run(self, code: CodeType, call: Callable[[], Any]) -> Any:
+        """What the call returns; raises what it raises, and OverflowError where it does
+        far more than a graph.
+        """
+        files = {path for path, _ in self.wanted} | {code.co_filename}
+
+        def trace_lines(frame: FrameType, event: str, _: Any) -> Any:
+            if event == "line":
+                self.lines.add((frame.f_code.co_filename, frame.f_lineno))
+            return trace_lines
+
+        def trace(frame: FrameType, event: str, given: Any) -> Any:
+            is_wanted = frame.f_code.co_filename in files
+            return trace_lines(frame, event, given) if is_wanted else None
+
+        sys.settrace(trace)
+        try:
+            with _Watching(self):
+                return call()
+        finally:
+            sys.settrace(None)
+
+    def take(self, function: Any, given: Any, frame: FrameType | None) -> None:
+        """Keep what an operation gave in the innermost line of the program's own."""
+        self.count += 1
+        if self.count > _MOST_SEEN:
+            raise OverflowError("Python does far more than the graph")
+        found = [one for one in leaves(given) if is_plain(one)]
+        self.made.update((id(one), weakref.ref(one)) for one in found)
+        source = source_frame(frame)
+        if source is None:
+            return
+        line = source.f_code.co_filename, source.f_lineno
+        if line in self.wanted and found:
+            kept = Seen(short_name(function), [copy_of(one) for one in found])
+            self.seen.setdefault(line, []).append(kept)
+
+    def has_made(self, value: torch.Tensor) -> bool:
+        """Whether an operation gave this very tensor."""
+        made = self.made.get(id(value))
+        return made is not None and made() is value
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is a tensor of which all is known."""
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return False
+    tensor = cast("torch.Tensor", value)
+    return tensor.layout is torch.strided and not tensor.is_quantized
+
+
+class _Watching(TorchFunctionMode):
+    def __init__(self, values: PythonValues) -> None:
+        super().__init__()
+        self._values = values
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        is_written = short_name(func) == "setitem"
+        given = args[0] if is_written and args else result
+        self._values.take(func, given, inspect.currentframe())
+        return result
