@@ -43,7 +43,7 @@ def align(
     """Find as many nodes as possible whose values Python gives in the same order.
 
     What is left on both sides between two of these is paired where it is the same
-    operations in the same order: Python does more than a graph has, and in other words.
+    operations in the same order: each side does what the other one does not.
     Unless it is to be `is_by_name`, it is paired as well where it is as many values of the
     same forms.
     """
@@ -51,15 +51,16 @@ def align(
     pairs = [*_longest(fits, given, seen), (len(given), len(seen))]
     others: list[tuple[Given, Seen]] = []
     for (node, value), (next_node, next_value) in pairwise(pairs):
-        nodes = given[node + 1 : next_node]
-        names = [one.seen.name for one in nodes]
-        values = [one for one in seen[value + 1 : next_value] if one.name in names]
-        if names == [one.name for one in values]:
+        nodes, values = given[node + 1 : next_node], seen[value + 1 : next_value]
+        names = {one.seen.name for one in nodes} & {one.name for one in values}
+        named = [one for one in nodes if one.seen.name in names]
+        alike = [one for one in values if one.name in names]
+        if [one.seen.name for one in named] == [one.name for one in alike] != []:
+            others += zip(named, alike, strict=True)
+        elif not is_by_name and list(map(_form, values)) == [
+            _form(one.seen) for one in nodes
+        ]:
             others += zip(nodes, values, strict=True)
-        elif not is_by_name:
-            values = seen[value + 1 : next_value]
-            if [_form(one.seen) for one in nodes] == [_form(one) for one in values]:
-                others += zip(nodes, values, strict=True)
     return Aligned(frozenset(given[at].node for at, _ in pairs[1:-1]), others)
 
 

@@ -16,6 +16,7 @@ from fxls.runtime.numbers.as_python.comparing_python import (
     compare_with_python,
 )
 from fxls.runtime.numbers.graphs import ReplayedGraph, is_on_gpu, randomness
+from fxls.runtime.numbers.kept import copy_of
 from fxls.runtime.passes.graph_state import GraphState
 
 __all__ = ["Asked", "Asking"]
@@ -90,6 +91,10 @@ class Asking:
         state = randomness()
 
         def compare() -> bytes:
+            for name, one in zip(graph.inputs, given, strict=True):
+                if isinstance(one, torch.Tensor) and any_torch.Tensor.is_shared(one):
+                    # Other processes change it meanwhile, as those of a DataLoader do.
+                    one.data = copy_of(inputs[name])
             found = compare_with_python(graph, inputs, state, call)
             return msgspec.msgpack.encode(found)
 
@@ -109,8 +114,6 @@ def _why_not(graph: ReplayedGraph, given: Sequence[Any], most_bytes: int) -> str
     elsewhere = [one.device.type for one in tensors if one.device.type != "cpu"]
     if elsewhere:
         return f"a process that is forked has no {elsewhere[0]}"
-    if any(one.is_shared() for one in tensors):
-        return "other processes have its inputs as well"
     if any("_autocast" in getattr(row.target, "__name__", "") for row in graph.rows):
         return "it switches autocast"
     if graph.transforming:

@@ -87,9 +87,13 @@ class _Run:
         self.graph, self._inputs, self.state = graph, inputs, state
         self.given: dict[str, Given] = {}
         """What each node gave at the moment when it ran, if it gave tensors."""
+        self.memory: dict[str, frozenset[int]] = {}
+        """Where the tensors of each node are; all stay there until the last node ran."""
         self.random: set[str] = set()
         self._drawn: Any = state
         values = self._run(self._ran)
+        for name in graph.inputs:
+            self.memory[name] = _memory_of(values[name])
         self.ends = [one for one in leaves([*values.values()]) if is_plain(one)]
         """All tensors that there are behind the last node."""
         self.lines = {name: line_of_node(graph, name) for name in self.given}
@@ -126,14 +130,14 @@ class _Run:
         if name == "setitem":
             given = values[self.graph.name_of(row.args[0])]
         tensors = [copy_of(one) for one in leaves(given) if is_plain(one)]
+        self.memory[row.name] = _memory_of(made)
         if tensors and row.opcode != "get_attr":
             self.given[row.name] = Given(row.name, Seen(name, tensors))
         return made
 
     def beside(self, call: PythonCall) -> AsPython:
         """What Python does instead."""
-        wanted = frozenset(line for line in self.lines.values() if line is not None)
-        python = PythonValues(wanted)
+        python = PythonValues(frozenset(self.lines.values()))
         draw_from(self.state)
         returned = attempt(lambda: python.run(call.code, call.call))
         if isinstance(returned, Raised) and call.is_whole:
@@ -154,34 +158,38 @@ class _Run:
         """The first node that Python computes otherwise, of the same values."""
         by_line: dict[Line, list[Given]] = {}
         for name, line in self.lines.items():
-            if line is not None:
-                by_line.setdefault(line, []).append(self.given[name])
+            by_line.setdefault(line, []).append(self.given[name])
         aligned = [
             align(nodes, python.seen.get(line, ()), _is_same, is_by_name=not is_whole)
             for line, nodes in by_line.items()
         ]
         same = {name for one in aligned for name in one.same}
         others = {given.node: seen for one in aligned for given, seen in one.others}
+        changed: set[int] = set()
+        """The memory that a node changed and Python perhaps otherwise."""
         for name, given in self.given.items():
             if name in same:
                 continue
-            row, line = self.graph.by_name[name], self.lines[name]
+            row, line, other = (
+                self.graph.by_name[name],
+                self.lines[name],
+                others.get(name),
+            )
+            reads = self.graph.uses(row)
             is_sure = (
                 name not in self.random
                 and not given.seen.name.startswith(_UNSET)
-                and not any(
-                    n in self.given and n not in same for n in self.graph.uses(row)
-                )
+                and not any(one in self.given and one not in same for one in reads)
+                and not any(self.memory[one] & changed for one in reads)
             )
-            other = others.get(name)
             if is_sure and other is not None:
                 evidence = _evidence(given.seen, other)
                 if evidence and (is_whole or self._matters(name, other)):
                     return AsPython(node=name, evidence=evidence)
             elif is_sure and is_whole and line is not None and line not in python.lines:
                 return AsPython(node=name, evidence=_never(given.seen))
-            if _changes(row):
-                return None  # what reads the value that it changes may be right
+            if _changes(row) and reads:
+                changed |= self.memory[reads[0]]
         return None
 
     def _matters(self, name: str, other: Seen) -> bool:
@@ -209,6 +217,11 @@ def _made_by(python: PythonValues, returned: Any) -> list[torch.Tensor]:
     return [one for one in leaves(returned) if is_plain(one) and python.has_made(one)]
 
 
+def _memory_of(value: Any) -> frozenset[int]:
+    plain = [one for one in leaves(value) if is_plain(one)]
+    return frozenset(one.untyped_storage().data_ptr() for one in plain)
+
+
 def _changes(row: Row) -> bool:
     """Whether a node changes a value that it reads, by its name."""
     name = (
@@ -219,7 +232,7 @@ def _changes(row: Row) -> bool:
     return name == "setitem" or (name.endswith("_") and not name.endswith("__"))
 
 
-def line_of_node(graph: ReplayedGraph, name: str) -> Line | None:
+def line_of_node(graph: ReplayedGraph, name: str) -> Line:
     """The line that a node came from, as its innermost frame of the program's own has it."""
     origin = graph.origin(name)
     place = None if origin is None else origin[0]

@@ -13,14 +13,15 @@ from typing import Any, cast
 import torch
 from torch.overrides import TorchFunctionMode
 
-from fxls.engine.origins.from_frames import source_frame
+from fxls.engine.origins.from_frames import is_source
 from fxls.runtime.numbers.graphs import leaves
 from fxls.runtime.numbers.kept import copy_of
 
 __all__ = ["Line", "PythonValues", "Seen", "is_plain", "short_name"]
 
-Line = tuple[str, int]
-"""A file, and the number of a line from 1 on."""
+Line = tuple[str, int] | None
+"""A file, and the number of a line from 1 on; None for all that torch's own code does
+where no line of the program's calls it."""
 
 _MOST_SEEN = 20_000
 _REFLECTED = frozenset(
@@ -68,12 +69,15 @@ class PythonValues:
         default_factory=dict[int, "weakref.ref[torch.Tensor]"]
     )
     """The tensors that operations gave, by their ids."""
+    _around: FrameType | None = None
+    """What calls the function: what is around it is the program as it goes on."""
 
     def run(self, code: CodeType, call: Callable[[], Any]) -> Any:
         """What the call returns; raises what it raises, and OverflowError where it does
         far more than a graph.
         """
-        files = {path for path, _ in self.wanted} | {code.co_filename}
+        files = {line[0] for line in self.wanted if line} | {code.co_filename}
+        self._around = inspect.currentframe()
 
         def trace_lines(frame: FrameType, event: str, _: Any) -> Any:
             if event == "line":
@@ -98,10 +102,11 @@ class PythonValues:
             raise OverflowError("Python does far more than the graph")
         found = [one for one in leaves(given) if is_plain(one)]
         self.made.update((id(one), weakref.ref(one)) for one in found)
-        source = source_frame(frame)
-        if source is None:
-            return
-        line = source.f_code.co_filename, source.f_lineno
+        while frame not in (None, self._around) and not is_source(frame.f_code):
+            frame = frame.f_back
+        line: Line = None
+        if frame is not None and frame is not self._around:
+            line = frame.f_code.co_filename, frame.f_lineno
         if line in self.wanted and found:
             kept = Seen(short_name(function), [copy_of(one) for one in found])
             self.seen.setdefault(line, []).append(kept)

@@ -48,6 +48,8 @@ def others(found: Aligned) -> Sequence[tuple[str, float]]:
         ("mul=1 mul=2 mul=3", "mul=1 mul=9 mul=3", "02", [("1", 9.0)]),
         # An operation may be called otherwise, as long as its value is the same.
         ("linear=1 mul=2", "addmm=1 mul=2", "01", []),
+        # Each side has operations that the other one has not.
+        ("add=1 norm=2 relu=3", "norm=4 relu=5 T=5", "", [("1", 4.0), ("2", 5.0)]),
         ("sin=1", "", "", []),
         ("", "sin=1", "", []),
         # Nobody can say which of two is which.

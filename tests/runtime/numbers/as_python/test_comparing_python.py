@@ -44,6 +44,11 @@ def _promised() -> Iterator[None]:
     factor[0] = 2.0
 
 
+def unguarded(guards: list[object]) -> list[bool]:
+    """Let a graph be used whatever has changed."""
+    return [False for _ in guards]
+
+
 def found_in(
     numbers: Numbers, function: Callable[..., Any], *given: Any, **how: Any
 ) -> Comparison:
@@ -95,9 +100,6 @@ def test_a_branch_that_python_does_not_take_is_named(numbers: Numbers) -> None:
                 return torch.tanh(x)
             y = torch.relu(x)
             return y + 1
-
-    def unguarded(guards: list[object]) -> list[bool]:
-        return [False for _ in guards]
 
     options = {"guard_filter_fn": unguarded}
     compiled = any_torch.compile(Net(), backend="eager", options=options)
@@ -189,6 +191,25 @@ def test_what_a_closure_holds_is_there(numbers: Numbers) -> None:
         return (x * weight + count) * constant()
 
     assert stale(numbers, net, x).code == "(x * weight + count) * constant()"
+
+
+def test_a_module_of_torchs_own_is_named_at_the_call(numbers: Numbers) -> None:
+    net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.ReLU())
+    compiled = any_torch.compile(
+        net, backend="eager", options={"guard_filter_fn": unguarded}
+    )
+    compiled(x)
+    net.eval()
+    compiled(x)
+
+    (fault,) = numbers.found().faults
+    assert fault.kind == "capture"
+    (named,) = fault.where
+    assert (named.target, named.submodule) == (
+        "torch.nn.functional.batch_norm",
+        "1 (BatchNorm1d)",
+    )
+    assert named.is_call
 
 
 def test_what_makes_no_difference_is_nobodys_fault(numbers: Numbers) -> None:
@@ -441,10 +462,27 @@ def test_the_program_goes_on_as_it_would(numbers: Numbers, tmp_path: Path) -> No
     assert numbers.found().faults == ()
 
 
-def test_what_cannot_be_asked_is_said(numbers: Numbers) -> None:
-    any_torch.compile(torch.sin, backend="eager")(x.clone().share_memory_())
+def test_memory_that_other_processes_have_is_left_as_it_is(numbers: Numbers) -> None:
+    def net(x: torch.Tensor) -> torch.Tensor:
+        return x.add_(1).sum()
 
-    assert said_of_capture(numbers) == ["other processes have its inputs as well"]
+    given: Any = torch.zeros(4)
+    given.share_memory_()
+    compiled = any_torch.compile(net, backend="eager")
+
+    assert [float(compiled(given)) for _ in range(3)] == [4.0, 8.0, 12.0]
+    assert numbers.found().is_clear
+    assert given.tolist() == [3.0] * 4
+
+
+def test_what_cannot_be_asked_is_said(numbers: Numbers) -> None:
+    def net(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return x @ x.t()
+
+    any_torch.compile(net, backend="eager")(x)
+
+    assert said_of_capture(numbers) == ["it switches autocast"]
 
 
 def test_it_takes_no_more_memory_than_there_is(
