@@ -45,14 +45,34 @@ def decode(sidecar: bytes, text: str) -> Listing:
     Raises `SidecarError`.
     """
     try:
-        version = msgspec.msgpack.decode(sidecar, type=_Version).format
-        if version != FORMAT:
-            raise SidecarError(f"sidecar {other_format(version, FORMAT)}")
-        listing = _decoder.decode(sidecar).listing
-    except (msgspec.MsgspecError, RecursionError, MemoryError) as error:
+        found = _decoder.decode(sidecar)
+    except _UNREADABLE as error:
+        _refuse_other_format(sidecar)
         raise SidecarError(f"sidecar is damaged: {error}") from error
-    _refuse_wrong_rows(listing)
-    return msgspec.structs.replace(listing, text=text)
+    if found.format != FORMAT:
+        raise SidecarError(f"sidecar {other_format(found.format, FORMAT)}")
+    _refuse_wrong_rows(found.listing)
+    return msgspec.structs.replace(found.listing, text=text)
+
+
+_UNREADABLE = (msgspec.MsgspecError, RecursionError, MemoryError)
+
+
+class _Version(msgspec.Struct):
+    format: int
+
+
+def _refuse_other_format(sidecar: bytes) -> None:
+    """Raise where it says that it has another format.
+
+    Asked of what cannot be read alone: it walks over the whole sidecar.
+    """
+    try:
+        version = msgspec.msgpack.decode(sidecar, type=_Version).format
+    except _UNREADABLE:
+        return
+    if version != FORMAT:
+        raise SidecarError(f"sidecar {other_format(version, FORMAT)}")
 
 
 def _refuse_wrong_rows(listing: Listing) -> None:
@@ -98,7 +118,3 @@ def _pieces(written: Iterable[Iterable[Pieces]]) -> Iterator[int]:
     for one in chain.from_iterable(chain.from_iterable(written)):
         if not isinstance(one, str):
             yield one
-
-
-class _Version(msgspec.Struct):
-    format: int
