@@ -36,28 +36,37 @@ class Group:
 
 def groups(listing: Listing) -> Group:
     """The tree of a listing; its root has all nodes."""
-    root = Group(None, 0, max(len(listing.nodes) - 1, 0))
+    count = len(listing.nodes)
+    root = Group(None, 0, max(count - 1, 0))
     rows: dict[int | None, tuple[int, ...]] = {None: ()}
     stack = [root]
+    at: tuple[int, ...] = ()
     for node, facts in enumerate(listing.nodes):
         path = _path(facts.scope, listing.scopes, rows)
-        if facts.opcode == "call_module" and path:
+        if path and facts.opcode == "call_module":
             called = listing.scopes[path[-1]].path == facts.target
             path = path[:-1] if called else path
-        common = 0
-        for group, row in zip(stack[1:], path, strict=False):
-            if group.scope != row:
-                break
-            common += 1
-        del stack[common + 1 :]
-        for row in path[common:]:
-            group = Group(row, node, node)
-            stack[-1].members.append(group)
-            stack.append(group)
+        # Nearly always it is that of the node before.
+        if path != at:
+            common = _common(at, path)
+            for group in stack[common + 1 :]:
+                group.last = node - 1
+            del stack[common + 1 :]
+            for row in path[common:]:
+                group = Group(row, node, count - 1)
+                stack[-1].members.append(group)
+                stack.append(group)
+            at = path
         stack[-1].members.append(node)
-        for group in stack[1:]:
-            group.last = node
     return root
+
+
+def _common(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    """How many rows they have in common from the start."""
+    for at, (row, another) in enumerate(zip(one, other, strict=False)):
+        if row != another:
+            return at
+    return min(len(one), len(other))
 
 
 def _path(
