@@ -28,6 +28,8 @@ def parts(
     """
     found: dict[str, list[Part]] = {}
     for document in documents:
+        if not any(scope.file in files for scope in document.listing.scopes):
+            continue
         calls: dict[str, list[tuple[str, Destination]]] = {}
         for group in document.groups.within():
             assert group.scope is not None
