@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from fxls import regular_file
@@ -139,13 +139,14 @@ class Session:
     def source(self, path: str) -> SourceFile:
         """A file of the user's with the newest listings about it."""
         expressions = {entry.expression for entry in self.entries(path)}
+        # Thousands of listings name one file.
+        written = cache(self._written)
         found = tuple(
             document
             for document in self.library.about(path, expressions)
-            if not is_gone(document, self._written)
+            if not is_gone(document, written)
         )
         real = real_path(path)
-        # Thousands of listings name one file, which the system is asked about once.
         named = {one.path for document in found for one in document.listing.sources}
         spellings = frozenset(one for one in named if real_path(one) == real)
         text = self.text_of(path) or ""
