@@ -6,6 +6,7 @@ import ast
 import sys
 import threading
 import time
+from types import FrameType
 from typing import Literal, overload
 
 __all__ = ["parse"]
@@ -55,12 +56,14 @@ _AGAIN = 3
 
 def _is_under_way() -> bool:
     """Whether another thread is in `ast.parse`."""
-    me = threading.get_ident()
     frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]  # the one way to them
-    for thread, at in frames.items():
-        frame = at if thread != me else None
-        while frame is not None:
-            if frame.f_code is ast.parse.__code__:
+    # This one would hold itself, and with its callers the trees that they have: only the
+    # garbage collector would free them, in nearly the time that parsing takes.
+    frames.pop(threading.get_ident(), None)
+    for frame in frames.values():
+        at: FrameType | None = frame
+        while at is not None:
+            if at.f_code is ast.parse.__code__:
                 return True
-            frame = frame.f_back
+            at = at.f_back
     return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import threading
+import weakref
 
 import pytest
 
@@ -43,3 +44,18 @@ def test_a_tree_that_the_program_is_making_stays_whole() -> None:
 def test_what_does_not_parse_is_refused_as_ever() -> None:
     with pytest.raises(SyntaxError):
         parse("x =")
+
+
+def test_a_tree_goes_when_nobody_has_it_any_more() -> None:
+    """Not only when the garbage collector comes, to which a source in pieces is a lot."""
+
+    def read() -> weakref.ref[ast.AST]:
+        tree = parse("x")
+        return weakref.ref(tree)
+
+    gc.disable()
+    try:
+        found = read()
+        assert found() is None
+    finally:
+        gc.enable()
