@@ -317,12 +317,20 @@ def _qualified(tree: ast.Module) -> Iterator[str]:
                 case ast.AsyncFunctionDef(name=name, body=inner):
                     yield f"{outer}{name}"
                     below.append((f"{outer}{name}.<locals>.", inner))
-                case _:
+                case _ if isinstance(one, _WITH_BLOCKS):
                     below += ((outer, inner) for inner in _bodies(one))
+                case _:
+                    pass
+
+
+_WITH_BLOCKS = (
+    *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith),
+    *(ast.Try, ast.TryStar, ast.Match),
+)
 
 
 def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of an ``if``, a loop, a ``with``, a ``try`` or a ``match``."""
+    """The blocks of one of `_WITH_BLOCKS`."""
     for name in ("body", "orelse", "finalbody"):
         inner = getattr(statement, name, None)
         if inner:
