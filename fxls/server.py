@@ -171,5 +171,8 @@ def _begin() -> None:
     # An answer about a hundred thousand nodes is a million objects, none of which
     # refers back: Python would look through all of them again and again.
     gc.set_threshold(100_000, 20, 50)
+    # A request passes through some ten hands, from the thread that reads it to the one
+    # that writes its answer, and waits as long for each while a thread makes a long one.
+    sys.setswitchinterval(0.001)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     logging.getLogger("pygls.protocol.json_rpc").addFilter(quietly)
