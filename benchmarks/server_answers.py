@@ -62,11 +62,12 @@ def answers(nodes: int, saves: int) -> Iterator[Answers | Memory]:
         (project / "pyproject.toml").touch()
         (project / "net.py").write_text(SOURCE)
         store = Store(project / ".fxls")
-        paths = [store.materialize(_listing(project, n)) for n in (1000, nodes)]
         for number in range(1000):
             identity = Identity(f"models.m{number}", f"Model{number}")
             store.materialize(_listing(project, 3, identity))
-        yield _first_of_many(project)
+        yield _first_lenses(project, "1,000 listings", 0.3)
+        paths = [store.materialize(_listing(project, n)) for n in (1000, nodes)]
+        yield _first_lenses(project, f"these and one of {nodes:,} nodes", 0.5)
         yield from _requests(project, paths[0], paths[1], nodes)
     with tempfile.TemporaryDirectory() as folder:
         yield from _openings(Path(folder))
@@ -76,14 +77,14 @@ def answers(nodes: int, saves: int) -> Iterator[Answers | Memory]:
         yield from _saves(Path(folder), saves)
 
 
-def _first_of_many(project: Path) -> Answers:
-    """What an editor waits for that opens a source with a thousand listings."""
+def _first_lenses(project: Path, listings: str, bound: float) -> Answers:
+    """What an editor waits for that opens a source with many listings, or a long one."""
     client = Client(project)
     try:
         path = project / "net.py"
         client.open(path)
         ask = partial(client.request, "textDocument/codeLens", of(path))
-        return client.each("first lenses of a source, 1,000 listings", 0.3, [ask])
+        return client.each(f"first lenses of a source, {listings}", bound, [ask])
     finally:
         client.end()
 
@@ -190,7 +191,8 @@ def _openings(project: Path) -> Iterator[Answers]:
         )
         path, again = project / f"long{size}.py", project / f"again{size}.py"
         path.write_text(text, "utf-8")
-        again.write_text(text.replace("class N", "class M"), "utf-8")
+        renamed = text.replace("class N", "class M").replace("fxls: N", "fxls: M")
+        again.write_text(renamed, "utf-8")
         client = Client(project)
         try:
             client.request("workspace/symbol", {"query": "none"})
