@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+    from typing import Any
 
 __all__ = ["OnImport"]
 
@@ -26,20 +27,29 @@ class OnImport:
         self._name = name
         self._action = action
         self._searching = False
+        self._is_stopped = False
 
     def start(self) -> None:
         """Wait for the module, unless it is there."""
         module = sys.modules.get(self._name)
         spec = getattr(module, "__spec__", None)
-        if module is not None and not getattr(spec, "_initializing", False):
-            self._action()
-        else:
+        if module is None:
             sys.meta_path.insert(0, self)
+        elif spec is not None and getattr(spec, "_initializing", False):
+            # No finder is asked for it any more.
+            _when_imported(spec, self._imported)
+        else:
+            self._action()
 
     def stop(self) -> None:
         """Wait no longer."""
+        self._is_stopped = True
         if self in sys.meta_path:
             sys.meta_path.remove(self)
+
+    def _imported(self) -> None:
+        if not self._is_stopped:
+            self._action()
 
     def find_spec(
         self,
@@ -74,3 +84,26 @@ class OnImport:
         # An attribute of this one loader, so that whoever looks at the module's spec
         # finds the class of loader that it expects.
         loader.exec_module = exec_module
+
+
+def _when_imported(spec: ModuleSpec, action: Callable[[], None]) -> None:
+    """Call it when an import ends that is under way: then Python writes into the spec of
+    the module that it does not initialize it any more.
+    """
+    its: dict[str, Any] = spec.__dict__
+    waiting: list[Callable[[], None]] = its.setdefault("_fxls_waiting", [])
+    waiting.append(action)
+    if len(waiting) > 1:
+        return
+    kind = type(spec)
+
+    class Initializing(kind):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name == "_initializing" and not value:
+                spec.__class__ = kind
+                del its["_fxls_waiting"]
+                for one in waiting:
+                    one()
+
+    spec.__class__ = Initializing
