@@ -37,6 +37,8 @@ class Kind(enum.StrEnum):
     CAPTURE = "capture"
     """Dynamo, whose graph does not compute what Python does."""
     BACKEND = "backend"
+    TRACE = "trace"
+    """What AOTAutograd traced of a captured graph."""
     PASS = "pass"
     DECOMPOSITION = "decomposition"
     PARTITION = "partition"
@@ -66,7 +68,7 @@ class Evidence(msgspec.Struct, frozen=True):
     """Where both differ most: what should be there, in its own dtype, what is there, and
     the place, as ``[3, 0]``; empty where nothing differs."""
     beside: str = "float64"
-    """Who gives what the value is compared with: float64, or Python."""
+    """Who gives what the value is compared with: float64, Python, or a graph."""
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -264,6 +266,7 @@ def off(evidence: Evidence) -> str:
 
 _WHO = {
     Kind.CAPTURE: "Dynamo",
+    Kind.TRACE: "the trace of",
     Kind.BACKEND: "the backend",
     Kind.PASS: "the pass",
     Kind.DECOMPOSITION: "the decomposition of",

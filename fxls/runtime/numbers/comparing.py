@@ -21,6 +21,7 @@ from fxls.runtime.numbers.judging.fakes import (
 )
 from fxls.runtime.numbers.judging.findings import note_finding
 from fxls.runtime.numbers.judging.raising import broken_by
+from fxls.runtime.numbers.judging.tracing import wrong_trace
 from fxls.runtime.numbers.judging.whole import WrongOutput, wrong_output
 from fxls.runtime.numbers.kept import (
     Behind,
@@ -405,6 +406,8 @@ class _OfCompilation(OfChanges):
         found = wrong_output(graph, kept.call)
         if found is None:
             return
+        if self._blames_trace(graph):
+            return
         values, output = kept.call.values, found.name
         places = [where(graph, found.name)] if found.is_left else []
         is_scripted = kept.is_torchs and not found.is_left
@@ -418,6 +421,29 @@ class _OfCompilation(OfChanges):
             if is_scripted
             else None,
         )
+
+    def _blames_trace(self, captured: ReplayedGraph) -> bool:
+        """Whether AOTAutograd traced something else, as the function is wrong and each
+        step is right that is behind the trace.
+        """
+        kept = self.kept
+        if kept.traced is None:
+            return False
+        traced, found = ReplayedGraph(kept.traced), None
+        with attempting(lambda _error: None):
+            run = replayed(traced, inputs_of(kept, traced))
+            found = wrong_trace(captured, kept.call, traced, run.values)
+        if found is None:
+            return False
+        self.note_fault(
+            Kind.TRACE,
+            ("AOTAutograd", 1, kept.traced_stage),
+            found.evidence,
+            [where(traced, name) for name in found.names],
+            "what the function returned is wrong, and each step behind the trace is right",
+            no_script("no script has what traced the graph"),
+        )
+        return True
 
 
 def _why_unknown(call: KeptCall) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "doubled",
     "draw_from",
     "is_on_gpu",
+    "is_plain",
     "leaves",
     "randomness",
     "widened",
@@ -226,6 +227,14 @@ class NodeName(str):
     """The name of a node, where other texts may stand as well."""
 
     __slots__ = ()
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is a tensor of which all is known."""
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return False
+    tensor = cast("torch.Tensor", value)
+    return tensor.layout is torch.strided and not tensor.is_quantized
 
 
 def leaves(value: Any) -> list[Any]:

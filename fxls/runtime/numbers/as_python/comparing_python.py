@@ -16,7 +16,6 @@ from fxls.runtime.numbers.as_python.python_values import (
     Line,
     PythonValues,
     Seen,
-    is_plain,
     short_name,
 )
 from fxls.runtime.numbers.graphs import (
@@ -25,6 +24,7 @@ from fxls.runtime.numbers.graphs import (
     ReplayedGraph,
     doubled,
     draw_from,
+    is_plain,
     leaves,
     randomness,
 )

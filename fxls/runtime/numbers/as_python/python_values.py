@@ -8,16 +8,16 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from fxls.engine.origins.from_frames import is_source
-from fxls.runtime.numbers.graphs import leaves
+from fxls.runtime.numbers.graphs import is_plain, leaves
 from fxls.runtime.numbers.kept import copy_of
 
-__all__ = ["Line", "PythonValues", "Seen", "is_plain", "short_name"]
+__all__ = ["Line", "PythonValues", "Seen", "short_name"]
 
 Line = tuple[str, int] | None
 """A file, and the number of a line from 1 on; None for all that torch's own code does
@@ -115,14 +115,6 @@ class PythonValues:
         """Whether an operation gave this very tensor."""
         made = self.made.get(id(value))
         return made is not None and made() is value
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value is a tensor of which all is known."""
-    if type(value) not in (torch.Tensor, torch.nn.Parameter):
-        return False
-    tensor = cast("torch.Tensor", value)
-    return tensor.layout is torch.strided and not tensor.is_quantized
 
 
 class _Watching(TorchFunctionMode):

@@ -1,0 +1,109 @@
+"""Judges what AOTAutograd traced by the captured graph that it traced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+import torch
+
+from fxls.runtime.numbers.graphs import (
+    ReplayedGraph,
+    doubled,
+    draw_from,
+    is_plain,
+    randomness,
+)
+from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
+from fxls.runtime.numbers.kept import KeptCall, copy_of
+from fxls.runtime.numbers.replaying import Mode, alone, compute, formed_all
+from fxls.runtime.passes.graph_state import Row
+from fxls.runtime.torch_private import is_view
+from fxls.verdicts.comparison import Evidence
+
+__all__ = ["WrongTrace", "wrong_trace"]
+
+any_torch: Any = torch
+
+
+@dataclass(frozen=True, slots=True)
+class WrongTrace:
+    """The nodes that were traced of one captured node, and give something else."""
+
+    names: Sequence[str]
+    evidence: Evidence
+
+
+def wrong_trace(
+    captured: ReplayedGraph,
+    call: KeptCall,
+    traced: ReplayedGraph,
+    values: Mapping[str, Any],
+) -> WrongTrace | None:
+    """The first captured node of which something else was traced, with the values of the
+    traced nodes; None where it draws random numbers, or no node says it.
+
+    A node counts whose own inputs have values that both graphs give.
+    """
+    given = _values_of(captured, call)
+    made: dict[str, list[Row]] = {}
+    for row in traced.rows:
+        if name := _traced_of(row):
+            made.setdefault(name, []).append(row)
+    right = {*captured.inputs}
+    for row in captured.rows:
+        rows, own = made.get(row.name, []), given.get(row.name)
+        value = None if own is None else _last_like(own, rows, values)
+        if own is None or value is None:
+            continue
+        found = judged(value, own, lambda: None, lambda own=own: doubled(own), LENIENT)
+        if found.verdict is Verdict.RIGHT:
+            right.add(row.name)
+        elif found.evidence is not None and right.issuperset(captured.uses(row)):
+            beside = "the captured graph"
+            evidence = msgspec.structs.replace(found.evidence, beside=beside)
+            computing = [one for one in rows if not is_view(one.target)] or rows
+            return WrongTrace([one.name for one in computing], evidence)
+    return None
+
+
+def _values_of(captured: ReplayedGraph, call: KeptCall) -> Mapping[str, torch.Tensor]:
+    """What each node of a captured graph gave at the moment when it ran."""
+    found: dict[str, torch.Tensor] = {}
+
+    def ran(name: str, value: Any) -> None:
+        if is_plain(value):
+            found[name] = copy_of(value)
+
+    with alone():
+        if call.randomness is not None:
+            draw_from(call.randomness)
+        before = randomness()
+        values = formed_all(captured.inputs, call.values, Mode.OWN, captured.order)
+        compute(captured, values, Mode.OWN, ran)
+        is_random = not any_torch.equal(before, randomness())
+    return {} if is_random else found
+
+
+def _traced_of(row: Row) -> str:
+    """The captured node that a node of a forward was traced of; empty where torch does
+    not say.
+    """
+    sources = row.node.meta.get("from_node")
+    if not isinstance(sources, list | tuple) or not sources:
+        return ""
+    name = getattr(cast("Sequence[object]", sources)[0], "name", "")
+    return name if isinstance(name, str) else ""
+
+
+def _last_like(
+    own: torch.Tensor, rows: Sequence[Row], values: Mapping[str, Any]
+) -> torch.Tensor | None:
+    """The value of the last of these nodes that has the form of this one."""
+    for row in reversed(rows):
+        value: Any = values.get(row.name)
+        if is_plain(value) and (value.shape, value.dtype) == (own.shape, own.dtype):
+            return value
+    return None

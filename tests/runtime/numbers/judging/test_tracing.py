@@ -1,0 +1,94 @@
+"""What AOTAutograd traces wrongly is named, with the node that it was traced of."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tests.runtime.numbers.looking import (
+    COMPILING,
+    Blamed,
+    Numbers,
+    aten,
+    blamed,
+    nodes,
+    without_kernels,
+)
+
+pytestmark = COMPILING
+
+graph_capture: Any = importlib.import_module(
+    "torch._functorch._aot_autograd.graph_capture"
+)
+
+
+class Gated(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x)
+        gate = torch.sigmoid(y)
+        return y * gate + 1.0
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Any], None]) -> None:
+    """Let each trace of AOTAutograd have a fault from the beginning."""
+    make_fx = graph_capture.make_fx
+
+    def wrong(*given: Any, **how: Any) -> Callable[..., Any]:
+        trace = make_fx(*given, **how)
+
+        def traced(*values: Any) -> Any:
+            module = trace(*values)
+            fault(module.graph)
+            module.recompile()
+            return module
+
+        return traced
+
+    monkeypatch.setattr(graph_capture, "make_fx", wrong)
+
+
+def tanh_for_sigmoid(graph: Any) -> None:
+    for node in nodes(graph, aten.sigmoid.default):
+        node.target = aten.tanh.default
+
+
+def three_for_one(graph: Any) -> None:
+    for node in nodes(graph, aten.add.Tensor):
+        if node.args[1] == 1.0:
+            node.args = (node.args[0], 3.0)
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+@pytest.mark.parametrize("backend", [without_kernels, "aot_eager"])
+@pytest.mark.parametrize(
+    ("fault", "node", "code"),
+    [
+        (tanh_for_sigmoid, "sigmoid", "torch.sigmoid(y)"),
+        (three_for_one, "add", "y * gate + 1.0"),
+    ],
+)
+def test_the_trace_is_at_fault_with_the_node_that_it_was_of(
+    numbers: Numbers,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Callable[[Any], None],
+    node: str,
+    code: str,
+    backend: Any,
+    is_training: bool,  # a parameter of pytest
+) -> None:
+    plant(monkeypatch, fault)
+    with torch.set_grad_enabled(is_training):
+        found = numbers.of(Gated(), torch.randn(4, 8), backend=backend)
+
+    (first,) = found.faults
+    assert blamed(first) == Blamed("trace", "traced", "AOTAutograd", (node,), code)
+    assert first.evidence.beside == "the captured graph"
