@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,12 @@ import torch
 
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.kept import Crash, KeptCompilation
+from fxls.runtime.numbers.scripts.raising import (
+    ending,
+    form_text,
+    is_noted,
+    is_sized,
+)
 from fxls.runtime.numbers.scripts.reproducing import (
     BACKENDS,
     MOST_COMPILATIONS,
@@ -20,7 +25,6 @@ from fxls.runtime.numbers.scripts.reproducing import (
     inputs_of_both,
 )
 from fxls.runtime.numbers.scripts.script import assembled, function_of, is_torchs
-from fxls.runtime.numbers.scripts.script_inputs import imagined, recorded
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import fx, is_view
 from fxls.verdicts.comparison import Kind, Reproducer
@@ -73,14 +77,14 @@ def _of_broken(crash: Crash, before: ReplayedGraph) -> Reproducer:
         cut(graph, given, name, names, is_drawing=True) for graph in (before, after)
     )
     functions = [function_of(old.graph, "before"), function_of(new.graph, "after")]
-    texts = {one: _text(given[one]) for one in names}
+    texts = {one: form_text(given[one]) for one in names}
     raised = crash.raised
-    if any(map(_is_noted, crash.values.values())):
+    if any(map(is_noted, crash.values.values())):
         raised = raised.partition(":")[0]  # real kernels say it in other words
     text = assembled(
         functions,
         texts,
-        [_end("before(*inputs())", "after(*inputs())", raised)],
+        [ending(["before(*inputs())"], "after(*inputs())", raised)],
         imports=["import re"],
     )
     claim = (
@@ -162,20 +166,20 @@ def _script(
     made: Cut, given: Mapping[str, Any], crash: Crash, claim: str, backend: str
 ) -> Reproducer:
     function = function_of(made.graph, "function")
-    texts = {name: _text(given[name]) for name in made.inputs}
-    is_sized = any(_is_sized(given[name]) for name in made.inputs)
-    dynamic = ", dynamic=True" if is_sized else ""
+    texts = {name: form_text(given[name]) for name in made.inputs}
+    is_dynamic = any(is_sized(given[name]) for name in made.inputs)
+    dynamic = ", dynamic=True" if is_dynamic else ""
     call = f'torch.compile(function, backend="{backend}"{dynamic})(*inputs())'
     text = assembled(
         [function],
         texts,
-        [_end("function(*inputs())", call, crash.raised)],
+        [ending(["function(*inputs())"], call, crash.raised)],
         backend=backend,
         settings=crash.settings,
         imports=["import re"],
     )
     count = made.nodes
-    is_had = all(not _is_noted(given[name]) for name in made.inputs)
+    is_had = all(not is_noted(given[name]) for name in made.inputs)
     said = "those that the program had" if is_had else "drawn from a seed"
     return Reproducer(claim, text, count, True, said, TORCH, _SHOWS)  # noqa: FBT003  # it is a field
 
@@ -233,54 +237,3 @@ def _noted(graph: ReplayedGraph) -> dict[str, Any]:
         if value is not None:
             found[row.name] = value
     return {**found, **_attributes(graph)}
-
-
-def _is_noted(value: Any) -> bool:
-    """Whether a value stands for one that nobody knows."""
-    return _is_sized(value) or getattr(value, "fake_mode", None) is not None
-
-
-def _is_sized(value: Any) -> bool:
-    """Whether sizes of a value are symbols."""
-    if isinstance(value, torch.SymInt):
-        return True
-    sizes: Any = value.shape if isinstance(value, torch.Tensor) else ()
-    return any(isinstance(one, torch.SymInt) for one in sizes)
-
-
-def _text(value: Any) -> str:
-    return imagined(value) if _is_noted(value) else recorded(value)
-
-
-def _end(right: str, wrong: str, raised: str) -> str:
-    """The end of a script: what runs, what raises, and what it raises."""
-    same = re.sub(r"\d+", "0", raised)
-    return f'''\
-RAISES = {same!r}
-
-
-def all_raised(error):
-    """What was raised, and what it was raised of, each in a line without numbers."""
-    while error is not None:
-        first = str(error).strip().partition("\\n")[0]
-        said = f"{{type(error).__name__}}: {{first}}"[:{_LONGEST}]
-        yield re.sub(r"\\d+", "0", said)
-        inner = getattr(error, "inner_exception", None)
-        error = inner or error.__cause__ or error.__context__
-
-
-with torch.no_grad():
-    {right}
-    try:
-        {wrong}
-    except Exception as error:
-        if not any(one.startswith(RAISES) for one in all_raised(error)):
-            raise
-        print("wrong: it raises", RAISES)
-        sys.exit(1)
-print("right: it raises nothing")
-'''
-
-
-_LONGEST = 200
-"""So much of a line is compared, as nobody kept more."""
