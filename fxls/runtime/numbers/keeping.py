@@ -30,6 +30,7 @@ from fxls.runtime.numbers.kept import (
     Lowered,
 )
 from fxls.runtime.numbers.leaving import left_behind, overlaps, watch_backward
+from fxls.runtime.numbers.raisers import raisers_in
 from fxls.runtime.numbers.remade import as_it_is
 from fxls.runtime.numbers.room import Values
 from fxls.runtime.numbers.settings import settings_of
@@ -120,12 +121,19 @@ class Keeping:
             after.keep_what_nodes_say()
             kept.changes.append(Change(step, told, before, after))
 
-    def raised(self, step: Step, told: Pass, /) -> None:
+    def raised(
+        self, step: Step, told: Pass, before: GraphState, error: BaseException, /
+    ) -> None:
         """A pass raised."""
         kept = self._latest.get(step.compilation)
         if kept is not None and kept.crash is None:
             where = (step.capture.stage, told.name, told.ordinal)
-            kept.crash = Crash(Kind.PASS, *where, told.raised or "")
+            before.keep_what_nodes_say()
+            kept.crash = Crash(
+                *(Kind.PASS, *where, told.raised or ""),
+                raisers=raisers_in(error),
+                given=before,
+            )
 
     # -- compiled functions ------------------------------------------------------
 
@@ -453,7 +461,8 @@ def _note_crash(
     error = getattr(error, "inner_exception", error)
     if not type(error).__module__.endswith("_dynamo.exc"):
         made = Crash(kind, stage, name, 1, line_of(error), state, node)
-        kept.crash = replace(made, settings=settings or {})
+        raisers = raisers_in(error)
+        kept.crash = replace(made, settings=settings or {}, raisers=raisers)
 
 
 def _lowered_node(error: BaseException | None, lowering: Any) -> str:

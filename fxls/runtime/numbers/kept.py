@@ -15,6 +15,7 @@ from fxls.engine.origins.resolve import RawOrigin
 from fxls.record import Pass
 from fxls.rules import Rule
 from fxls.runtime.numbers.defaults import Defaults
+from fxls.runtime.numbers.raisers import Raiser
 from fxls.runtime.numbers.room import NoRoom, Room, Slot, Values, value_of
 from fxls.runtime.passes.graph_state import GraphState
 from fxls.runtime.producers.steps import Step
@@ -114,6 +115,10 @@ class Crash:
     """Of inductor while it compiled, where they are not the usual ones."""
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the nodes gave that could be run; where nothing was called, what torch noted."""
+    raisers: Sequence[Raiser] = ()
+    """The functions of the program that raised it, the outermost first."""
+    given: GraphState | None = None
+    """The graph that the step was given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

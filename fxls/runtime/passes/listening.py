@@ -24,6 +24,8 @@ class PassListener(Protocol):
         """A pass of a step changed a graph."""
         ...
 
-    def raised(self, step: Step, told: Pass, /) -> None:
-        """A pass of a step raised."""
+    def raised(
+        self, step: Step, told: Pass, before: GraphState, error: BaseException, /
+    ) -> None:
+        """A pass of a step raised, that was given this graph."""
         ...

@@ -379,9 +379,11 @@ class ObservedPasses:
         if scope.is_asked_for and (found or raised):
             scope.seen.append(event)
         self._recorder.note(event)
-        if self._listener is not None and scope.step is not None and raised:
-            self._listener.raised(scope.step, event)
-        if self._listener is not None and scope.step is not None and found:
+        if self._listener is None or scope.step is None:
+            return
+        if error is not None:
+            self._listener.raised(scope.step, event, before.state, error)
+        if found:
             self._listener.passed(scope.step, event, before.state, now.state)
 
     def _changed(

@@ -9,6 +9,7 @@ import torch
 
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph
 from fxls.runtime.numbers.kept import Crash, KeptCompilation
+from fxls.runtime.numbers.scripts.own_scripts import of_own
 from fxls.runtime.numbers.scripts.raising import (
     ending,
     form_text,
@@ -34,7 +35,7 @@ __all__ = ["of_crash", "of_raising_code"]
 MOST_NODES = 8
 """So many nodes a script has that are each tried alone."""
 
-_OWN = "it is the program's own, and no graph says what it does"
+_OWN = "it is the program's own"
 _SHOWS = "What it compiles runs in eager mode as well, which raises nothing."
 
 
@@ -47,9 +48,13 @@ def of_crash(kept: KeptCompilation, crash: Crash) -> Sequence[Reproducer]:
         names = [crash.node] if crash.node in graph.by_name else []
         claim = f"inductor raises when it compiles {{}}: {crash.raised}"
         return _compiled(graph, names, _noted(graph), crash, claim)
-    is_own = kept.backend not in BACKENDS or "custom" in crash.name
-    if crash.kind not in (Kind.PASS, Kind.BACKEND) or is_own:
-        raise NotRun(f"{crash.name} raises, and {_OWN}")
+    if kept.backend not in BACKENDS or "custom" in crash.name:
+        try:
+            return of_own(kept, crash)
+        except NotRun as why:
+            raise NotRun(f"{crash.name} raises, and {_OWN}: {why}") from why
+    if crash.kind not in (Kind.PASS, Kind.BACKEND):
+        raise NotRun(f"{crash.name} raises, and no script raises the same")
     graph = ReplayedGraph(kept.captured)
     claim = f"{crash.name} raises in {kept.backend}: {crash.raised}"
     return [_whole(graph, _noted(graph), crash, claim, kept.backend)]

@@ -6,16 +6,13 @@ where that needs torch alone, and otherwise by the forms that they gave in the p
 
 from __future__ import annotations
 
-import ast
-import builtins
 import inspect
-import textwrap
-import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import ReplayedGraph, leaves
+from fxls.runtime.numbers.scripts.program_source import Written, of_function
 from fxls.runtime.numbers.scripts.reproducing import TORCH, Cut
 from fxls.runtime.numbers.scripts.script import Function, assembled, function_of
 from fxls.runtime.numbers.scripts.script_inputs import imagined, variants
@@ -86,41 +83,10 @@ def _giving(name: str, value: Any) -> Function:
 
 def _source(function: Any, name: str) -> Function | None:
     """The source of a function under another name; None where it needs more than torch."""
-    if not inspect.isfunction(function) or function.__closure__:
+    if not inspect.isfunction(function):
         return None
-    text = attempt(lambda: textwrap.dedent(inspect.getsource(function)))
-    tree = None if isinstance(text, Raised) else attempt(lambda: ast.parse(text))
-    if tree is None or isinstance(tree, Raised) or len(tree.body) != 1:
-        return None
-    (defined,) = tree.body
-    if not isinstance(defined, ast.FunctionDef):
-        return None
-    defined.decorator_list, defined.name = [], name
-    imports: list[str] = []
-    reads = {
-        at.id
-        for at in ast.walk(defined)
-        if isinstance(at, ast.Name) and isinstance(at.ctx, ast.Load)
-    }
-    for read in sorted(reads & function.__globals__.keys()):
-        line = _import(read, function.__globals__[read])
-        if line is None:
-            return None
-        imports.append(line)
-    unknown = reads - function.__globals__.keys() - {*dir(builtins)}
-    if not unknown <= {*function.__code__.co_varnames}:
-        return None
-    return Function(name, ast.unparse(defined), imports)
-
-
-def _import(name: str, value: Any) -> str | None:
-    """The line that imports a module of torch's, or of Python's, under a name."""
-    if not isinstance(value, types.ModuleType):
-        return None
-    whole = value.__name__
-    if whole.partition(".")[0] not in ("torch", "math", "operator"):
-        return None
-    return f"import {whole}" if whole == name else f"import {whole} as {name}"
+    written = attempt(lambda: of_function(Written.of(function), name))
+    return None if isinstance(written, Raised) else written
 
 
 def _end(space: str, signature: str, name: str) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from fxls.runtime.numbers.graphs import NotRun
 from fxls.runtime.numbers.scripts.script_inputs import UNPACKED
 
-__all__ = ["Function", "assembled", "function_of", "is_torchs", "script"]
+__all__ = ["OPERATORS", "Function", "assembled", "function_of", "is_torchs", "script"]
 
-_OPERATORS = frozenset({"aten", "prims", "prim", "mkldnn", "mkl", "quantized"})
+OPERATORS = frozenset({"aten", "prims", "prim", "mkldnn", "mkl", "quantized"})
 """The namespaces of operators that torch itself has."""
 
 _FREES = re.compile(r";  (\w+ = )+None$", re.MULTILINE)
@@ -66,7 +66,7 @@ def _check(node: Any) -> None:
     if node.op == "call_method":
         return
     namespace = getattr(node.target, "namespace", None)
-    if namespace is not None and namespace not in _OPERATORS:
+    if namespace is not None and namespace not in OPERATORS:
         raise NotRun(f"torch alone has no operator {node.target}")
     module = str(getattr(node.target, "__module__", ""))
     if module.partition(".")[0] not in ("torch", "_operator", "math", "builtins"):

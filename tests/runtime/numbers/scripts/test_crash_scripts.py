@@ -197,19 +197,3 @@ def calls(script: Reproducer) -> list[str]:
     return [
         line.strip() for line in re.findall("^    .* = torch.ops.*", script.text, re.M)
     ]
-
-
-def test_what_is_the_programs_own_and_raises_itself_has_no_script_and_says_why(
-    numbers: Numbers,
-) -> None:
-    def no_good(*_: Any) -> Any:
-        raise ValueError("no good")
-
-    with config.patch(post_grad_custom_post_pass=no_good):
-        found = found_in(numbers, torch.sin, torch.randn(4), backend=without_kernels)
-
-    assert found.reproducers == ()
-    assert found.no_reproducer == (
-        "post_grad_custom_post_pass raises, and it is the program's own, and no graph"
-        " says what it does"
-    )
