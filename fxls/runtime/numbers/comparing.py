@@ -39,6 +39,7 @@ from fxls.runtime.numbers.scripts.reproducing import (
     of_decomposition,
     of_function,
 )
+from fxls.runtime.numbers.scripts.signature_scripts import of_signature
 from fxls.runtime.numbers.total import Total, no_script
 from fxls.runtime.passes.graph_state import is_same_graph
 from fxls.verdicts.comparison import (
@@ -360,8 +361,14 @@ class _OfCompilation(OfChanges):
             name = (one.operator, 1, kept.traced_stage)
             place = where(graph, one.node)
             how = "compiled code counts on what an operator says of itself"
-            scripts = no_script(f"scripts show no signature, as {one.operator} has it")
-            if values is not None:
+            if values is None:
+                claim = f"{one.operator}: {one.evidence.reason}."
+                given = inputs_of(kept, graph)
+                scripts = functools.partial(
+                    *(of_signature, graph, given, one.node, claim),
+                    is_writing=GIVES_MEMORY not in one.evidence.reason,
+                )
+            else:
                 scripts = functools.partial(of_fake, graph, values, one.node)
             self.note_fault(Kind.FAKE, name, one.evidence, [place], how, scripts)
         return ""

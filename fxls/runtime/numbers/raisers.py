@@ -15,8 +15,9 @@ import fxls
 from fxls.runtime.passes.graph_state import GraphState, is_node
 from fxls.runtime.torch_private import fx
 
-__all__ = ["Raiser", "raisers_in"]
+__all__ = ["Raiser", "is_programs", "raisers_in"]
 
+_PYTHONS = f"{Path(inspect.__file__).parent}/"
 _NOT_THE_PROGRAMS = tuple(f"{Path(str(one.__file__)).parent}/" for one in (fxls, torch))
 
 
@@ -37,6 +38,14 @@ class Raiser:
     """The nodes that variables were bound to, where it raised, or what it called did."""
 
 
+def is_programs(code: CodeType) -> bool:
+    """Whether code is of a file that is neither torch's, nor Python's, nor ours."""
+    file = code.co_filename.replace("\\", "/")
+    if file.startswith(("<", *_NOT_THE_PROGRAMS)):
+        return False
+    return not file.startswith(_PYTHONS) or "site-packages" in file
+
+
 def raisers_in(error: BaseException | None) -> tuple[Raiser, ...]:
     """The functions of the program that an error left, the outermost first, and that are
     given a graph or a graph module.
@@ -44,8 +53,7 @@ def raisers_in(error: BaseException | None) -> tuple[Raiser, ...]:
     trace = None if error is None else error.__traceback__
     frames: list[FrameType] = []
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename.replace("\\", "/")
-        if not file.startswith(("<", *_NOT_THE_PROGRAMS)):
+        if is_programs(trace.tb_frame.f_code):
             frames.append(trace.tb_frame)
         trace = trace.tb_next
     at = next((found for one in reversed(frames) if (found := _nodes_in(one))), ())

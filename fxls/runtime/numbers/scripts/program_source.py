@@ -32,6 +32,7 @@ _OF_THE_SCRIPT = frozenset(
     (
         *("RAISES", "all_raised", "error", "fake", "form", "function", "given"),
         *("inputs", "kernel", "library", "module", "own", "said", "unpacked"),
+        *("NAMES", "WRITTEN", "before", "found", "lie", "memory"),
     )
 )
 """Names that mean something else in a script."""
@@ -201,8 +202,7 @@ class _Reading:
         else:
             text = attempt(lambda: value_text(value))
             if isinstance(text, Raised) or len(text) > _LONGEST:
-                kind = type(value).__name__
-                raise NotRun(f"it reads {name}, a {kind} of the program's")
+                raise NotRun(f"it reads {name}, of which nothing writes the value")
             if "torch." in text:
                 self.imports["import torch"] = None
             self.texts[name] = f"{name} = {text}"

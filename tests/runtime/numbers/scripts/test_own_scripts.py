@@ -167,7 +167,7 @@ def test_a_backend_that_raises_is_its_source_and_the_captured_graph(
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (logs, "it reads LOGGED, a object of the program's"),
+        (logs, "it reads LOGGED, of which nothing writes the value"),
         (plots, "it reads pytest, which torch and Python alone have not"),
         (counts, "no function of Python raises it that is given a graph by a name"),
     ],
