@@ -31,6 +31,7 @@ from fxls.runtime.numbers.of_kernels import OfKernels
 from fxls.runtime.numbers.replaying import ChangesInPlace
 from fxls.runtime.numbers.scripts.gradient_scripts import of_gradients
 from fxls.runtime.numbers.scripts.in_place_scripts import of_change_in_place
+from fxls.runtime.numbers.scripts.partition_scripts import of_saved
 from fxls.runtime.numbers.scripts.reproducing import (
     BACKENDS,
     Compiling,
@@ -224,8 +225,8 @@ class OfChanges(OfKernels):
             for one in self.kept.changes
             if one.told.name == PARTITION and "forward" in one.step.capture.stage
         ]
-        if found is None and forward:
-            halves = ReplayedGraph(forward[0]), half
+        halves = (ReplayedGraph(forward[0]), half) if forward else None
+        if found is None and halves is not None:
             found = exchanged(joint, halves, self.kept.calls)
         if found is None:
             return
@@ -238,7 +239,9 @@ class OfChanges(OfKernels):
                 found.confirmed,
                 overwritten=found.name,
             ),
-            no_script("it takes a forward and a backward, and scripts compare values"),
+            no_script("nobody saw the forward")
+            if halves is None
+            else lambda: of_saved(joint, halves, self.kept.calls),
         )
 
     # -- scripts -------------------------------------------------------------------

@@ -31,7 +31,7 @@ from fxls.runtime.passes.graph_state import GraphState, Row, is_same
 from fxls.runtime.torch_private import fx
 from fxls.verdicts.comparison import Reproducer
 
-__all__ = ["of_change_in_place"]
+__all__ = ["of_change_in_place", "result_of"]
 
 _MOST_TRIED = 64
 """So many nodes are tried whether the cut can do without them."""
@@ -210,19 +210,19 @@ def _without_idle(
 ) -> Any:
     """The graph of these nodes, without those that change nothing of its result."""
     kept = [*rows]
-    wanted = _result(_graph_of(graph, kept, used, end), used, given)
+    wanted = result_of(_graph_of(graph, kept, used, end), used, given)
     for row in [*rows][::-1][:_MOST_TRIED]:
         is_read = any(row.name in graph.uses(one) for one in kept)
         if is_read or row.name == end:
             continue
         fewer = [one for one in kept if one is not row]
-        found = _result(_graph_of(graph, fewer, used, end), used, given)
+        found = result_of(_graph_of(graph, fewer, used, end), used, given)
         if has_numbers_of(found, wanted):
             kept = fewer
     return _graph_of(graph, kept, used, end)
 
 
-def _result(
+def result_of(
     made: Any, names: Sequence[str], given: Mapping[str, Any], mode: Mode = Mode.OWN
 ) -> torch.Tensor:
     """What a cut returns, computed from its first node to its last; raises `NotRun`."""
@@ -246,9 +246,9 @@ def _written(
                 one.erase_node(node)
     names = [name for name in used if name not in gone]
     for texts, said, values in variants(names, given):
-        own, actual = (_result(one, names, values) for one in both)
+        own, actual = (result_of(one, names, values) for one in both)
         moved, exact = (
-            _result(old, names, values, mode) for mode in (Mode.MOVED, Mode.EXACT)
+            result_of(old, names, values, mode) for mode in (Mode.MOVED, Mode.EXACT)
         )
         found = judged(actual, own, lambda m=moved: m, lambda e=exact: e, LENIENT)
         if found.verdict is not Verdict.WRONG:

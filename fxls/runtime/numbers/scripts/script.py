@@ -10,7 +10,16 @@ from typing import Any
 from fxls.runtime.numbers.graphs import NotRun
 from fxls.runtime.numbers.scripts.script_inputs import UNPACKED
 
-__all__ = ["OPERATORS", "Function", "assembled", "function_of", "is_torchs", "script"]
+__all__ = [
+    "HOW_FAR",
+    "JUDGED",
+    "OPERATORS",
+    "Function",
+    "assembled",
+    "function_of",
+    "is_torchs",
+    "script",
+]
 
 OPERATORS = frozenset({"aten", "prims", "prim", "mkldnn", "mkl", "quantized"})
 """The namespaces of operators that torch itself has."""
@@ -107,6 +116,9 @@ def error(actual, expected):
     return off.{measure}.item() if off.numel() else 0.0
 '''
 
+HOW_FAR = _ERROR.replace("{measure}", "max()")
+"""What defines how far a tensor is from another one."""
+
 _GRADIENTS = '''\
 def gradients(function, given):
     """The gradients of all inputs, in a row."""
@@ -126,13 +138,14 @@ def gradients(function, given):
     return torch.cat([one.reshape(-1) for one in found])
 '''
 
-_END = """\
+JUDGED = """\
 off = error(actual, expected)
 if off > EXPLAINED:
     print(f"wrong: off by {off:.3g}, where {EXPLAINED:.3g} is explained by precision")
     sys.exit(1)
 print(f"right: off by {off:.3g}, and {EXPLAINED:.3g} is explained by precision")
 """
+"""How a script ends that has an `actual` and an `expected` tensor."""
 
 
 def script(
@@ -160,14 +173,14 @@ def script(
         parts.append(
             f"EXPLAINED = {explained:.3g}\n"
             f"expected = gradients({first}, inputs())\n"
-            f"actual = gradients({last}, inputs())\n" + _END
+            f"actual = gradients({last}, inputs())\n" + JUDGED
         )
     else:
         parts.append(
             f"EXPLAINED = {explained:.3g}\n"
             "with torch.no_grad():\n"
             f"    expected = {first}(*inputs())\n"
-            f"    actual = {other}(*inputs())\n" + _END
+            f"    actual = {other}(*inputs())\n" + JUDGED
         )
     return assembled(functions, inputs, parts, backend=backend, settings=settings)
 
