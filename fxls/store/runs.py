@@ -29,6 +29,7 @@ from fxls.record import (
     Event,
     Guards,
     InBlob,
+    Judged,
     QuotedPlace,
     RecordError,
     Remark,
@@ -72,6 +73,8 @@ _MOST_RUNS = 1024
 _APART = 3600
 """Within so many seconds begin the ranks of a launch, those that make graphs at all."""
 
+_JUDGED = b'"judged"'
+"""Stands in each line that tells what was judged, as does a line that names its file."""
 _RECORD = ".jsonl"
 _SUMMARY = ".json"
 _ID = re.compile(r"[0-9TZ]{8,20}-[A-Za-z0-9_.]{1,64}-[0-9]{1,20}-[0-9a-f]{8,16}")
@@ -245,6 +248,16 @@ class Runs:
             begins=start == 0,
             left_out=left_out,
         )
+
+    def judged(self, run: str) -> Iterator[Judged]:
+        """How far values are off, as the record of a run has it; most of its lines are
+        passed over, and not decoded. Raises `StoreError`.
+        """
+        _, data = files.read_from(self._root, record_path(self._root, run), 0, MOST)
+        for line in _lines(data[: data.rfind(b"\n") + 1]):
+            entry = self._entry(line)[0] if _JUDGED in line else None
+            if entry is not None and isinstance(entry.event, Judged):
+                yield entry.event
 
     def _head(self, path: Path) -> Run:
         _, data = files.read_from(self._root, path, 0, MOST_IN_LINE + 1)

@@ -59,8 +59,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         yield project
 
 
-def shown_at_product(project: Project) -> tuple[str, str, str]:
-    """What the variables, a hover and an expression say of the buffer of `relu`."""
+def shown_at_product(project: Project, *, until: str = HELD) -> tuple[str, str, str]:
+    """What the variables, a hover and an expression say of the buffer of `relu`, once the
+    first of them has these words.
+    """
     path, nodes = code_of(project)
     line = nodes[PRODUCT].line
     place = f".fxls/{path.name}: {project.text(path, line + 1)}"
@@ -68,7 +70,10 @@ def shown_at_product(project: Project) -> tuple[str, str, str]:
         debugged.launch(stop_at=[place], settings={"subProcess": False})
         assert debugged.stopped() == f"Net:{PRODUCT}"
         session = debugged.session
-        held, hovered = session.locals()["buf0"], session.hover("buf0").value
+        held = session.locals()["buf0"]
+        for _ in range(100):  # a stop does not wait until all is read
+            held = held if until in held else session.locals()["buf0"]
+        hovered = session.hover("buf0").value
         value = session.evaluate("buf0")
         session.resume()
         assert session.wait_ended() == 0
@@ -84,7 +89,7 @@ def test_a_stop_shows_both_sides_once_the_program_was_compared(
     before = shown_at_product(project)
     found = project.attempt("-m", "fxls", "compare", "run.py")
     assert "relu is wrong" in found.stdout, found.stderr
-    after = shown_at_product(project)
+    after = shown_at_product(project, until=WRONG)
 
     assert before[:2] == (HELD, HELD)
     both = f"{HELD}  \N{LEFTWARDS ARROW} {WRONG}"

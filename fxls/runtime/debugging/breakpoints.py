@@ -54,7 +54,7 @@ class Breakpoints:
             view = FrameView(
                 self._store.read_if_whole,
                 self._restoring.look,
-                Compared(self._store).of,
+                Compared(self._store).soon,
             )
             debugger.adapt(
                 conditions.judge(self._store.owns, debugger.say, view),

@@ -58,7 +58,8 @@ class FrameView:
         self,
         read: Callable[[Path], Listing | None],
         look: Callable[[Path], object] = lambda _: None,
-        compared: Callable[[Path, Listing], Mapping[str, str]] | None = None,
+        compared: Callable[[Path, Listing], Callable[[], Mapping[str, str]]]
+        | None = None,
     ) -> None:
         """`look` is called with the path of each listing that is looked at; `compared`
         gives what a comparison said of its values, by the names that they have in it.
@@ -167,7 +168,7 @@ class FrameView:
             if listing is None:
                 self._known[path] = None
             else:
-                said: Mapping[str, str] = {}
+                said: Callable[[], Mapping[str, str]] = dict[str, str]
                 if self._compared is not None:
                     said = self._compared(Path(path), listing)
                 self._known[path] = _Nodes(listing, said)
@@ -177,7 +178,9 @@ class FrameView:
 class _Nodes:
     """The nodes of a listing, by name."""
 
-    def __init__(self, listing: Listing, compared: Mapping[str, str]) -> None:
+    def __init__(
+        self, listing: Listing, compared: Callable[[], Mapping[str, str]]
+    ) -> None:
         self._listing = listing
         self._compared = compared
         self._index = {f.name: i for i, f in enumerate(listing.nodes)}
@@ -209,7 +212,7 @@ class _Nodes:
         origin = self._listing.origin(self._index[name])
         if origin is not None:
             words += f", {_where(origin.places[0])}"
-        compared = self._compared.get(name)
+        compared = self._compared().get(name)
         return words if compared is None else f"{words}  ← compared: {compared}"
 
 
