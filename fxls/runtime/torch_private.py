@@ -37,6 +37,7 @@ __all__ = [
     "lookup_backend",
     "nodes_of_autograd",
     "number_of",
+    "ranks_of_group",
     "schema_of",
     "source_of",
     "unwrapped",
@@ -244,6 +245,27 @@ def is_code_alone(called: object) -> bool:
     pattern of inductor puts there for several operators.
     """
     return getattr(called, "_inductor_lowering_function", False) is True
+
+
+_resolved: Callable[[str], object] = private(
+    "torch._C:_distributed_c10d._resolve_process_group",
+    "nobody knows which ranks take part in a collective operation",
+    lambda: always(None),
+)
+
+
+def ranks_of_group(group: Any) -> list[int]:
+    """The ranks of a group of processes, which a graph names or holds; empty where it is
+    gone, or nobody knows it.
+    """
+    distributed: Any = torch.distributed
+    if not distributed.is_available() or not distributed.is_initialized():
+        return []
+    try:
+        found = _resolved(group) if isinstance(group, str) else group
+        return list(distributed.get_process_group_ranks(found)) if found else []
+    except (KeyError, RuntimeError, ValueError):
+        return []
 
 
 def source_of(node: Any) -> str:

@@ -42,9 +42,47 @@ dist.destroy_process_group()
 """
 
 
-def kept(fxls: Command, *arguments: str) -> None:
+SHARDED = """\
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1 + rank)
+        self.part = nn.Linear(4, 8, bias=False)
+        torch.manual_seed(0)
+        self.whole = nn.Linear(8, 4, bias=False)
+
+    def forward(self, x):
+        hidden = torch.relu(self.part(x))
+        hidden = functional.all_reduce(hidden, "sum", group)
+        return self.whole(hidden)
+
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+alone = [dist.new_group([one]) for one in range(2)][rank]
+group = alone if "alone" in sys.argv else dist.group.WORLD
+net = Net()
+if "weight" in sys.argv:
+    with torch.no_grad():
+        net.whole.weight[2, 3] += rank
+torch.manual_seed(2)
+torch.compile(net, backend="eager")(torch.randn(2, 4))
+if "gone" in sys.argv:
+    dist.destroy_process_group()
+"""
+
+
+def kept(fxls: Command, *arguments: str, program: str = PROGRAM) -> None:
     """Keep the values of two ranks."""
-    fxls.file(PROGRAM, "train.py")
+    fxls.file(program, "train.py")
     ranks = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--no-python"]
     compare = [sys.executable, "-m", "fxls", "compare", "--keep", "values.pt"]
     subprocess.run(
@@ -103,6 +141,49 @@ def test_ranks_that_run_other_code_are_told_where_it_begins(fxls: Command) -> No
         "  mul, operator.mul, from train.py:14:28",
         "  why: it is another node there, so the ranks run other code",
     ]
+    assert ended.code == 1
+
+
+PART = (
+    "not compared: l_self_modules_part_parameters_weight_, in graph 0, 0/0: it differs,"
+    " and a collective operation is given what is computed of it, as of a shard"
+)
+OPEN = "nobody can say: the ranks agree as far as both files go"
+
+
+OTHERS = "tensor, in graph 0, 0/0: each rank takes part in it with others"
+GONE = "tensor, in graph 0, 0/0: its process group was gone when the program ended"
+BEHIND = "hidden_1, linear_1, in graph 0, 0/0: its value is not in both files"
+
+
+@pytest.mark.parametrize(
+    ("how", "others", "count"),
+    [("world", [], 8), ("alone", [OTHERS], 8), ("gone", [GONE, BEHIND], 5)],
+)
+def test_what_ranks_need_not_agree_in_is_left_out_by_name(
+    how: str, others: list[str], count: int, fxls: Command
+) -> None:
+    kept(fxls, how, program=SHARDED)
+
+    ended = fxls.run("compare", *BOTH)
+
+    lines = ended.out.splitlines()
+    said = [PART, *(f"not compared: {one}" for one in others)]
+    assert sorted(lines[:-1]) == sorted(said)
+    assert lines[-1] == f"{OPEN} (1 graph, {count} values)"
+    assert ended.code == 2
+
+
+def test_a_wrong_parameter_beside_a_shard_is_named(fxls: Command) -> None:
+    kept(fxls, "weight", program=SHARDED)
+
+    ended = fxls.run("compare", *BOTH)
+
+    weight = "l_self_modules_whole_parameters_weight_"
+    assert ended.out.splitlines()[0] == (
+        f"error: {weight} is another value in both ranks, in graph 0, 0/0"
+    )
+    assert PART in ended.out
     assert ended.code == 1
 
 

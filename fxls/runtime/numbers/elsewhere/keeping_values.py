@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,13 +33,16 @@ from fxls.runtime.numbers.replaying import (
     replayed,
 )
 from fxls.runtime.passes.graph_state import Row
-from fxls.runtime.torch_private import fx
+from fxls.runtime.torch_private import fx, ranks_of_group, schema_of
 from fxls.verdicts.agreement import SCHEMA, Agreement, Environment
 from fxls.verdicts.comparison import Unseen
 
 __all__ = ["environment", "keep", "node_text", "run_of", "whole_graph"]
 
 any_torch: Any = torch
+
+_GROUP = "group_name"
+"""The argument of a collective operation that says who takes part."""
 
 
 def keep(
@@ -127,7 +130,19 @@ def _kept(kept: KeptCompilation, graph: ReplayedGraph) -> KeptGraph:
         [] if run is None else sorted(run.random),
         run is None,
         {row.name: place for row in graph.rows if (place := _place(graph, row.name))},
+        dict(_groups(graph)),
     )
+
+
+def _groups(graph: ReplayedGraph) -> Iterator[tuple[str, Sequence[int]]]:
+    """The collective operations of a graph, and the ranks that take part in each."""
+    for row in graph.rows:
+        schema: Any = schema_of(getattr(row.target, "default", row.target))
+        names = [] if schema is None else [one.name for one in schema.arguments]
+        if _GROUP in names:
+            at = names.index(_GROUP)
+            group = row.args[at] if at < len(row.args) else row.kwargs.get(_GROUP)
+            yield row.name, ranks_of_group(group)
 
 
 def _place(graph: ReplayedGraph, name: str) -> str:

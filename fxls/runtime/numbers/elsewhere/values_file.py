@@ -45,6 +45,10 @@ class KeptGraph:
     """Whether it changes values, so that these are its inputs and what it returned."""
     places: Mapping[str, str] = field(default_factory=dict[str, str])
     """Where each node is from, as file, line and column, where that is known."""
+    groups: Mapping[str, Sequence[int]] = field(
+        default_factory=dict[str, Sequence[int]]
+    )
+    """The ranks of the group of each collective operation; none where it is gone."""
 
     @property
     def computed(self) -> Sequence[str]:
@@ -111,6 +115,7 @@ def _decoded(path: Path) -> KeptValues:
             *graph.nodes.values(),
             *graph.places.values(),
             *graph.random,
+            *graph.groups,
         ]
         if not all(isinstance(text, str) for text in [*texts, *graph.values]):
             raise TypeError
