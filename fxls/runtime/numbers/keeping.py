@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -164,7 +164,8 @@ class Keeping:
         try:
             compiled = yield
         except GeneratorExit as end:
-            _note_crash(kept, Kind.BACKEND, _stage(gm), kept.backend, end)
+            of = _stage(gm), kept.backend
+            _note_raised(kept, Kind.BACKEND, of, end.__context__)
             raise
         with logging_faults(_FAILED):
             kept.stage = _stage(gm)
@@ -235,7 +236,14 @@ class Keeping:
             if kept is None or kept.is_in_cuda_graph:
                 return compiler(gm, *inputs, **named)
             before, count = _state_of(gm), len(kept.calls)
-            result = compiler(gm, *inputs, **named)
+            try:
+                result = compiler(gm, *inputs, **named)
+            except Exception as error:
+                # Of a backward torch may pass it over, and compile that later.
+                if not is_torchs(compiler) and not is_given_gradients(gm):
+                    of = f"{_stage_of(kept)}, forward", name_of_compiler(compiler)
+                    _note_raised(kept, Kind.BACKEND, of, error, given=before)
+                raise
             with logging_faults(compiled_calls.BEHIND):
                 if len(kept.calls) == count and before is not None and callable(result):
                     return self._seen_behind(kept, compiler, gm, before, result)
@@ -299,8 +307,12 @@ class Keeping:
                 half = "backward" if lowered.is_backward else "forward"
                 stage = f"{_stage_of(kept)}, {half}, post-grad"
                 node = _lowered_node(end.__context__, lowering)
-                of = lowered.state, node, lowered.settings
-                _note_crash(kept, Kind.KERNEL, stage, "", end, *of)
+                _note_raised(
+                    *(kept, Kind.KERNEL, (stage, ""), end.__context__),
+                    state=lowered.state,
+                    node=node,
+                    settings=lowered.settings,
+                )
             raise
 
     def _decomposed(
@@ -442,27 +454,22 @@ def _none_of(_compilation: str) -> tuple[RevisionName, ...]:
     return ()
 
 
-def _note_crash(
+def _note_raised(
     kept: KeptCompilation,
     kind: Kind,
-    stage: str,
-    name: str,
-    end: GeneratorExit,
-    state: GraphState | None = None,
-    node: str = "",
-    settings: Mapping[str, Any] | None = None,
+    of: tuple[str, str],
+    error: BaseException | None,
+    **more: Any,
 ) -> None:
     """Note what a step raised, if nothing inside of it did, and if it is no way in which
     Dynamo begins anew.
     """
-    error = end.__context__
     if error is None or kept.crash is not None:
         return
-    error = getattr(error, "inner_exception", error)
-    if not type(error).__module__.endswith("_dynamo.exc"):
-        made = Crash(kind, stage, name, 1, line_of(error), state, node)
-        raisers = raisers_in(error)
-        kept.crash = replace(made, settings=settings or {}, raisers=raisers)
+    inner: BaseException = getattr(error, "inner_exception", error)
+    if not type(inner).__module__.endswith("_dynamo.exc"):
+        made = Crash(kind, *of, 1, line_of(inner), raisers=raisers_in(inner))
+        kept.crash = replace(made, **more)
 
 
 def _lowered_node(error: BaseException | None, lowering: Any) -> str:

@@ -22,6 +22,7 @@ from tests.runtime.numbers.looking import (
 
 pytestmark = COMPILING
 
+common: Any = importlib.import_module("torch._dynamo.backends.common")
 lowering: Any = importlib.import_module("torch._inductor.lowering")
 
 
@@ -60,6 +61,17 @@ def test_a_backend_that_raises_is_to_blame(numbers: Numbers) -> None:
     answer = raised(numbers, Perceptron(), torch.randn(4, 8), backend=no_good)
 
     assert answer == (Blamed("backend", "", "no_good", (), ""), "ValueError: no good")
+
+
+def test_a_compiler_behind_aotautograd_that_raises_is_to_blame(
+    numbers: Numbers,
+) -> None:
+    backend = common.aot_autograd(fw_compiler=no_good)
+
+    answer = raised(numbers, Perceptron(), torch.randn(4, 8), backend=backend)
+
+    blame = Blamed("backend", "forward", "no_good", (), "")
+    assert answer == (blame, "ValueError: no good")
 
 
 def test_a_lowering_that_raises_is_named_by_its_node_and_expression(
