@@ -30,7 +30,7 @@ from fxls.runtime.numbers.kept import (
     Lowered,
 )
 from fxls.runtime.numbers.leaving import left_behind, overlaps, watch_backward
-from fxls.runtime.numbers.raisers import raisers_in
+from fxls.runtime.numbers.raisers import lowered_node, raisers_in
 from fxls.runtime.numbers.remade import as_it_is
 from fxls.runtime.numbers.room import Values
 from fxls.runtime.numbers.settings import settings_of
@@ -306,7 +306,7 @@ class Keeping:
             if kept is not None and lowered is not None:
                 half = "backward" if lowered.is_backward else "forward"
                 stage = f"{_stage_of(kept)}, {half}, post-grad"
-                node = _lowered_node(end.__context__, lowering)
+                node = lowered_node(end.__context__, lowering)
                 _note_raised(
                     *(kept, Kind.KERNEL, (stage, ""), end.__context__),
                     state=lowered.state,
@@ -470,18 +470,6 @@ def _note_raised(
     if not type(inner).__module__.endswith("_dynamo.exc"):
         made = Crash(kind, *of, 1, line_of(inner), raisers=raisers_in(inner))
         kept.crash = replace(made, **more)
-
-
-def _lowered_node(error: BaseException | None, lowering: Any) -> str:
-    """The node that inductor lowered when it raised; empty where it did something else."""
-    found, tb = "", None if error is None else error.__traceback__
-    while tb is not None:
-        frame = tb.tb_frame
-        is_lowering = frame.f_code.co_name == "run_node"
-        if is_lowering and frame.f_locals.get("self") is lowering:
-            found = getattr(frame.f_locals.get("n"), "name", found)
-        tb = tb.tb_next
-    return found
 
 
 def _stage(gm: Any) -> str:

@@ -1,4 +1,4 @@
-"""Which function of the program raised, of those that are given a graph."""
+"""Who raised: functions of the program that are given a graph, or what inductor lowers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import fxls
 from fxls.runtime.passes.graph_state import GraphState, is_node
 from fxls.runtime.torch_private import fx
 
-__all__ = ["Raiser", "is_programs", "raisers_in"]
+__all__ = ["Raiser", "is_programs", "lowered_node", "raisers_in"]
 
 _PYTHONS = f"{Path(inspect.__file__).parent}/"
 _NOT_THE_PROGRAMS = tuple(f"{Path(str(one.__file__)).parent}/" for one in (fxls, torch))
@@ -58,6 +58,18 @@ def raisers_in(error: BaseException | None) -> tuple[Raiser, ...]:
         trace = trace.tb_next
     at = next((found for one in reversed(frames) if (found := _nodes_in(one))), ())
     return tuple(one for frame in frames for one in _raiser(frame, at))
+
+
+def lowered_node(error: BaseException | None, lowering: Any) -> str:
+    """The node that inductor lowered when it raised; empty where it did something else."""
+    found, tb = "", None if error is None else error.__traceback__
+    while tb is not None:
+        frame = tb.tb_frame
+        is_lowering = frame.f_code.co_name == "run_node"
+        if is_lowering and frame.f_locals.get("self") is lowering:
+            found = getattr(frame.f_locals.get("n"), "name", found)
+        tb = tb.tb_next
+    return found
 
 
 def _raiser(frame: FrameType, at: tuple[str, ...]) -> Iterator[Raiser]:
