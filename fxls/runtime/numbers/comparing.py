@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from fxls.attempt import attempting
-from fxls.runtime.numbers.blame import where
+from fxls.runtime.numbers.blame import MOST_NAMED, where
 from fxls.runtime.numbers.gradient_names import expression_of
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
 from fxls.runtime.numbers.inputs import inputs_of
@@ -21,6 +21,7 @@ from fxls.runtime.numbers.judging.fakes import (
 )
 from fxls.runtime.numbers.judging.findings import note_finding
 from fxls.runtime.numbers.judging.raising import broken_by
+from fxls.runtime.numbers.judging.traced_gradients import wrong_traced_gradient
 from fxls.runtime.numbers.judging.tracing import wrong_trace
 from fxls.runtime.numbers.judging.whole import WrongOutput, wrong_output
 from fxls.runtime.numbers.kept import (
@@ -203,6 +204,7 @@ class _OfCompilation(OfChanges):
         is_vouched = self.judged > judged and not self.has_fault
         is_unsure = any(not (is_vouched and self._is_of_outputs(*o)) for o in missed)
         self.guarded(kept.stage, "gradients", self._compare_ends)
+        self._compare_traced_gradients()
         is_hidden = self._hides_gradients()
         if is_open := kept.traced is not None and not kept.calls:
             why = f"nobody sees what {kept.backend} compiles behind AOTAutograd called"
@@ -255,6 +257,31 @@ class _OfCompilation(OfChanges):
                     gradient_of=expression_of(row),
                 )
                 return
+
+    def _compare_traced_gradients(self) -> None:
+        """Judge the gradients of a trace by those of autograd, where nothing is wrong."""
+        kept, found = self.kept, None
+        if self.has_fault or kept.traced is None or not kept.call.has_backward:
+            return
+        captured, traced = ReplayedGraph(kept.captured), ReplayedGraph(kept.traced)
+        with attempting(lambda _error: None):
+            run = replayed(traced, inputs_of(kept, traced))
+            inputs = inputs_of(kept, captured)
+            found = wrong_traced_gradient(captured, inputs, traced, run.values)
+        if found is None:
+            return
+        gradients = [expression_of(captured.by_name[one]) for one in found.inputs]
+        self.note_fault(
+            Kind.TRACE,
+            ("AOTAutograd", 1, kept.traced_stage),
+            found.evidence,
+            [where(traced, name) for name in found.names[:MOST_NAMED]],
+            "autograd was asked for the gradients of the captured graph, for the same"
+            " gradients of what it returned",
+            no_script("no script has what traced the graph"),
+            gradient_of="" if found.names else gradients[0],
+            gradients=gradients,
+        )
 
     def _hides_gradients(self) -> bool:
         """Whether nobody sees a graph by which gradients could be judged."""

@@ -14,6 +14,7 @@ from fxls.attempt import Raised, attempt
 from fxls.runtime.numbers.graphs import NotRun, ReplayedGraph, randomness
 from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
 from fxls.runtime.numbers.kept import copy_of
+from fxls.runtime.numbers.random_nodes import RANDOM
 from fxls.runtime.numbers.replaying import (
     Mode,
     alone,
@@ -26,11 +27,13 @@ from fxls.runtime.numbers.room import Room, Values, value_of
 from fxls.runtime.passes.graph_state import is_same
 from fxls.verdicts.comparison import Evidence
 
-__all__ = ["WrongGradient", "wrong_gradient"]
+__all__ = ["Gradients", "WrongGradient", "gradients_in", "wrong_gradient"]
 
 any_torch: Any = torch
 
 _Returned = list[Any]
+Gradients = Mapping[int, torch.Tensor]
+"""Of what a graph returns, by which of them it is."""
 
 _TIMES = 3
 """So much more than its values a graph needs, with what autograd keeps and gives."""
@@ -80,6 +83,21 @@ def wrong_gradient(
     of, evidence = last or next(iter(wrong.items()))
     through = _leading_back(before, after, of) or _changed_names(before, after)
     return WrongGradient(of, evidence, [*wrong], through)
+
+
+def gradients_in(
+    graph: ReplayedGraph, inputs: Mapping[str, Any], given: Gradients, mode: Mode
+) -> Values:
+    """The gradients of all values of a graph that leads some back to its inputs; raises
+    `NotRun`, also where it draws random numbers.
+    """
+    wanted = [one for one in graph.inputs if _needs_gradient(graph, one, inputs)]
+    drawn: list[_Returned] = []
+    asked = [row.name for row in graph.rows]
+    found = _gradients(graph, inputs, wanted, asked, mode, drawn, given)
+    if drawn:
+        raise NotRun(RANDOM)
+    return found
 
 
 def _wrong_among(
@@ -170,10 +188,11 @@ def _gradients(
     asked: Sequence[str],
     mode: Mode,
     drawn: list[_Returned] | None = None,
+    given: Gradients | None = None,
 ) -> Values:
     """The gradients of the values `asked` for, where the inputs that are `wanted` need
     some; zeros where nothing leads to one. What is returned is added to `drawn` if it is
-    by chance.
+    by chance. Where none are `given` of what it returns, these are random.
     """
     values: dict[str, Any] = {}
     leaves: dict[str, torch.Tensor] = {}
@@ -202,14 +221,14 @@ def _gradients(
         compute(graph, values, mode, ran, map(str, graph.outputs))
         if drawn is not None and not any_torch.equal(start, randomness()):
             drawn.append([values.get(str(name)) for name in graph.outputs])
-        returned, given = _given_gradients(graph, values)
+        returned, ends_with = _given_gradients(graph, values, given, mode)
         values.clear()
         forms |= {name: _zeros(leaves[name]) for name in asked if name in leaves}
         with rounding(mode):
             ends = attempt(
                 lambda: (
                     any_torch.autograd.grad(
-                        *(returned, [*leaves.values()], given), allow_unused=True
+                        *(returned, [*leaves.values()], ends_with), allow_unused=True
                     )
                     if returned
                     else [None] * len(leaves)
@@ -226,19 +245,27 @@ def _gradients(
 
 
 def _given_gradients(
-    graph: ReplayedGraph, values: Mapping[str, Any]
+    graph: ReplayedGraph, values: Mapping[str, Any], given: Gradients | None, mode: Mode
 ) -> tuple[list[Any], list[Any]]:
-    """What a graph returns that needs gradients, and random ones for each."""
+    """What a graph returns that needs gradients, and for each the one that is given, or a
+    random one where none are.
+    """
     returned: list[Any] = []
-    given: list[Any] = []
+    gradients: list[Any] = []
     for at, name in enumerate(graph.outputs):
         value = values.get(str(name))
-        if isinstance(value, torch.Tensor) and value.requires_grad:
+        if not isinstance(value, torch.Tensor) or not value.requires_grad:
+            continue
+        if given is None:
             generator = any_torch.Generator().manual_seed(at)
             gradient = any_torch.randn(value.shape, generator=generator)
-            returned.append(value)
-            given.append(gradient.to(value.dtype).to(value.device))
-    return returned, given
+        elif at in given:
+            gradient = formed(given[at], mode, at)
+        else:
+            continue
+        returned.append(value)
+        gradients.append(gradient.to(value.dtype).to(value.device))
+    return returned, gradients
 
 
 def _zeros(value: torch.Tensor) -> torch.Tensor:

@@ -92,3 +92,72 @@ def test_the_trace_is_at_fault_with_the_node_that_it_was_of(
     (first,) = found.faults
     assert blamed(first) == Blamed("trace", "traced", "AOTAutograd", (node,), code)
     assert first.evidence.beside == "the captured graph"
+
+
+class Halved(nn.Module):
+    """Its gradients lead back through nodes that nothing is decomposed of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x).sin()
+        z = y * 0.5
+        return z.reshape(2, 32).sum(1)
+
+
+def three_for_a_half(graph: Any) -> None:
+    for node in nodes(graph, aten.mul.Tensor)[1:]:
+        node.args = (node.args[0], 3.0)
+
+
+def sine_for_cosine(graph: Any) -> None:
+    for node in nodes(graph, aten.cos.default):
+        node.target = aten.sin.default
+
+
+def nothing_for_a_bias(graph: Any) -> None:
+    for node in nodes(graph, aten.sum.dim_IntList)[1:]:
+        with graph.inserting_after(node):
+            zero = graph.call_function(aten.mul.Tensor, (node, 0.0))
+        node.replace_all_uses_with(zero)
+        zero.args = (node, 0.0)
+        zero.meta.update(node.meta)
+
+
+@pytest.mark.parametrize("backend", [without_kernels, "aot_eager"])
+@pytest.mark.parametrize(
+    ("fault", "named", "code"),
+    [
+        (three_for_a_half, ("mul_1",), "y * 0.5"),
+        (sine_for_cosine, ("cos", "mul_2"), "self.linear(x).sin()"),
+    ],
+)
+def test_a_gradient_that_is_traced_wrongly_is_named(
+    numbers: Numbers,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Callable[[Any], None],
+    named: tuple[str, ...],
+    code: str,
+    backend: Any,
+) -> None:
+    plant(monkeypatch, fault)
+    found = numbers.of(Halved(), torch.randn(8, 8), backend=backend)
+
+    (first,) = found.faults
+    assert blamed(first) == Blamed("trace", "traced", "AOTAutograd", named, code)
+    assert first.evidence.beside == "autograd"
+    assert first.gradients == ("self.linear.weight", "self.linear.bias")
+
+
+def test_a_gradient_that_no_node_tells_of_is_named_itself(
+    numbers: Numbers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, nothing_for_a_bias)
+    found = numbers.of(Halved(), torch.randn(8, 8), backend="aot_eager")
+
+    (first,) = found.faults
+    assert (first.kind, first.where) == ("trace", ())
+    assert first.gradient_of == "self.linear.bias"
+    assert first.gradients == ("self.linear.bias",)
