@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from fxls.runtime.numbers.as_python.python_values import Seen
@@ -72,17 +72,15 @@ def _fitting(
     given: Sequence[Given], seen: Sequence[Seen], is_same: Callable[[Seen, Seen], bool]
 ) -> Sequence[Sequence[int]]:
     """For each value of Python the nodes that have it, among those that may be its own."""
+    # A long line is a loop, whose values come one after the other.
+    is_loop = len(given) > _AHEAD
     first, found = 0, list[Sequence[int]]()
     for one in seen:
-        here = [
-            at
-            for at in range(first, min(first + _AHEAD, len(given)))
-            if is_same(given[at].seen, one)
-        ]
-        found.append(here)
-        # A long line is a loop, whose values come one after the other.
-        if here and len(given) > _AHEAD:
-            first = here[0] + 1
+        ahead = range(first, min(first + _AHEAD, len(given)))
+        fitting = (at for at in ahead if is_same(given[at].seen, one))
+        found.append([*islice(fitting, 1)] if is_loop else [*fitting])
+        if is_loop and found[-1]:
+            first = found[-1][0] + 1
     return found
 
 

@@ -66,9 +66,11 @@ class Child:
         """What the function returned; empty where it ended otherwise, or in no time."""
         if self._found is None:
             parts: list[bytes] = []
+            waiting = select.poll()  # `select` itself takes no large descriptors
+            waiting.register(self._pipe, select.POLLIN)
             while sum(map(len, parts)) < _MOST_BYTES:
                 left = self._until - time.monotonic()
-                ready, _, _ = select.select([self._pipe], [], [], max(left, 0))
+                ready = waiting.poll(max(left, 0) * 1000)
                 self.is_late = not ready
                 part = os.read(self._pipe, 1 << 16) if ready else b""
                 if not part:

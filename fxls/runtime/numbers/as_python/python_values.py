@@ -23,7 +23,8 @@ Line = tuple[str, int] | None
 """A file, and the number of a line from 1 on; None for all that torch's own code does
 where no line of the program's calls it."""
 
-_MOST_SEEN = 20_000
+_MOST_SEEN = 200_000
+"""So many operations are watched; a graph of 10,000 nodes has few of them."""
 _REFLECTED = frozenset(
     f"{turned}{name}"
     for turned in "ri"
