@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import torch
 
 from fxls.attempt import attempting
@@ -68,18 +69,29 @@ class Notes:
             why = f"{named or 'a value'}: {off(evidence)}, {_DOUBT}"
             self.leave_out(stage, title, why, is_suspect=True)
             return
-        self.total.take(
-            Fault(
-                *(kind, self.kept.name, stage, title, ordinal),
-                self.called(places),
-                evidence,
-                how,
-                gradient_of=gradient_of,
-                gradients=tuple(gradients),
-                computed_by=tuple(computed_by),
-            ),
-            scripts,
+        fault = Fault(
+            *(kind, self.kept.name, stage, title, ordinal),
+            self.called(places),
+            evidence,
+            how,
+            gradient_of=gradient_of,
+            gradients=tuple(gradients),
+            computed_by=tuple(computed_by),
         )
+        if not self._is_of_a_pass_inside(fault):
+            self.total.take(fault, scripts)
+
+    def _is_of_a_pass_inside(self, fault: Fault) -> bool:
+        """Whether a pass that this one calls is at fault already, for the same change."""
+        if fault.kind is not Kind.PASS:
+            return False
+        faults = self.total.faults
+        for at, one in enumerate(faults):
+            if _change_of(one) == _change_of(fault):
+                how = f"{one.confirmed}; it is called by the pass {fault.name}"
+                faults[at] = msgspec.structs.replace(one, confirmed=how)
+                return True
+        return False
 
     def called(self, nodes: Sequence[Where]) -> tuple[Where, ...]:
         """Nodes, of which those without a place have that of the program's call."""
@@ -132,6 +144,12 @@ class Notes:
         with attempting(failed):
             compare(*args)
             self.judged += 1
+
+
+def _change_of(fault: Fault) -> tuple[object, ...]:
+    """What tells the changes of two passes from one another."""
+    one = fault
+    return one.kind, one.compilation, one.stage, one.where, one.evidence
 
 
 def _is_of_memory(error: Exception) -> bool:

@@ -30,6 +30,7 @@ from tests.runtime.numbers.looking import (
 pytestmark = COMPILING
 
 decomposition: Any = importlib.import_module("torch._inductor.decomposition")
+patterns: Any = importlib.import_module("torch._inductor.pattern_matcher")
 
 
 def is_backward(graph: Any) -> bool:
@@ -241,6 +242,33 @@ def test_of_two_wrong_passes_the_first_is_named_first(numbers: Numbers) -> None:
 
 def slicing(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.sin(x[:, 1:3]) + torch.cos(y)[..., :2]
+
+
+def test_of_a_pass_and_the_one_that_calls_it_the_inner_one_is_named(
+    numbers: Numbers,
+) -> None:
+    found = patterns.PatternMatcherPass()
+
+    @patterns.register_graph_pattern(
+        patterns.CallFunction(aten.relu.default, patterns.Arg()), pass_dict=found
+    )
+    def _(match: Any, value: Any) -> None:
+        match.replace_by_example(torch.abs, [value])
+
+    def apply(graph: Any) -> None:
+        found.apply(graph)
+
+    with config.patch(post_grad_custom_post_pass=apply):
+        answers = numbers.of(Perceptron(), torch.randn(4, 8), backward=False).faults
+
+    (fault,) = answers
+    assert blamed(fault) == Blamed(
+        *("pass", "forward, post-grad", "pattern_matcher", ("abs_default",)),
+        "functional.relu(out)",
+    )
+    assert fault.confirmed.endswith(
+        "; it is called by the pass post_grad_custom_post_pass"
+    )
 
 
 def test_a_pass_that_takes_another_slice_is_to_blame(numbers: Numbers) -> None:
