@@ -155,6 +155,10 @@ class _OfCompilation(OfChanges):
             place = where(ReplayedGraph(kept.captured), found.node)
             scripts = no_script("no script has the Python that was captured")
             name = ("", 1, kept.stage)
+            # Each of these stages may have a listing of it.
+            for stage in (kept.stage, f"{kept.stage}, pre-grad"):
+                values = {found.node: found.evidence}
+                self.note_values("Dynamo", stage, values, [*values], kept.captured)
             self.note_fault(
                 *(Kind.CAPTURE, name, found.evidence, [place], _PYTHON, scripts)
             )

@@ -16,6 +16,8 @@ from torch import nn
 from torch.nn import functional
 
 from fxls.runtime.numbers.as_python import asking
+from fxls.runtime.numbers.comparing import compared
+from fxls.runtime.numbers.judgements import Judgements
 from fxls.verdicts.comparison import Comparison
 from tests.runtime.numbers.looking import (
     COMPILING,
@@ -23,6 +25,7 @@ from tests.runtime.numbers.looking import (
     Numbers,
     any_torch,
     blamed,
+    without_kernels,
 )
 
 pytestmark = COMPILING
@@ -191,6 +194,27 @@ def test_what_a_closure_holds_is_there(numbers: Numbers) -> None:
         return (x * weight + count) * constant()
 
     assert stale(numbers, net, x).code == "(x * weight + count) * constant()"
+
+
+@pytest.mark.parametrize("backend", ["eager", without_kernels])
+def test_the_node_has_both_values_in_its_listings(
+    numbers: Numbers, backend: Any
+) -> None:
+    def net(x: torch.Tensor) -> torch.Tensor:
+        return torch.ones_like(x) * constant()
+
+    compiled = any_torch.compile(net, backend=backend)
+    compiled(x)
+    factor[0] = 5.0
+    compiled(x)
+    judgements = Judgements(numbers.kept.listings_of)
+    compared(numbers.compilations, numbers.kept.copies, judgements=judgements)
+
+    said = [one for one in judgements.events if one.step == "Dynamo"]
+    assert "graph 0" in said[0].revision.identity.stage
+    assert {(v.node, v.is_wrong, v.sides) for one in said for v in one.values} == {
+        ("mul", True, "eager 5, compiled 2 at [0, 0]")
+    }
 
 
 def test_a_module_of_torchs_own_is_named_at_the_call(numbers: Numbers) -> None:
