@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from fxls.verdicts.comparison import Comparison, Fault, Kind
+from fxls.verdicts.comparison import Kind
 from tests.runtime.numbers.looking import (
     COMPILING,
     Attention,
@@ -24,6 +24,7 @@ from tests.runtime.numbers.looking import (
     aten,
     config,
 )
+from tests.runtime.numbers.tally import Planted, Tally, is_named
 
 pytestmark = COMPILING
 
@@ -51,12 +52,6 @@ _REDUCTIONS = {
     aten.le.Scalar: aten.gt.Scalar,
     aten.scatter_add.default: aten.scatter.src,
 }
-
-
-class Planted(NamedTuple):
-    what: str
-    nodes: tuple[str, ...]
-    """Those that are altered, gone, or made."""
 
 
 class Averaging(nn.Module):
@@ -227,40 +222,6 @@ class Chance:
         return self.chance.choice(found) if found else None
 
 
-class Tally:
-    """What came of all planted faults."""
-
-    def __init__(self) -> None:
-        self.right = self.harmless = 0
-        self.open: list[object] = []
-        self.wrong: list[object] = []
-
-    @property
-    def count(self) -> int:
-        return self.right + self.harmless + len(self.open) + len(self.wrong)
-
-    def take(self, chance: Chance, hook: str, found: Comparison, off: float) -> None:
-        assert chance.planted is not None
-        case = (hook, chance.backward, chance.planted)
-        first = found.faults[0] if found.faults else None
-        if first is None or first.kind is Kind.UNKNOWN:
-            # Too small to tell from rounding, or in what nobody reads.
-            if off < 1e-4:
-                self.harmless += 1
-            else:
-                self.open.append((case, off, found.unseen))
-        elif first.name == hook and is_named(first, chance.planted):
-            self.right += 1
-        else:
-            self.wrong.append((case, first))
-
-
-def is_named(fault: Fault, planted: Planted) -> bool:
-    """Whether it is a fault of these nodes, or of some of them, and of no other."""
-    named = {one.node for one in fault.where}
-    return bool(named) and named <= {*planted.nodes}
-
-
 def results(model: Any, inputs: torch.Tensor, run: Any) -> Sequence[torch.Tensor]:
     """What a training step computes: the output, all gradients, and the buffers."""
     model.zero_grad(set_to_none=True)
@@ -301,7 +262,15 @@ def planted(numbers: Numbers, seed: int, count: int) -> Tally:
             continue  # there is nothing in this graph that it could change
         pairs = zip(eager, compiled, strict=True)
         off = max(float((a - b).abs().max() / a.abs().max()) for a, b in pairs)
-        tally.take(wrong, hook, numbers.found(), off)
+        case = (hook, wrong.backward, wrong.planted)
+        found = numbers.found()
+        first = found.faults[0] if found.faults else None
+        if first is not None and first.kind is Kind.UNKNOWN:
+            first = None  # somebody is at fault, and nobody says who
+        is_right = (
+            first is not None and first.name == hook and is_named(first, wrong.planted)
+        )
+        tally.take((case, found.unseen), first, off, is_right=is_right)
     return tally
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -44,24 +44,34 @@ def align(
 
     What is left on both sides between two of these is paired where it is the same
     operations in the same order: each side does what the other one does not.
-    Unless it is to be `is_by_name`, it is paired as well where it is as many values of the
-    same forms.
+    Unless it is to be `is_by_name`, what is left between two of these in turn is paired
+    where it is as many values of the same forms.
     """
     fits = _fitting(given, seen, is_same)
     pairs = [*_longest(fits, given, seen), (len(given), len(seen))]
     others: list[tuple[Given, Seen]] = []
     for (node, value), (next_node, next_value) in pairwise(pairs):
         nodes, values = given[node + 1 : next_node], seen[value + 1 : next_value]
-        names = {one.seen.name for one in nodes} & {one.name for one in values}
-        named = [one for one in nodes if one.seen.name in names]
-        alike = [one for one in values if one.name in names]
-        if [one.seen.name for one in named] == [one.name for one in alike] != []:
-            others += zip(named, alike, strict=True)
-        elif not is_by_name and list(map(_form, values)) == [
-            _form(one.seen) for one in nodes
-        ]:
-            others += zip(nodes, values, strict=True)
+        others += _in_place(nodes, values, is_by_name=is_by_name)
     return Aligned(frozenset(given[at].node for at, _ in pairs[1:-1]), others)
+
+
+def _in_place(
+    nodes: Sequence[Given], values: Sequence[Seen], *, is_by_name: bool
+) -> Iterator[tuple[Given, Seen]]:
+    """The pairs between two values that are the same on both sides."""
+    names = {one.seen.name for one in nodes} & {one.name for one in values}
+    named = [at for at, one in enumerate(nodes) if one.seen.name in names]
+    alike = [at for at, one in enumerate(values) if one.name in names]
+    if [nodes[at].seen.name for at in named] != [values[at].name for at in alike]:
+        named, alike = [], []  # nobody can say which is which
+    ends = [(-1, -1), *zip(named, alike, strict=True), (len(nodes), len(values))]
+    yield from ((nodes[node], values[value]) for node, value in ends[1:-1])
+    for (node, value), (next_node, next_value) in pairwise(ends):
+        rest, others = nodes[node + 1 : next_node], values[value + 1 : next_value]
+        forms = [_form(one.seen) for one in rest]
+        if not is_by_name and forms == [_form(one) for one in others]:
+            yield from zip(rest, others, strict=True)
 
 
 def _form(seen: Seen) -> Sequence[object]:

@@ -72,6 +72,12 @@ def test_another_operation_is_one_in_its_place_where_the_forms_are_the_same() ->
     assert others(aligned(nodes, python, is_by_name=False)) == [("1", 3.0)]
 
 
+def test_beside_it_the_operations_of_the_same_name_are_paired() -> None:
+    found = aligned("sub=2 mul=4 sum=5", "add=3 mul=6 sum=9", is_by_name=False)
+
+    assert sorted(others(found)) == [("0", 3.0), ("1", 6.0), ("2", 9.0)]
+
+
 def test_what_has_another_form_is_not_in_its_place() -> None:
     given = [Given("0", Seen("abs", [torch.ones(2)]))]
     python = [Seen("sum", [torch.ones(3)])]
