@@ -6,6 +6,7 @@ nowhere: each file, pipe and socket that it has inherited leads to nothing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -88,8 +89,11 @@ class Child:
 
     def _end(self) -> None:
         os.close(self._pipe)
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
+        # The program may wait for all of its children, or ignore how they end.
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+                os.kill(self._pid, signal.SIGKILL)
+                os.waitpid(self._pid, 0)
 
 
 def _be_child(function: Callable[[], bytes], write: int) -> NoReturn:

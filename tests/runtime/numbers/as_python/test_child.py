@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -127,3 +128,24 @@ def test_one_whose_time_is_up_is_ended() -> None:
 
     assert (slow.found(), slow.is_late) == (b"", True)
     assert (quick.found(), quick.is_late) == (b"here", False)
+
+
+def test_a_program_may_ignore_how_its_children_end() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        quick = Child(lambda: b"here")
+        slow = Child(lambda: time.sleep(60) or b"late", 0.2)
+        assert (quick.found(), slow.found()) == (b"here", b"")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_program_may_wait_for_all_of_its_children() -> None:
+    child = Child(lambda: b"here")
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            break
+
+    assert child.found() == b"here"
