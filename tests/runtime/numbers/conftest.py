@@ -13,8 +13,16 @@ from tests.runtime.numbers.looking import Numbers, any_torch, config
 
 
 @pytest.fixture
-def numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Numbers]:
-    monkeypatch.setenv("FXLS_COMPARE", f"{os.getpid()}:{1 << 30}")
+def asking() -> str:
+    """What else is asked of each graph that is kept."""
+    return ""
+
+
+@pytest.fixture
+def numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asking: str
+) -> Iterator[Numbers]:
+    monkeypatch.setenv("FXLS_COMPARE", f"{os.getpid()}:{1 << 30}::{asking}")
     monkeypatch.setenv("FXLS_RECORD", "1")
     any_torch.compiler.reset()
     fxls.install(tmp_path / ".fxls")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from tests.runtime.numbers.looking import COMPILING, Numbers
+from tests.runtime.numbers.looking import COMPILING, Numbers, exchange_what_is_saved
 from tests.runtime.numbers.scripts.alone import RIGHT, WRONG, said
 from tests.runtime.numbers.test_what_matters import Centred
 
 pytestmark = COMPILING
 
-compile_fx: Any = importlib.import_module("torch._inductor.compile_fx")
 SHOWS = (
     "It runs the joint graph, and the forward and the backward that were made of it; what"
     " made them is not in this script."
@@ -29,17 +26,7 @@ def product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 def test_values_that_are_exchanged_are_the_nodes_of_one_gradient_in_all_three_graphs(
     monkeypatch: pytest.MonkeyPatch, numbers: Numbers, tmp_path: Path
 ) -> None:
-    right = compile_fx.min_cut_rematerialization_partition
-
-    def exchanging(*args: Any, **options: Any) -> Any:
-        forward, backward = right(*args, **options)
-        output = next(node for node in forward.graph.nodes if node.op == "output")
-        returned, first, second, *rest = output.args[0]
-        output.args = ((returned, second, first, *rest),)
-        forward.recompile()
-        return forward, backward
-
-    monkeypatch.setattr(compile_fx, "min_cut_rematerialization_partition", exchanging)
+    exchange_what_is_saved(monkeypatch)
     both = [torch.rand(4, 4, requires_grad=True) for _ in range(2)]
     numbers.run(product, *both)
     answer = numbers.found(is_reproducing=True)
