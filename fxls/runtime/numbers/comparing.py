@@ -105,7 +105,7 @@ def _compare_later_calls(kept: KeptCompilation, copies: Copies, total: Total) ->
         if why and not kept.call.why_not:
             later.leave_out(kept.stage, f"call {count} of the function", why)
         before = total.counts
-        later.compare_with_python(is_first=False)
+        later.compare_with_python(count)
         if later.returns_something_wrong():
             later.compare(has_raised=False)
         elif not later.has_fault:
@@ -144,7 +144,7 @@ class _OfCompilation(OfChanges):
             if crash is not None:
                 self.note_crash(crash)
 
-    def compare_with_python(self, *, is_first: bool = True) -> None:
+    def compare_with_python(self, call: int = 1) -> None:
         """Judge the captured graph by what Python does in its place, if that was asked."""
         kept = self.kept
         asked = kept.call.python
@@ -163,8 +163,10 @@ class _OfCompilation(OfChanges):
                 *(Kind.CAPTURE, name, found.evidence, [place], _PYTHON, scripts)
             )
         elif found.output:
-            self.leave_out(kept.stage, _CAPTURED, found.output, is_suspect=True)
-        elif found.why_not and is_first:
+            when = f"; in call {call} of its graph" if call > 1 else ""
+            why = f"{found.output}{when}"
+            self.leave_out(kept.stage, _CAPTURED, why, is_suspect=True)
+        elif found.why_not and call == 1:
             self.leave_out(kept.stage, _CAPTURED, found.why_not)
 
     def returns_something_wrong(self) -> bool:

@@ -259,7 +259,10 @@ def test_what_no_node_tells_is_suspect(numbers: Numbers) -> None:
     (said,) = found.unseen
     assert (said.what, said.why, said.is_suspect) == (
         "what Dynamo captured",
-        "Python returns something else, and nobody can tell by which node",
+        (
+            "Python returns something else, and nobody can tell by which node; "
+            "in call 2 of its graph"
+        ),
         True,
     )
     assert not found.is_clear
