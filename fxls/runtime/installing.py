@@ -200,9 +200,11 @@ def _asked_for(environ: Mapping[str, str]) -> tuple[tuple[Rule, ...], OnBreak]:
 
 
 def _numbers(environ: Mapping[str, str]) -> Keeping | None:
-    """What keeps graphs and inputs of this process, if `fxls compare` wants them: it
-    says in ``FXLS_COMPARE`` of which process, within how many bytes, perhaps which rules a
-    call is to break, and whether Python is asked what it does in place of a graph, and in ``FXLS_SETTINGS`` under which settings of torch.
+    """What keeps graphs and inputs of this process, if `fxls compare` wants them.
+
+    It says in ``FXLS_COMPARE`` of which process, within how many bytes, perhaps which rules
+    a call is to break, and whether Python is asked what it does in place of a graph; and in
+    ``FXLS_SETTINGS`` under which settings of torch.
     """
     pid, _, rest = environ.get("FXLS_COMPARE", "").partition(":")
     most, rules, asking = (*rest.split(":"), "", "")[:3]

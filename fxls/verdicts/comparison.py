@@ -259,8 +259,8 @@ def off(evidence: Evidence) -> str:
     if evidence.reason and not is_distance:
         return evidence.reason
     return (
-        f"off by {evidence.error:.3g} from {evidence.beside}, where {evidence.allowed:.3g} is"
-        " explained by precision"
+        f"off by {evidence.error:.3g} from {evidence.beside}, where"
+        f" {evidence.allowed:.3g} is explained by precision"
     )
 
 

@@ -29,6 +29,7 @@ from fxls.runtime.numbers.graphs import (
     doubled,
     draw_from,
     is_on_gpu,
+    is_plain,
     leaves,
     randomness,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "raised_by",
     "replayed",
     "rounding",
+    "seen_in",
 ]
 
 any_torch: Any = torch
@@ -352,6 +354,29 @@ def _compute(
         del found
         for name in gone.get(row.name, ()):
             values.pop(name, None)
+
+
+def seen_in(
+    graph: ReplayedGraph, inputs: Mapping[str, Any], state: Any = None
+) -> tuple[Mapping[str, Any], bool]:
+    """What the inputs and nodes of a graph give, each at the moment when it ran, from this
+    state of the generator; and whether it draws random numbers. Raises `NotRun`.
+    """
+    found: dict[str, Any] = {}
+
+    def ran(name: str, value: Any) -> None:
+        found[name] = copy_of(value) if is_plain(value) else value
+
+    with alone():
+        if state is not None:
+            draw_from(state)
+        before = randomness()
+        values = formed_all(graph.inputs, inputs, Mode.OWN, graph.order)
+        for name in graph.inputs:
+            ran(name, values[name])
+        compute(graph, values, Mode.OWN, ran)
+        is_random = not any_torch.equal(before, randomness())
+    return found, is_random
 
 
 @contextmanager

@@ -39,7 +39,7 @@ __all__ = ["AsPython", "compare_with_python"]
 
 any_torch: Any = torch
 
-PYTHON = "Python"
+_PYTHON = "Python"
 _NEVER = "Python does not come to its line"
 _OTHER = "Python returns something else, and nobody can tell by which node"
 _UNSET = ("empty", "new_empty", "resize")
@@ -96,7 +96,8 @@ class _Run:
             self.memory[name] = _memory_of(values[name])
         self.ends = [one for one in leaves([*values.values()]) if is_plain(one)]
         """All tensors that there are behind the last node."""
-        self.lines = {name: line_of_node(graph, name) for name in self.given}
+        self._returned = self._returned_of(values)
+        self.lines = {name: _line_of(graph, name) for name in self.given}
 
     def _run(self, ran: _Ran) -> Mapping[str, Any]:
         """What all nodes gave, as it is in the end; `ran` may put another value in place
@@ -170,12 +171,9 @@ class _Run:
         for name, given in self.given.items():
             if name in same:
                 continue
-            row, line, other = (
-                self.graph.by_name[name],
-                self.lines[name],
-                others.get(name),
-            )
+            row = self.graph.by_name[name]
             reads = self.graph.uses(row)
+            line, other = self.lines[name], others.get(name)
             is_sure = (
                 name not in self.random
                 and not given.seen.name.startswith(_UNSET)
@@ -201,15 +199,16 @@ class _Run:
             # A value that was changed in place is not put in: others read it by itself.
             return copy_of(other.given[0]) if is_plain(made) else made
 
-        again = self._run(ran)
-        was = self._run(lambda _row, made, _values: made)
-        outputs = [str(one) for one in self.graph.outputs if isinstance(one, NodeName)]
-        return any(
-            not _is_equal(one, two)
-            for out in outputs
-            for one, two in zip(leaves(again[out]), leaves(was[out]), strict=True)
-            if is_plain(one) and is_plain(two)
-        )
+        again = self._returned_of(self._run(ran))
+        both = zip(again, self._returned, strict=True)
+        return not all(_is_equal(one, was) for one, was in both)
+
+    def _returned_of(self, values: Mapping[str, Any]) -> list[torch.Tensor]:
+        """The tensors that a graph returns whose nodes have these values."""
+        names = [one for one in self.graph.outputs if isinstance(one, NodeName)]
+        return [
+            one for one in leaves([values[name] for name in names]) if is_plain(one)
+        ]
 
 
 def _made_by(python: PythonValues, returned: Any) -> list[torch.Tensor]:
@@ -232,7 +231,7 @@ def _changes(row: Row) -> bool:
     return name == "setitem" or (name.endswith("_") and not name.endswith("__"))
 
 
-def line_of_node(graph: ReplayedGraph, name: str) -> Line:
+def _line_of(graph: ReplayedGraph, name: str) -> Line:
     """The line that a node came from, as its innermost frame of the program's own has it."""
     origin = graph.origin(name)
     place = None if origin is None else origin[0]
@@ -261,11 +260,11 @@ def _evidence(given: Seen, python: Seen) -> Evidence | None:
             one, other, lambda: None, lambda other=other: doubled(other), LENIENT
         )
         if found.verdict is Verdict.WRONG and found.evidence is not None:
-            return msgspec.structs.replace(found.evidence, beside=PYTHON)
+            return msgspec.structs.replace(found.evidence, beside=_PYTHON)
     return None
 
 
 def _never(given: Seen) -> Evidence:
     first = given.given[0]
     form = str(first.dtype).removeprefix("torch."), tuple(first.shape)
-    return Evidence(*form, float("inf"), 0.0, 0.0, 0.0, _NEVER, beside=PYTHON)
+    return Evidence(*form, float("inf"), 0.0, 0.0, 0.0, _NEVER, beside=_PYTHON)

@@ -21,8 +21,7 @@ from fxls.runtime.numbers.graphs import (
 )
 from fxls.runtime.numbers.judging.gradients import Gradients, gradients_in
 from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
-from fxls.runtime.numbers.kept import copy_of
-from fxls.runtime.numbers.replaying import Mode, alone, compute, formed_all
+from fxls.runtime.numbers.replaying import Mode, seen_in
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import is_view
 from fxls.verdicts.comparison import Evidence
@@ -145,15 +144,7 @@ def _through(
     for row in traced.rows:
         if name := backward_of(row.node.meta):
             made.setdefault(name, []).append(row)
-    given: dict[str, Any] = {}
-
-    def ran(name: str, value: Any) -> None:
-        given[name] = copy_of(value) if is_plain(value) else value
-
-    with alone():
-        start = formed_all(captured.inputs, inputs, Mode.OWN, captured.order)
-        given.update({name: start[name] for name in captured.inputs})
-        compute(captured, start, Mode.OWN, ran)
+    given, _ = seen_in(captured, inputs)
     for row in reversed(captured.rows):
         rows = made.get(_source_name(row), [])
         gradient = own.get(row.name)

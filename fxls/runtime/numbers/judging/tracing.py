@@ -9,23 +9,15 @@ from typing import Any, cast
 import msgspec
 import torch
 
-from fxls.runtime.numbers.graphs import (
-    ReplayedGraph,
-    doubled,
-    draw_from,
-    is_plain,
-    randomness,
-)
+from fxls.runtime.numbers.graphs import ReplayedGraph, doubled, is_plain
 from fxls.runtime.numbers.judging.precision import LENIENT, Verdict, judged
-from fxls.runtime.numbers.kept import KeptCall, copy_of
-from fxls.runtime.numbers.replaying import Mode, alone, compute, formed_all
+from fxls.runtime.numbers.kept import KeptCall
+from fxls.runtime.numbers.replaying import seen_in
 from fxls.runtime.passes.graph_state import Row
 from fxls.runtime.torch_private import is_view
 from fxls.verdicts.comparison import Evidence
 
 __all__ = ["WrongTrace", "wrong_trace"]
-
-any_torch: Any = torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +39,18 @@ def wrong_trace(
 
     A node counts whose own inputs have values that both graphs give.
     """
-    given = _values_of(captured, call)
+    given, is_random = seen_in(captured, call.values, call.randomness)
+    if is_random:
+        return None
     made: dict[str, list[Row]] = {}
     for row in traced.rows:
         if name := _traced_of(row):
             made.setdefault(name, []).append(row)
     right = {*captured.inputs}
     for row in captured.rows:
-        rows, own = made.get(row.name, []), given.get(row.name)
-        value = None if own is None else _last_like(own, rows, values)
-        if own is None or value is None:
+        rows, own = made.get(row.name, []), cast("Any", given.get(row.name))
+        value = _last_like(own, rows, values) if is_plain(own) else None
+        if value is None:
             continue
         found = judged(value, own, lambda: None, lambda own=own: doubled(own), LENIENT)
         if found.verdict is Verdict.RIGHT:
@@ -67,24 +61,6 @@ def wrong_trace(
             computing = [one for one in rows if not is_view(one.target)] or rows
             return WrongTrace([one.name for one in computing], evidence)
     return None
-
-
-def _values_of(captured: ReplayedGraph, call: KeptCall) -> Mapping[str, torch.Tensor]:
-    """What each node of a captured graph gave at the moment when it ran."""
-    found: dict[str, torch.Tensor] = {}
-
-    def ran(name: str, value: Any) -> None:
-        if is_plain(value):
-            found[name] = copy_of(value)
-
-    with alone():
-        if call.randomness is not None:
-            draw_from(call.randomness)
-        before = randomness()
-        values = formed_all(captured.inputs, call.values, Mode.OWN, captured.order)
-        compute(captured, values, Mode.OWN, ran)
-        is_random = not any_torch.equal(before, randomness())
-    return {} if is_random else found
 
 
 def _traced_of(row: Row) -> str:
