@@ -32,6 +32,7 @@ __all__ = [
     "Compiler",
     "ForwardCode",
     "compile_in_memory",
+    "copied",
     "forward_of",
     "is_eager",
     "is_lazy",
@@ -215,7 +216,7 @@ def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
     function = _current[0](module, code)
     # A code object of its own, because origins are noted by code object, and modules
     # whose nodes come from different places may share the text.
-    function.__code__ = own = _copied(function.__code__)
+    function.__code__ = own = copied(function.__code__)
     first, nodes = own.co_firstlineno - 1, code.nodes
     lines: list[Any] = [None] * (first + max(code._lineno_map, default=-1) + 1)
     for line, place in code._lineno_map.items():
@@ -226,6 +227,8 @@ def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
         for node in code.nodes
         if node._op == "placeholder"
     }
+    if code.nodes and code.nodes[-1]._op == "output":
+        parameters[origin.RETURN] = code.nodes[-1]._frames
     origin.note_generated(own, lines, parameters)
     for inner in _inner(own):
         origin.note_generated(inner, lines, {})
@@ -233,7 +236,8 @@ def forward_of(module: GraphModule, code: ForwardCode) -> FunctionType:
     return function
 
 
-def _copied(code: CodeType) -> CodeType:
+def copied(code: CodeType) -> CodeType:
+    """An equal code object, of which the functions in it are others as well."""
     if not any(_inner(code)):
         return code.replace()
     constants = code.co_consts

@@ -109,7 +109,7 @@ def note_generated(
     """Say that line n of generated code stands for the origin `lines[n - 1]`.
 
     Origins taken while that code runs are those of its lines and of its `parameters`,
-    so they survive retracing.
+    so they survive retracing. The value that it returns has the name `RETURN`.
     """
     tables = _tables(code)
     tables.generated, tables.parameters = lines, parameters
@@ -119,6 +119,9 @@ def note_same(code: CodeType, other: CodeType) -> None:
     """Say that generated code stands for what another code of the same lines does."""
     tables = _tables(other)
     note_generated(code, tables.generated, tables.parameters)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            note_generated(inner, tables.generated, {})
 
 
 def resolve(frames: RawOrigin | None) -> Origin | None:
@@ -257,7 +260,9 @@ def _step(frames: RawOrigin) -> Place | RawOrigin | None:
         return code
     where: int | str | None = frames[1]
     tables = _tables(code)
-    if isinstance(where, str) and (parameter := tables.parameters.get(where)):
+    # What a function in sections returns, it returns on no line that stands for a node.
+    name = RETURN if frames[3:] == (RETURN,) else where
+    if isinstance(name, str) and (parameter := tables.parameters.get(name)):
         return parameter
     if tables.generated and isinstance(where, int):
         line = tables.positions[where // 2].line

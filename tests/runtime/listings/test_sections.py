@@ -197,6 +197,15 @@ def test_torch_can_script_it() -> None:
     assert_same(cast("Any", torch).jit.script(module)(x), module(x))
 
 
+@pytest.mark.usefixtures("store")
+def test_what_is_traced_anew_has_the_origins_that_it_had() -> None:
+    made = symbolic_trace(Deep().eval())
+    first, again = listing_of(made), listing_of(symbolic_trace(made))
+    nodes = range(len(first.nodes))
+    assert all(first.origins(node) for node in nodes)
+    assert [*map(again.origins, nodes)] == [*map(first.origins, nodes)]
+
+
 def test_values_die_where_they_die_in_one_piece(store: Store) -> None:
     alive: list[weakref.ref[torch.Tensor]] = []
     most: list[int] = []
