@@ -1,15 +1,19 @@
 """The program that `benchmarks.debugging` debugs: a long function, timed when asked.
 
 ``python -m benchmarks.debugged KIND LINES FOLDER`` prints a JSON object a line: what it
-made and where it waits for a debugger, then the shortest time of a call for each line
-that it reads.
+made and where it waits for a debugger, then what a call takes for each line that it
+reads: in seconds, and how many times that of a loop that does the same in turns, of
+which no debugger sees anything.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import itertools
 import json
 import operator
+import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -30,7 +34,7 @@ KINDS = ("listing", "plain function", "torch.fx")
 
 _LONG = 3.0
 """Seconds after which no call is made any more; one is made always."""
-_CALLS = 15
+_CALLS = 51
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -38,7 +42,7 @@ def main(arguments: Sequence[str]) -> None:
     kind, lines, folder = arguments[0], int(arguments[1]), Path(arguments[2])
     function, path, line = _MAKERS[kind](lines, folder)
     x = torch.ones(2)
-    none = _shortest(function, x)
+    none = _measured(function, x, lines)
     import debugpy  # noqa: PLC0415, T100  # pyright: ignore[reportMissingTypeStubs]  # what is compared
 
     where = free()
@@ -48,18 +52,24 @@ def main(arguments: Sequence[str]) -> None:
     for _ in sys.stdin:
         # The runtime looks for a debugger whenever a graph is made.
         engine.GraphModule(torch.nn.Module(), _graph(engine.Graph(), 1))
-        print(json.dumps({"seconds": _shortest(function, x)}), flush=True)
+        print(json.dumps(_measured(function, x, lines)), flush=True)
 
 
-def _shortest(function: Callable[[torch.Tensor], Any], x: torch.Tensor) -> float:
-    """CPU time, because the machine may be busy."""
+def _measured(
+    function: Callable[[torch.Tensor], Any], x: torch.Tensor, lines: int
+) -> dict[str, float]:
+    """CPU time, because the machine may be busy, and beside the loop's, for the same."""
     times: list[float] = []
+    ratios: list[float] = []
     started = time.perf_counter()
     while not times or (len(times) < _CALLS and time.perf_counter() - started < _LONG):
         start = time.thread_time()
+        functools.reduce(operator.add, itertools.repeat(1, lines), x)
+        between = time.thread_time()
         function(x)
-        times.append(time.thread_time() - start)
-    return min(times)
+        times.append(time.thread_time() - between)
+        ratios.append(times[-1] / (between - start))
+    return {"seconds": min(times), "times": statistics.median(ratios)}
 
 
 def _listing(lines: int, folder: Path) -> tuple[Callable[..., Any], str, int]:

@@ -173,7 +173,11 @@ def built(
     cache = CodeCache(code_folder)
     codes: weakref.WeakValueDictionary[Path, CodeType] = weakref.WeakValueDictionary()
     keeping = KeepValues()
-    breakpoints = Breakpoints(store, running=lambda: list(codes))
+    breakpoints = Breakpoints(
+        store,
+        running=lambda: list(codes),
+        break_into=lambda paths: watching.break_into(paths),
+    )
     store.bound.keep(lambda: (*list(codes), *breakpoints.held()))
     recorder, later = Recorder(), DeferredWork()
     if run is not None:

@@ -105,6 +105,7 @@ def uninstall() -> None:
             engine_compile.set_compiler(compiler, eager=eager)
             _installed.take_out()
             _installed.watching.set((), OnBreak.REPORT)
+            _installed.watching.break_into(frozenset())
             _installed = None
             _hand_back(os.environ)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 import pytest
@@ -128,6 +129,62 @@ def test_a_condition_sees_its_section(called: Debugged) -> None:
         "Deep:mul_151 if x.sum() == 8",
     )
     assert called.resume() == "Deep:mul_151"
+
+
+@pytest.fixture(scope="module")
+def undivided(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A model of 603 nodes, traced, whose listing is one function."""
+    project = Project(tmp_path_factory.mktemp("undivided"))
+    source = DEEP.replace("range(300)", "range(150)")
+    project.write({"deep.py": source, "run.py": RUN, "loop.py": LOOP})
+    project.trace("deep.py")
+    return project
+
+
+def test_a_listing_of_one_function_is_stepped_through_as_one(
+    undivided: Project,
+) -> None:
+    with Debugged(undivided) as debugged:
+        debugged.launch(stop_at=["Deep:relu_31", "Deep:add_100", "run.py: y = gm(x)"])
+        assert debugged.stopped() == "run.py: y = gm(x)"
+        assert debugged.step_in() == "Deep:blocks_0_linear"
+        assert debugged.resume() == "Deep:relu_31"
+        for node in ("add_31", "mul_31", "blocks_32_linear", "relu_32"):
+            assert debugged.next() == f"Deep:{node}"
+            assert debugged.stack() == [
+                f"forward @ Deep:{node}",
+                "<module> @ run.py: y = gm(x)",
+            ]
+        assert debugged.resume() == "Deep:add_100"
+        shown = debugged.session.locals()
+        assert "float32 (2, 4) cpu, min 1 max 1" in shown["x"]
+        assert "← torch.relu, deep.py:11 torch.relu" in shown["relu_100"]
+        assert shown["relu_99"].startswith("freed on line ")
+        assert debugged.step_out() == "run.py: y = gm(x)"
+        assert debugged.finish() == "ran (2, 4)\n"
+
+
+def test_breakpoints_come_into_it_and_go_while_it_runs(undivided: Project) -> None:
+    with Debugged(undivided) as debugged:
+        debugged.launch("loop.py", stop_at=[CALL])
+        assert debugged.stopped() == CALL
+        names: list[str] = []
+        for place in ("Deep:mul_40 if x.sum() == 8", "Deep:mul_149"):
+            debugged.stop_at(place)
+            assert debugged.resume() == place.partition(" ")[0]
+            names.append(code_of_forward(debugged))
+        debugged.session.set_breakpoints(undivided.listing("Deep"), [])
+        assert debugged.resume() == CALL
+        names.append(code_of_forward(debugged))
+        driver = f"<fxls forward of {undivided.listing('Deep')}>"
+        assert names == [driver, driver, str(undivided.listing("Deep"))]
+
+
+def code_of_forward(debugged: Debugged) -> str:
+    """The file that the code of the model's forward says it is of."""
+    *_, outermost = debugged.session.stack()
+    said = debugged.session.evaluate("type(gm).forward.__code__.co_filename", outermost)
+    return str(ast.literal_eval(said))
 
 
 def test_pdb_steps_into_the_next_section(deep: Project) -> None:

@@ -1,8 +1,9 @@
-"""Whether the listings that run are watched, and for what.
+"""Which code the functions run that were made from listings.
 
 While nothing is asked for, the code of a listing is what its text says, and costs what
 it costs without fxls. When rules are set every function that was made from a listing gets
-its code with calls in it; functions made later get it at once.
+its code with calls in it; functions made later get it at once. Without rules, those of a
+listing that has a breakpoint get their code in sections.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from fxls.engine.module.compile import copied
 from fxls.engine.origins import resolve as origin
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
@@ -23,6 +25,7 @@ from fxls.runtime.checks import loss_scaling
 from fxls.runtime.checks.instrumented import BROKEN, CHECK, instrumented
 from fxls.runtime.checks.watched import CheckedListing
 from fxls.runtime.faults import logging_faults
+from fxls.runtime.listings.sectioned_code import sectioned_code
 from fxls.watch_tally import tally
 
 __all__ = ["CheckSwitch"]
@@ -43,6 +46,7 @@ class CheckSwitch:
         self._watched: dict[Path, CheckedListing] = {}
         self._rules: tuple[Rule, ...] = ()
         self._on_break = OnBreak.REPORT
+        self._broken_into: frozenset[Path] = frozenset()
         self._lock = threading.RLock()
 
     def __bool__(self) -> bool:
@@ -62,9 +66,21 @@ class CheckSwitch:
                 loss_scaling.forget()
             for function, made in list(self._made.items()):
                 if was:
-                    self._let_be(function, made)
+                    # A run that is under way goes on with the calls.
+                    function.__globals__[CHECK] = _passes
                 if rules:
                     self._watch(function, made)
+                elif was:
+                    self._let_be(function, made)
+
+    def break_into(self, paths: frozenset[Path]) -> None:
+        """Let these listings, and no others, be quick with a breakpoint in them."""
+        with self._lock:
+            changed = self._broken_into ^ paths
+            self._broken_into = paths
+            for function, made in list(self._made.items()) if changed else ():
+                if made.path in changed and not self:
+                    self._let_be(function, made)
 
     def made(self, function: FunctionType, path: Path) -> None:
         """Take note of a function that was made from a listing."""
@@ -72,15 +88,16 @@ class CheckSwitch:
             self._made[function] = made = _Made(path, function.__code__)
             if self:
                 self._watch(function, made)
+            elif path in self._broken_into:
+                self._let_be(function, made)
 
     def _watch(self, function: FunctionType, made: _Made) -> None:
         with logging_faults("a listing is not watched"):
             watched = self._watched.get(made.path)
             if watched is None:
-                text = "".join(linecache.getlines(str(made.path)))
                 watched = self._watched[made.path] = CheckedListing(
                     made.path,
-                    instrumented(text, str(made.path)),
+                    instrumented(made.text, str(made.path)),
                     self._rules,
                     self._on_break,
                     lambda: self._instances(made.path),
@@ -89,12 +106,16 @@ class CheckSwitch:
             names: dict[str, Any] = function.__globals__
             names[CHECK] = watched.checks()
             names[BROKEN] = watched.broken
-            _exchange(function, watched.code.code)
+            code = watched.code.code
+            _exchange(function, code.replace(co_filename=made.code.co_filename))
 
     def _let_be(self, function: FunctionType, made: _Made) -> None:
-        # A run that is under way goes on with the calls.
-        function.__globals__[CHECK] = _passes
-        _exchange(function, made.code)
+        code = made.code
+        # Sections ask torch whether it compiles.
+        if made.path in self._broken_into and "torch" in function.__globals__:
+            with logging_faults("breakpoints in long functions are slow"):
+                code = sectioned_code(made.text, str(made.path)) or code
+        _exchange(function, code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +124,11 @@ class _Made:
 
     path: Path
     code: CodeType
+
+    @property
+    def text(self) -> str:
+        """The text of the listing, as it was compiled."""
+        return "".join(linecache.getlines(str(self.path)))
 
 
 def _passes(_name: str, _value: object) -> bool:
@@ -113,6 +139,6 @@ def _passes(_name: str, _value: object) -> bool:
 def _exchange(function: FunctionType, code: CodeType) -> None:
     """Let a function run another code of the same lines."""
     # An object of its own, as origins and torch's compilations are noted by code object.
-    own = code.replace(co_filename=function.__code__.co_filename)
+    own = copied(code)
     origin.note_same(own, function.__code__)
     function.__code__ = own

@@ -27,11 +27,18 @@ class Breakpoints:
     """The breakpoints in the listings of one store.
 
     - `running` gives the paths that code of this process was compiled under.
+    - `break_into` is told which of them have a breakpoint.
     """
 
-    def __init__(self, store: Store, running: Callable[[], Iterable[Path]]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        running: Callable[[], Iterable[Path]],
+        break_into: Callable[[frozenset[Path]], None],
+    ) -> None:
         self._store = store
         self._running = running
+        self._break_into = break_into
         self._done: set[tuple[int, Path]] = set()
         """What was carried where already; the client may have removed it since."""
         self._refused: set[Breakpoint] = set()
@@ -45,6 +52,7 @@ class Breakpoints:
         """By the path of a listing, why its nodes do not run, and what to do."""
         self._told = SaidOnce()
         """Those of them of which the console has been told."""
+        self._broken_into: frozenset[Path] = frozenset()
         self._restoring = Restoring(store, _say)
 
     def attend(self) -> Debugger | None:
@@ -63,7 +71,8 @@ class Breakpoints:
                 view,
             )
             for path in self._running():
-                self.materialized(path)
+                self._bind(debugger, path)
+            self._tell_of_broken_into(debugger)
             self._refuse(debugger)
         return debugger
 
@@ -77,6 +86,12 @@ class Breakpoints:
         debugger = self.attend()
         if debugger is None:
             return
+        self._bind(debugger, path)
+        if path not in self._broken_into and _has_any(debugger, path):
+            self._broken_into |= {path}
+            self._break_into(self._broken_into)
+
+    def _bind(self, debugger: Debugger, path: Path) -> None:
         with pydevd.logging_unknown("breakpoints do not follow their nodes"):
             received = debugger.received()
             self._carry(debugger, received, path)
@@ -159,7 +174,14 @@ class Breakpoints:
                 "breakpoints of an edited listing stay as they were"
             ):
                 self._restore(debugger, path)
-            self.materialized(path)
+            self._bind(debugger, path)
+        self._tell_of_broken_into(debugger)
+
+    def _tell_of_broken_into(self, debugger: Debugger) -> None:
+        with pydevd.logging_unknown("breakpoints in long listings are slow"):
+            found = (path for path in self._running() if _has_any(debugger, path))
+            self._broken_into = frozenset(found)
+            self._break_into(self._broken_into)
 
     def _refuse(self, debugger: Debugger) -> None:
         """Say of breakpoints whose nodes do not run why they stop nothing."""
@@ -335,6 +357,10 @@ def _is_free(debugger: Debugger, path: Path, line: int) -> bool:
         one.line == line and _is_same(Path(one.path), path)
         for one in debugger.received()
     )
+
+
+def _has_any(debugger: Debugger, path: Path) -> bool:
+    return any(_is_same(Path(one.path), path) for one in debugger.received())
 
 
 def _say(message: str) -> None:

@@ -9,20 +9,38 @@ __all__ = ["SECTION", "common", "cuts"]
 SECTION = 128
 """Lines that a section has at most; at least half of it, but for the last one."""
 
+_ASTRAY = 16 * 120
+"""How far code may be from having 16 units for each line; its lines are found slowly in
+Python 3.12 and 3.13 from 127 lines' worth on (`docs/debugging.md`)."""
 
-def cuts(paths: Sequence[str]) -> Iterator[tuple[int, int]]:
+
+def cuts(paths: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The first row of each section and the one behind its last.
 
-    `paths` are the module paths of the rows. Of the places where a section may end that
-    one is taken where most submodules end; of equal ones the last.
+    `paths` are the module paths of the rows, `texts` their lines. Of the places where a
+    section may end that one is taken where most submodules end; of equal ones the last.
     """
     start = 0
-    while len(paths) - start > SECTION:
-        places = range(start + SECTION // 2, start + SECTION + 1)
+    while (last := _furthest(texts, start)) < len(paths):
+        places = range((start + last) // 2, last + 1)
         end = min(places, key=lambda at: (_through(paths, at), -at))
         yield start, end
         start = end
     yield start, len(paths)
+
+
+def _furthest(texts: Sequence[str], start: int) -> int:
+    """The row behind the last that a section may have which begins with a row."""
+    astray = 0
+    last = min(start + SECTION, len(texts))
+    for at in range(start, last):
+        text = texts[at]
+        # About as many units as there are: to read an attribute takes ten, a call four.
+        units = 10 * text.count(".") + 4 * text.count("(") + text.count(" ")
+        astray += units - 16
+        if abs(astray) > _ASTRAY and at > start + 1:
+            return at
+    return last
 
 
 def common(paths: Iterable[str]) -> str:

@@ -24,6 +24,9 @@ DRIVER = "<fxls forward of "
 LONGEST = 1024
 """Lines of a text that is left as it is."""
 
+SHOWN = 64
+"""Values that a section does not use, and has as its variables for a debugger's sake."""
+
 
 @dataclass(frozen=True, slots=True)
 class SectionedText:
@@ -43,13 +46,18 @@ class SectionedText:
 
 
 def divided(
-    lines: Sequence[str], definition: int, paths: Callable[[], Mapping[str, str]]
+    lines: Sequence[str],
+    definition: int,
+    paths: Callable[[], Mapping[str, str]],
+    *,
+    shown: int | None = SHOWN,
 ) -> SectionedText | None:
     """A text with its function in sections.
 
     None for a body that is not a row of plain statements, as a `CodeGen` of the user's
     may write it. `paths` gives the modules that nodes were made in, by the names
-    of the nodes: between modules is where to cut.
+    of the nodes: between modules is where to cut. `shown` is how many values a section
+    has that it does not use; None is all.
 
     Values live as long as before: what one section alone uses, and frees, is its own
     variable; the others are the function's, and each section says which of those are
@@ -64,9 +72,9 @@ def divided(
     path_of = paths()
     rows = [path_of.get(name or "", "") for name in (*unpacked[:1], *bound)]
     known = {*parameters, *unpacked, *filter(None, bound)}
-    sections = [_section(body, rows, *place, known) for place in cuts(rows)]
+    sections = [_section(body, rows, *place, known) for place in cuts(rows, body)]
     prefix = _prefix(name for section in sections for name in section.names)
-    shared = _share(sections, parameters)
+    shared = _share(sections, parameters, shown)
     writer = _Writer(list(lines[: definition + 1]), prefix, definition)
     writer.declare(name for name in shared if name not in parameters)
     for number, section in enumerate(sections):
@@ -147,11 +155,9 @@ def _prefix(names: Iterator[str]) -> str:
     return prefix
 
 
-_SHOWN = 64
-"""Values that a section does not use, and has as its variables for a debugger's sake."""
-
-
-def _share(sections: list[_Section], parameters: Sequence[str]) -> dict[str, int]:
+def _share(
+    sections: list[_Section], parameters: Sequence[str], shown: int | None
+) -> dict[str, int]:
     """The variables that are the function's, with the last section that needs each.
 
     Notes in each section which of them it has.
@@ -176,7 +182,7 @@ def _share(sections: list[_Section], parameters: Sequence[str]) -> dict[str, int
             del alive[name]
         own = [name for name in section.used if name in shared]
         others = (name for name in reversed(alive) if name not in section.names)
-        names = [parameters[0], *own, *islice(others, _SHOWN)]
+        names = [parameters[0], *own, *islice(others, shown)]
         section.outer = list(dict.fromkeys(names))
         alive.update(dict.fromkeys(n for n in own if first[n] == number))
     return shared

@@ -339,7 +339,7 @@ def _recompile(module: Any, /, *_: Any, **__: Any) -> Generator[None, Any, Any]:
 def lister() -> TorchFx:
     """What makes listings without an installation, and writes none."""
     store = Store(Path())
-    breakpoints = Breakpoints(store, running=lambda: ())
+    breakpoints = Breakpoints(store, running=lambda: (), break_into=lambda _: None)
     watching = CheckSwitch(instances=lambda _: ())
     parts = (KeepValues(), breakpoints, watching, DeferredWork(), TorchTracer())
     return TorchFx(store, {}, CodeCache(), *parts)
