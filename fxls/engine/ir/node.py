@@ -23,14 +23,9 @@ from fxls.engine.ir.arguments import (
 from fxls.engine.ir.names import naming_in_force
 from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, takes_target
 from fxls.engine.ir.order import link_before, move_before
+from fxls.engine.ir.replaced_uses import replace_use, replace_uses
 from fxls.engine.ir.snapshot import note_node
-from fxls.engine.ir.users import (
-    add_user,
-    change_argument,
-    change_arguments,
-    replace_use,
-    replace_uses,
-)
+from fxls.engine.ir.users import add_user, change_argument, change_arguments
 from fxls.engine.lasting import lasting
 from fxls.engine.origins import resolve as origin
 
