@@ -141,7 +141,7 @@ def _replace_pattern(
     if isinstance(replacement, GraphModule):
         replacement.graph.lint()
     replaced: list[ReplacedPatterns] = []
-    with Checkpoint(graph), gc_pause.paused():
+    with gc_pause.paused(), Checkpoint(graph):
         rewriting = Rewriting(graph, pattern_graph)
         by: Replacement | None = None
         for match in matches:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch.nn import Module
 
@@ -27,7 +28,12 @@ class Checkpoint:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._rows = [(node, _content(node)) for node in ordered(graph)]
+        nodes = ordered(graph)
+        self._rows = [*zip(nodes, map(_CONTENT, nodes), strict=True)]
+        self._users = {
+            node: users.copy() for node in nodes if type(users := node._users) is dict
+        }
+        """Of the nodes that have them in a dict, which changes with them."""
         self._insert_point = graph._insert_point
         self._names = graph._graph_namespace.copy()
 
@@ -53,11 +59,11 @@ class Checkpoint:
         before = root = graph._root
         for node, content in self._rows:
             note_node(node)
-            node._op, node._target, node._args, node._kwargs, users, *names = content
+            node._op, node._target, node._args, node._kwargs, *names, users = content
             node._name, node._type, node._sort_key = names
             node._last_user = node._line = None
             node._erased = False
-            _restore_users(node, users)
+            _restore_users(node, self._users.get(node, users))
             before._next, node._prev = node, before
             before = node
         before._next, root._prev = root, before
@@ -92,18 +98,10 @@ class SubmodulesCheckpoint:
                 module._modules.update(children)
 
 
-def _content(node: Node) -> tuple[Any, ...]:
-    users = node._users
-    return (
-        node._op,
-        node._target,
-        node._args,
-        node._kwargs,
-        users.copy() if type(users) is dict else users,
-        node._name,
-        node._type,
-        node._sort_key,
-    )
+_CONTENT = attrgetter(
+    *("_op", "_target", "_args", "_kwargs", "_name", "_type", "_sort_key", "_users")
+)
+"""What a node is, all in one look: most of what a checkpoint of a large graph costs."""
 
 
 def _restore_users(node: Node, users: dict[Node, None] | Node | None) -> None:

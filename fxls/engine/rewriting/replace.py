@@ -85,7 +85,7 @@ class Rewriting:
                 inputs[place] = now = map_references(now, self._current)
             nodes_map[pattern] = now
         returned = [self._current(node) for node in match.returning_nodes]
-        matched = [cast("Node", nodes_map[node]) for node in self._computed]
+        matched: list[Any] = [nodes_map[node] for node in self._computed]
         values: dict[Node, Argument] = dict(zip(by.inputs, inputs, strict=True))
         place = self._place(match, matched, returned)
         made = insert_copies(graph, by.body, values, place)
@@ -116,7 +116,9 @@ class Rewriting:
         It moves behind the inputs when some of them stand behind that user.
         """
         nodes = [node for node in returned if isinstance(node, Node)]
-        users = [user for node in nodes for user in users_of(node)]
+        users: list[Node] = []
+        for node in nodes:
+            users += users_of(node)
         if not users:
             place = max(nodes).next if nodes else self._graph._root
             if place is self._graph._root:
@@ -125,7 +127,7 @@ class Rewriting:
                     " pattern just one of its inputs, or the graph without an output?"
                 )
             return place
-        place = min(users, key=_ORDER)
+        place = users[0] if len(users) == 1 else min(users, key=_ORDER)
         inputs = references(match.placeholder_nodes, EMPTY_KWARGS)
         latest = max(inputs, key=_ORDER, default=place)
         return place if latest <= place else _moved(matched, nodes, place, latest)
@@ -200,15 +202,16 @@ def _give_origins(
     A node that gives a result comes from the old result first, the others from the
     anchor's.
     """
-    frames = [node._frames for node in sorted(matched, key=_ORDER)]
+    frames = {node: node._frames for node in sorted(matched, key=_ORDER)}
     first = {
-        new: old._frames
+        new: frames.get(old) or old._frames
         for old, new in zip(match.returning_nodes, results, strict=True)
         if isinstance(new, Node)
     }
     anchor = match.nodes_map[match.anchors[0]]._frames
+    parts = frames.values()
     for node in made:
-        node._frames = origin.merge([first.get(node, anchor), *frames, node._frames])
+        node._frames = origin.merge([first.get(node, anchor), *parts, node._frames])
 
 
 def _replaced(argument: Argument, old: Node, new: Argument) -> Argument:

@@ -13,6 +13,7 @@ from fxls.engine.graph import Graph
 from fxls.engine.ir import dependence
 from fxls.engine.ir.arguments import Argument
 from fxls.engine.ir.node import Node
+from fxls.engine.ir.node_list import ordered
 from fxls.engine.ir.users import users_of
 from fxls.engine.module import attributes
 from fxls.engine.torch_private import OpOverload
@@ -200,11 +201,8 @@ class _Search:
 
     def _from(self, index: int, found: InternalMatch) -> Iterator[InternalMatch]:
         """The matches that agree with `found`, which covers the anchors before `index`."""
-        if index == len(self._anchors):
-            if self._is_complete(found):
-                yield found
-            return
         anchor = self._anchors[index]
+        is_last = index + 1 == len(self._anchors)
         may_overlap = (
             not self._matcher.remove_overlapping_matches or anchor.op == "placeholder"
         )
@@ -214,6 +212,10 @@ class _Search:
             match = found.__copy__()
             if not self._bind(anchor, node, match):
                 continue
+            if is_last:  # most patterns have one anchor: without another generator
+                if self._is_complete(match):
+                    yield match
+                continue
             for whole in self._from(index + 1, match):
                 yield whole
                 if not may_overlap and node in self._taken:
@@ -221,8 +223,13 @@ class _Search:
 
     def _equal_to(self, anchor: Node) -> list[Node]:
         """The nodes of the graph that an anchor could stand for, in their order."""
-        if self._is_plain and anchor.op in _BY_TARGET:
-            return self._graph.find_nodes(op=anchor.op, target=anchor.target)
+        op, target = anchor._op, anchor._target
+        if self._is_plain and op in _BY_TARGET:
+            if self._graph._index is not None:
+                return self._graph.find_nodes(op=op, target=target)
+            # An index would take longer, and every edit would have to keep it true.
+            nodes = ordered(self._graph)
+            return [node for node in nodes if node._op == op and node._target == target]
         equal = self._matcher._nodes_are_equal
         return [node for node in self._graph.nodes if equal(anchor, node, self._name)]
 
@@ -242,7 +249,7 @@ class _Search:
                 return candidates
         return sorted(near & self._candidate_sets[index - 1])
 
-    def _bind(self, anchor: Node, node: Node, match: InternalMatch) -> bool:
+    def _bind(self, anchor: Node, node: Node, match: InternalMatch) -> bool:  # noqa: C901 - one loop: every node of every match passes through it
         """Whether an anchor, and all it uses, agrees with a node; notes it in `match`."""
         matcher = self._matcher
         nodes_map, are_equal = match.nodes_map, matcher._nodes_are_equal
@@ -267,6 +274,8 @@ class _Search:
                     if pairs is None:
                         return False
                     waiting.extend(reversed(pairs))
+                elif len(args) == 1:
+                    waiting.append((args[0], others[0]))
                 else:
                     waiting.extend(zip(args[::-1], others[::-1], strict=True))
             elif isinstance(wanted, list | tuple) and isinstance(given, list | tuple):
