@@ -7,7 +7,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, final
 
 from fxls.engine.code.codegen import CodeGen, PythonCode, TransformCode
 from fxls.engine.code.pytree_codegen import PyTreeCodeGen as _PyTreeCodeGen
@@ -230,7 +230,7 @@ class Graph:
             node._next = root
             before._next = root._prev = node
         else:
-            link_before(node, place.node._next if isinstance(place, Behind) else place)
+            link_before(node, place.node._next if type(place) is Behind else place)
         self._len += 1
         if self._order is not None:
             self._reordered()
@@ -367,7 +367,7 @@ class Graph:
         place = self._insert_point
         if place is to_erase:
             self._insert_point = next_
-        elif isinstance(place, Behind) and place.node is to_erase:
+        elif type(place) is Behind and place.node is to_erase:
             self._insert_point = Behind(prev)
         # Its own links stay: an iteration that stands on it goes on from where it was.
         prev._next, next_._prev = next_, prev
@@ -562,6 +562,7 @@ class Graph:
         return node_text.format_graph(self.nodes)
 
 
+@final
 class Behind:
     """The place directly behind a node, whatever stands there already."""
 

@@ -83,10 +83,11 @@ def map_aggregate(a: Argument, fn: Callable[[Any], Any]) -> Argument:
 
 def map_references(a: Argument, fn: Callable[[Any], Any]) -> Argument:
     """`fn` applied to every node in an argument; all else stays."""
+    given: Any = a  # each `cast` is a call
     if type(a) is tuple:  # the usual case: a flat tuple of nodes and atoms
         mapped: list[Any] = []
         # For so few elements a loop takes two thirds of a comprehension's time.
-        for x in cast("tuple[Any, ...]", a):
+        for x in given:
             if type(x) in ATOMS:
                 mapped.append(x)
             elif isinstance(x, Reference):
@@ -99,16 +100,14 @@ def map_references(a: Argument, fn: Callable[[Any], Any]) -> Argument:
     if a is EMPTY_KWARGS or type(a) in ATOMS:
         return a
     if type(a) is immutable_list:
-        items = cast("list[Any]", a)
         return immutable_list(
             [
                 fn(x) if isinstance(x, Reference) else map_references(x, fn)
-                for x in items
+                for x in given
             ]
         )
     if type(a) is immutable_dict:
-        values = cast("dict[Any, Any]", a)
-        return immutable_dict({k: map_references(x, fn) for k, x in values.items()})
+        return immutable_dict({k: map_references(x, fn) for k, x in given.items()})
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Reference) else x)
 
 
@@ -128,10 +127,11 @@ def freeze(a: Argument) -> Argument:
 
 def parts(a: Argument) -> Collection[Argument]:
     """What an argument holds directly; nothing when it is no container."""
+    given: Any = a
     if isinstance(a, _SEQUENCES):
-        return cast("Sequence[Argument]", a)
+        return given
     if isinstance(a, dict):
-        return cast("dict[Any, Argument]", a).values()
+        return given.values()
     return (a.start, a.stop, a.step) if type(a) is slice else ()
 
 
@@ -154,16 +154,17 @@ def references(args: Sequence[Argument], kwargs: Mapping[str, Argument]) -> list
 def _collect(a: Argument, found: dict[Any, None]) -> None:
     if type(a) in ATOMS:
         return
+    given: Any = a
     if isinstance(a, Reference):
         found[a] = None
     elif isinstance(a, _SEQUENCES):
-        for x in cast("Sequence[Any]", a):
+        for x in given:
             if isinstance(x, Reference):  # spares a call for each element
                 found[x] = None
             elif type(x) not in ATOMS:
                 _collect(x, found)
     elif isinstance(a, dict):
-        for x in cast("dict[Any, Any]", a).values():
+        for x in given.values():
             _collect(x, found)
     elif type(a) is slice:
         _collect(a.start, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from types import CodeType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from fxls.engine.ir.arguments import (
     ATOMS,
@@ -188,13 +188,13 @@ def _copied_arguments(
         if type(a) is Node:
             used = val_map[a]
             copied.append(used)
-            users = used._users  # what `add_user` does, without the call
+            users: Any = used._users  # what `add_user` does, without the call
             if users is None:
                 used._users = user
             elif type(users) is dict:
                 users[user] = None
             elif users is not user:
-                used._users = {cast("Node", users): None, user: None}
+                used._users = {users: None, user: None}
         elif type(a) in ATOMS:
             copied.append(a)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from fxls.engine.ir.node_list import ordered
 from fxls.engine.ir.users import users_of
@@ -45,12 +45,13 @@ def depends_on_itself(nodes: Iterable[Node], *, is_ordered: bool) -> bool:
 def is_ordered(graph: Graph) -> bool:
     """Whether every node of a graph stands behind those that it uses."""
     for node in ordered(graph):
-        users, key = node._users, node._sort_key
+        users: Any = node._users
+        key = node._sort_key
         if users is None:
             continue
         if type(users) is not dict:  # most nodes: without a loop and its calls
-            if cast("Node", users)._sort_key <= key:
+            if users._sort_key <= key:
                 return False
-        elif any(user._sort_key <= key for user in users):
+        elif any(user._sort_key <= key for user in node.users):
             return False
     return True

@@ -44,10 +44,11 @@ __all__ = ["OPCODES", "Argument", "Node", "Target", "map_aggregate", "map_arg"]
 def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
     """`fn` applied to every node in an argument (FX's `map_arg`)."""
     assert callable(fn), "the second argument of map_arg is a function"
+    given: Any = a  # each `cast` is a call
     if type(a) is not tuple:
         return map_references(a, fn)
     mapped: list[Argument] = []
-    for x in cast("tuple[Argument, ...]", a):
+    for x in given:
         if type(x) is Node:
             mapped.append(fn(x))
         elif type(x) in ATOMS:
@@ -189,7 +190,8 @@ class Node(Reference):
         """The nodes that have this one in their arguments."""
         users = self._users
         if type(users) is not dict:
-            self._users = users = {} if users is None else {cast("Node", users): None}
+            only: Any = users  # each `cast` is a call
+            self._users = users = {} if only is None else {only: None}
         return users
 
     @property
@@ -237,10 +239,10 @@ class Node(Reference):
     @property
     def _frames(self) -> RawOrigin | None:
         """The origin as a few pointers; the same object each time."""
-        frames = self._origin
+        frames: Any = self._origin
         if type(frames) is CodeType:
             self._origin = frames = (frames, self._offset, self._caller)
-        return cast("RawOrigin | None", frames)
+        return frames
 
     @_frames.setter
     def _frames(self, frames: RawOrigin | None) -> None:
@@ -333,10 +335,10 @@ class Node(Reference):
                 )
             replace_with.meta.update(self.meta)
         # What `users_of` gives, without the call.
-        held = self._users
+        held: Any = self._users
         if held is None:
             return []
-        users = [*held] if type(held) is dict else [cast("Node", held)]
+        users: list[Node] = [*held] if type(held) is dict else [held]
         if delete_user_cb is not None:
             users = [user for user in users if delete_user_cb(user)]
         graph = self.graph

@@ -102,15 +102,15 @@ def replace_use(user: Node, old: Node, new: Node) -> None:  # noqa: C901, PLR091
         forget_last_user(old)
     if new._last_user is not None:
         forget_last_user(new)
-    users = new._users
-    if users is None:
+    after: Any = new._users
+    if after is None:
         new._users = user
-    elif type(users) is dict:
-        if user in users:  # seldom; a `pop` is a call
-            del users[user]
-        users[user] = None
-    elif users is not user:
-        new._users = {cast("Node", users): None, user: None}
+    elif type(after) is dict:
+        if user in after:  # seldom; a `pop` is a call
+            del after[user]
+        after[user] = None
+    elif after is not user:
+        new._users = {after: None, user: None}
 
 
 def replace_uses(  # noqa: C901, PLR0915

@@ -94,13 +94,13 @@ def add_user(used: Node, user: Node) -> None:
     """Note that `user` has `used` in its arguments."""
     if used._last_user is not None:
         forget_last_user(used)
-    users = used._users
+    users: Any = used._users
     if users is None:
         used._users = user
     elif type(users) is dict:
         users[user] = None
     elif users is not user:
-        used._users = {cast("Node", users): None, user: None}
+        used._users = {users: None, user: None}
 
 
 def forget_last_user(used: Node) -> None:
@@ -119,9 +119,10 @@ def has_users(node: Node) -> bool:
 def users_of(node: Node) -> Iterable[Node]:
     """The users of a node, without making `users`; not while they change."""
     users = node._users
-    if users is None:
-        return ()
-    return users if type(users) is dict else (cast("Node", users),)
+    if type(users) is dict:
+        return users
+    only: Any = users  # each `cast` is a call
+    return () if only is None else (only,)
 
 
 def _add(arguments: Iterable[Argument], user: Node) -> None:
@@ -135,7 +136,7 @@ def _add(arguments: Iterable[Argument], user: Node) -> None:
                 continue
         # What `add_user` does: half of the time is its call.
         used: Any = a
-        users: dict[Node, None] | Node | None = used._users
+        users: Any = used._users
         if users is user:
             continue
         if used._last_user is not None:
@@ -147,7 +148,7 @@ def _add(arguments: Iterable[Argument], user: Node) -> None:
                 del users[user]
             users[user] = None
         else:
-            used._users = {cast("Node", users): None, user: None}
+            used._users = {users: None, user: None}
 
 
 def _remove(
