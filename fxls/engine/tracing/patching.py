@@ -12,7 +12,7 @@ import builtins
 import functools
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -94,8 +94,8 @@ class TraceSession:
             for name, value in namespace.items()
             if id(value) in autowrapped and name[0] != "_"
         ]
-        for name in found:
-            _replace_global(namespace, name)
+        if found:
+            _replace_globals(namespace, found)
 
     def autowrap_around(self, module: torch.nn.Module) -> None:
         """The same for the namespace that a module's forward was written in."""
@@ -122,7 +122,8 @@ def session(
             _replace_getattr()
         for namespace, name in wrapped_globals():
             if name in namespace or name in _BUILTINS:
-                new.recorded.add(id(_replace_global(namespace, name)))
+                _replace_globals(namespace, (name,))
+                new.recorded.add(id(_replaced(namespace, name)))
         for kind, name in wrapped_methods:
             _replace_method(kind, name)
         for module in modules:
@@ -280,9 +281,9 @@ class _Patched:
         """What the class itself had for each replaced method, or `_ABSENT`."""
         self.getattr_function: FunctionType | None = None
         """The function whose body was changed; None when the class has another one."""
-        self.names: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
-        """Namespace and value of each replaced global; `_ABSENT` for a builtin that
-        had no global."""
+        self.globals: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        """By id: the namespace, and the value of each global that is replaced in it;
+        `_ABSENT` for a builtin that had no global."""
 
 
 _lock = threading.RLock()
@@ -291,20 +292,23 @@ _ABSENT = object()
 _BUILTINS: Mapping[str, Any] = vars(builtins)
 
 
-def _replace_global(namespace: dict[str, Any], name: str) -> Any:
-    """Let the recorder of a global stand in for it; returns what the global was."""
+def _replace_globals(namespace: dict[str, Any], names: Sequence[str]) -> None:
+    """Let recorders stand in for globals, or for builtins by these names."""
     with _lock:
-        place = (id(namespace), name)
-        known = _patched.names.get(place)
-        if known is not None:
-            return _BUILTINS[name] if known[1] is _ABSENT else known[1]
-        if name in namespace:
-            value = was = namespace[name]
-        else:
-            value, was = _BUILTINS[name], _ABSENT
-        _patched.names[place] = (namespace, was)
-        namespace[name] = recorder_of(value)
-        return value
+        _, were = _patched.globals.setdefault(id(namespace), (namespace, {}))
+        for name in names:
+            if name not in were:
+                if name in namespace:
+                    were[name] = value = namespace[name]
+                else:
+                    were[name], value = _ABSENT, _BUILTINS[name]
+                namespace[name] = recorder_of(value)
+
+
+def _replaced(namespace: dict[str, Any], name: str) -> Any:
+    """What a global, or the builtin of its name, was when it was replaced."""
+    was = _patched.globals[id(namespace)][1][name]
+    return _BUILTINS[name] if was is _ABSENT else was
 
 
 def _replace_method(kind: type, name: str) -> None:
@@ -329,12 +333,13 @@ def _put_back() -> None:
         _patched.call = None
     if _patched.getattr is not None:
         _put_getattr_back()
-    for (_, name), (namespace, was) in _patched.names.items():
-        if was is _ABSENT:
-            namespace.pop(name, None)
-        else:
-            namespace[name] = was
-    _patched.names.clear()
+    for namespace, were in _patched.globals.values():
+        for name, was in were.items():
+            if was is _ABSENT:
+                namespace.pop(name, None)
+            else:
+                namespace[name] = was
+    _patched.globals.clear()
     for (kind, name), method in _patched.methods.items():
         if method is _ABSENT:
             delattr(kind, name)

@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from types import FrameType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any, cast
 
 import torch
@@ -63,15 +63,18 @@ class Tracer(TracerBase):
         self._autowrap_search = list(autowrap_modules)
         functions = [
             *autowrap_functions,
-            *(
+            *[
                 value
                 for module in autowrap_modules
                 for name, value in vars(module).items()
-                if not name.startswith("_") and callable(value)
-            ),
+                if name[0] != "_" and callable(value)
+            ],
         ]
         # A trace of another thread, or one outside of this, may have replaced them.
-        self._autowrap_functions = list(map(function_behind, functions))
+        self._autowrap_functions = [
+            f if type(f) is BuiltinFunctionType else function_behind(f)
+            for f in functions
+        ]
         self._autowrap_function_ids = set(map(id, self._autowrap_functions))
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[torch.nn.Module, str] | None = None
