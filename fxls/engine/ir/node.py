@@ -22,8 +22,8 @@ from fxls.engine.ir.arguments import (
 )
 from fxls.engine.ir.names import naming_in_force
 from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, takes_target
-from fxls.engine.ir.order import link_before, move_before
-from fxls.engine.ir.replaced_uses import replace_use, replace_uses
+from fxls.engine.ir.order import link_before, prepend
+from fxls.engine.ir.replaced_uses import replace_hooks, replace_input_with, replace_uses
 from fxls.engine.ir.snapshot import note_node
 from fxls.engine.ir.users import add_user, change_argument, change_arguments
 from fxls.engine.lasting import lasting
@@ -277,18 +277,11 @@ class Node(Reference):
         meta = self._meta
         return NOTHING_NOTED if meta is None else meta
 
-    def prepend(self, x: Node) -> None:
-        """Move `x` directly in front of this node."""
-        if self.graph is not x.graph:
-            raise AssertionError(
-                f"cannot move {x} in front of {self}: they are of different graphs"
-            )
-        if x is not self:
-            move_before(x, self)
+    prepend = prepend
 
     def append(self, x: Node) -> None:
         """Move `x` directly behind this node."""
-        self._next.prepend(x)
+        prepend(self._next, x)
 
     def update_arg(self, idx: int, arg: Argument) -> None:
         """Replace the positional argument `idx`."""
@@ -342,23 +335,18 @@ class Node(Reference):
         if delete_user_cb is not None:
             users = [user for user in users if delete_user_cb(user)]
         graph = self.graph
-        if graph._owning_module is not None and (hooks := _replace_hooks(graph)):
+        if graph._owning_module is not None and (hooks := replace_hooks(graph)):
             for user in users:
                 for hook in hooks:
                     hook(old=self, new=replace_with.name, user=user)
-                replace_use(user, self, replace_with)
-        elif len(users) == 1:
-            replace_use(users[0], self, replace_with)
+                replace_uses((user,), self, replace_with, False)  # noqa: FBT003 - see there
+        elif len(users) == 1 and users[0].graph is graph:
+            replace_input_with(users[0], self, replace_with)
         elif users:
             replace_uses(users, self, replace_with, delete_user_cb is None)
         return users
 
-    def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """Use `new_input` wherever this node uses `old_input`."""
-        if self.graph._owning_module is not None:
-            for hook in _replace_hooks(self.graph):
-                hook(old=old_input, new=new_input.name, user=self)
-        replace_use(self, old_input, new_input)
+    replace_input_with = replace_input_with
 
     def is_impure(self, impure_random: bool = True) -> bool:  # noqa: FBT001, FBT002 - FX's signature
         """Whether erasing the node would change what the graph does."""
@@ -486,8 +474,3 @@ def _set_type(node: Node, value: Any) -> None:
     node._type = value
     node._line = None
     node.graph._edits += 1
-
-
-def _replace_hooks(graph: Graph) -> Sequence[Callable[..., Any]]:
-    module = graph._owning_module
-    return () if module is None else tuple(getattr(module, "_replace_hooks", ()))

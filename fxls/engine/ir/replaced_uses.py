@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fxls.engine.immutable_collections import immutable_dict, immutable_list
@@ -11,106 +11,108 @@ from fxls.engine.ir.snapshot import note_node
 from fxls.engine.ir.users import forget_last_user
 
 if TYPE_CHECKING:
+    from fxls.engine.graph import Graph
     from fxls.engine.ir.node import Node
 
-__all__ = ["replace_use", "replace_uses"]
+__all__ = ["replace_hooks", "replace_input_with", "replace_uses"]
 
 _SETS_PAY = 16
 """For so many users sets of them are faster than a loop over them."""
 
 
-def replace_use(user: Node, old: Node, new: Node) -> None:  # noqa: C901, PLR0915
-    """Put a node in the place of another one in the arguments of one user.
-
-    It is one function: passes call it for every node of a graph, and each call inside of
-    it would be a tenth of its time.
-    """
-    graph = user.graph
+def replace_input_with(self: Node, old_input: Node, new_input: Node) -> None:  # noqa: C901, PLR0915
+    """Use `new_input` wherever this node uses `old_input`."""
+    # It is one function, and a method of `Node`: passes call it for every node of a
+    # graph, and each call inside of it would be a tenth of its time.
+    graph = self.graph
+    if graph._owning_module is not None:
+        for hook in replace_hooks(graph):
+            hook(old=old_input, new=new_input.name, user=self)
     if graph._were is not None:
-        note_node(user)
+        note_node(self)
     users: dict[Node, None] | Node | None
-    if args := user._args:
+    if args := self._args:
         count = len(args)
-        node = type(old)
+        node = type(old_input)
         if count == 2:
             # What `replaced_each` does, in half of its time: most calls are like this,
             # or like the next.
             a, b = args
-            if a is old:
-                a = new
+            if a is old_input:
+                a = new_input
             elif type(a) is node:
                 if type(users := a._users) is dict:
-                    if user in users:
-                        del users[user]
-                    users[user] = None
+                    if self in users:
+                        del users[self]
+                    users[self] = None
             elif type(a) not in ATOMS:
-                a = replaced(a, old, new, user)
-            if b is old:
-                b = new
+                a = replaced(a, old_input, new_input, self)
+            if b is old_input:
+                b = new_input
             elif type(b) is node:
                 if type(users := b._users) is dict:
-                    if user in users:
-                        del users[user]
-                    users[user] = None
+                    if self in users:
+                        del users[self]
+                    users[self] = None
             elif type(b) not in ATOMS:
-                b = replaced(b, old, new, user)
-            user._args = (a, b)
+                b = replaced(b, old_input, new_input, self)
+            self._args = (a, b)
         elif count == 3:
             a, b, c = args
-            if a is old:
-                a = new
+            if a is old_input:
+                a = new_input
             elif type(a) is node:
                 if type(users := a._users) is dict:
-                    if user in users:
-                        del users[user]
-                    users[user] = None
+                    if self in users:
+                        del users[self]
+                    users[self] = None
             elif type(a) not in ATOMS:
-                a = replaced(a, old, new, user)
-            if b is old:
-                b = new
+                a = replaced(a, old_input, new_input, self)
+            if b is old_input:
+                b = new_input
             elif type(b) is node:
                 if type(users := b._users) is dict:
-                    if user in users:
-                        del users[user]
-                    users[user] = None
+                    if self in users:
+                        del users[self]
+                    users[self] = None
             elif type(b) not in ATOMS:
-                b = replaced(b, old, new, user)
-            if c is old:
-                c = new
+                b = replaced(b, old_input, new_input, self)
+            if c is old_input:
+                c = new_input
             elif type(c) is node:
                 if type(users := c._users) is dict:
-                    if user in users:
-                        del users[user]
-                    users[user] = None
+                    if self in users:
+                        del users[self]
+                    users[self] = None
             elif type(c) not in ATOMS:
-                c = replaced(c, old, new, user)
-            user._args = (a, b, c)
-        elif count == 1 and args[0] is old:
-            user._args = (new,)
+                c = replaced(c, old_input, new_input, self)
+            self._args = (a, b, c)
+        elif count == 1 and args[0] is old_input:
+            self._args = (new_input,)
         else:
-            user._args = tuple(replaced_each(args, old, new, user))
-    if user._kwargs:
-        user._kwargs = replaced_values(user._kwargs, old, new, user)
-    user._line = None
+            self._args = tuple(replaced_each(args, old_input, new_input, self))
+    if self._kwargs:
+        self._kwargs = replaced_values(self._kwargs, old_input, new_input, self)
+    self._line = None
     graph._edits += 1
-    users = old._users
-    if users is user:
-        old._users = None
-    elif type(users) is not dict or users.pop(user, users) is not None:
-        return  # it did not use the old one
-    if old._last_user is not None:
-        forget_last_user(old)
-    if new._last_user is not None:
-        forget_last_user(new)
-    after: Any = new._users
+    users = old_input._users
+    if users is self:
+        old_input._users = None
+    elif type(users) is not dict or users.pop(self, users) is not None:
+        return  # it did not use the old_input one
+    if old_input._last_user is not None:
+        forget_last_user(old_input)
+    if new_input._last_user is not None:
+        forget_last_user(new_input)
+    after: Any = new_input._users
     if after is None:
-        new._users = user
+        new_input._users = self
     elif type(after) is dict:
-        if user in after:  # seldom; a `pop` is a call
-            del after[user]
-        after[user] = None
-    elif after is not user:
-        new._users = {after: None, user: None}
+        if self in after:  # seldom; a `pop` is a call
+            del after[self]
+        after[self] = None
+    elif after is not self:
+        new_input._users = {after: None, self: None}
 
 
 def replace_uses(  # noqa: C901, PLR0915
@@ -121,7 +123,7 @@ def replace_uses(  # noqa: C901, PLR0915
 ) -> None:
     """Put a node in the place of another one in the arguments of several of its users.
 
-    `are_all` says that there are no other users. What `replace_use` does for each of them,
+    `are_all` says that there are no other users. What `replace_input_with` does for each of them,
     in half of its time: the graph and the two nodes are told of all users at once, and no
     call is made for each.
     """
@@ -193,6 +195,12 @@ def replace_uses(  # noqa: C901, PLR0915
         before.clear()
     else:
         _move_users(users, old, new)
+
+
+def replace_hooks(graph: Graph) -> Sequence[Callable[..., Any]]:
+    """What a module wants to hear of before a node takes the place of another one."""
+    module = graph._owning_module
+    return () if module is None else tuple(getattr(module, "_replace_hooks", ()))
 
 
 def replaced(a: Argument, old: Node, new: Node, user: Node) -> Argument:
