@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, NamedTuple
 
@@ -270,6 +271,47 @@ def test_what_many_nodes_use_is_replaced_as_by_torch_fx(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(80))
 def test_what_stays_among_many_arguments_is_told_as_by_torch_fx(seed: int) -> None:
     assert _seen_of_many(engine, seed) == _seen_of_many(torch.fx, seed)
+
+
+_BEFORE: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "nodes": lambda rows: rows[:20],
+    "one of them in a list": lambda rows: [rows[:2], *rows[2:21]],
+    "one of them a number": lambda rows: [3, *rows[:19]],
+    "one of them twice": lambda rows: [rows[0], *rows[:19]],
+}
+_AFTER: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "turned around": lambda given: given[::-1],
+    "turned in the middle": lambda given: [given[0], *given[18:0:-1], given[19]],
+    "one of them twice": lambda given: [*given[:0:-1], given[1]],
+    "one of them a number": lambda given: [*given[:10:-1], 3, *given[9::-1]],
+    "without a list": lambda given: [*_flat(given)][:-21:-1],
+}
+
+
+def _flat(given: list[Any]) -> Iterator[Any]:
+    for a in given:
+        yield from a if isinstance(a, list) else [a]
+
+
+@pytest.mark.parametrize("keywords", [False, True])
+@pytest.mark.parametrize("after", _AFTER)
+@pytest.mark.parametrize("before", _BEFORE)
+def test_many_nodes_that_change_places_are_told_as_by_torch_fx(
+    before: str, after: str, *, keywords: bool
+) -> None:
+    def users(fx: Any) -> list[tuple[str, list[str]]]:
+        graph = fx.Graph()
+        x = graph.placeholder("x")
+        rows = [graph.call_function(torch.relu, (x,)) for _ in range(22)]
+        given = _BEFORE[before](rows)
+        kwargs = {"other": rows[21]} if keywords else {}
+        cat = graph.call_function(torch.cat, (given,), kwargs)
+        cat.args = (
+            [rows[21], *_AFTER[after](given)[1:]] if keywords else _AFTER[after](given),
+        )
+        return [(node.name, [user.name for user in node.users]) for node in graph.nodes]
+
+    assert users(engine) == users(torch.fx)
 
 
 @pytest.mark.parametrize("calls", [3, 17, 18, 40])
