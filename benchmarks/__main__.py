@@ -45,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--json", type=Path, help="write all numbers there")
     parser.add_argument(
-        "--write", action="store_true", help="put the tables into docs/performance.md"
+        "--write",
+        action="store_true",
+        help="put the tables, or only these rows, into docs/performance.md",
     )
     chosen = parser.parse_args(arguments)
     found: dict[str, Any] = {"machine": machine(), "began": time.strftime("%F %T")}
@@ -65,6 +67,8 @@ def _engine(chosen: argparse.Namespace) -> dict[str, Any]:
     for row in compared(cases, pairs, floors=True):
         rows.append(row)
         print(report.line(row.case, row.result), flush=True)
+        if chosen.write and chosen.only:
+            report.renew(row.case, row.result)
     found: dict[str, Any] = {"engine": [_plain(row) for row in rows]}
     if not chosen.only:
         limits = measured_limits(quickly=chosen.quick)

@@ -21,6 +21,7 @@ __all__ = [
     "floors",
     "limits_table",
     "line",
+    "renew",
     "table",
     "write",
 ]
@@ -59,16 +60,31 @@ def table(rows: Sequence[tuple[Case, Comparison]]) -> str:
         f"| {' | '.join(_COLUMNS)} | |",
         "|---|---|---:|---:|---:|---|---:|---:|---:|---|",
     ]
-    lines += [
-        f"| {case.operation} | {case.on} | {_time(result.theirs)} |"
+    lines += [_row(case, result) for case, result in rows]
+    return "\n".join(lines)
+
+
+def renew(case: Case, result: Comparison) -> None:
+    """Put one row into the table of docs/performance.md, in the place of the old one."""
+    page = PAGE.read_text()
+    old = re.compile(rf"^{re.escape(_begin(case))} .*\|$", re.MULTILINE)
+    assert len(old.findall(page)) == 1, f"{PAGE} has no row, or two, {_begin(case)}"
+    PAGE.write_text(old.sub(lambda _: _row(case, result), page))
+
+
+def _row(case: Case, result: Comparison) -> str:
+    return (
+        f"{_begin(case)} {_time(result.theirs)} |"
         f" {_time(result.ours)} | {_times(result.ratio)} |"
         f" {_times(result.low)} to {_times(result.high)} |"
         f" {'' if result.floor is None else _time(result.floor)} |"
         f" {'' if result.limit is None else _times(result.limit)} |"
         f" {case.target:g} | {_verdict(case, result)} |"
-        for case, result in rows
-    ]
-    return "\n".join(lines)
+    )
+
+
+def _begin(case: Case) -> str:
+    return f"| {case.operation} | {case.on} |"
 
 
 def floors() -> str:
