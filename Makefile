@@ -16,6 +16,9 @@ PYTEST := $(BIN)/python -m pytest -q -rs
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
+# Where it is set, each process of the tests compiles all that it imports of fxls again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test quick dist canaries compat clients formatted lint types vscode tests format clean
 
 help:
