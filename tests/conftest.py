@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -75,6 +76,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # make vector code (torch/_inductor/cpu_vec_isa.py), which takes longer than most of
     # the tests' kernels do. Every test has an empty cache.
     os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
+    # What it has to compile for more than one test, a compiler of our own does once.
+    if compiler := shutil.which("g++"):
+        ours = Path(__file__).parent / "support/compiler"
+        os.environ["PATH"] = f"{ours}{os.pathsep}{os.environ['PATH']}"
+        os.environ["FXLS_TEST_COMPILER"] = compiler
+        os.environ["FXLS_TEST_COMPILED"] = tempfile.mkdtemp(dir=folder)
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
