@@ -28,7 +28,7 @@ def backend(
             # Dynamo captured this one before it was followed.
             installation.dynamo.captured_before(gm)
     installation = current()
-    watches = installation is not None and bool(installation.watching)
+    watches = installation is not None and installation.running_code.is_watched
     rest = dict(options or {})
     inner: Any = lookup_backend(rest.pop("backend", "eager"))
     inner = running(inner, WATCHED if watches else "")

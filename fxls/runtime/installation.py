@@ -22,7 +22,6 @@ from fxls.code_cache import CodeCache
 from fxls.listing import Listing
 from fxls.record import Run
 from fxls.runtime import notebook
-from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging import pydevd
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.debugging.pydevd_clients import OnClient
@@ -55,6 +54,7 @@ from fxls.runtime.record.noted_listings import NotedListings
 from fxls.runtime.record.recorder import Recorder
 from fxls.runtime.record.run_head import ThisRun
 from fxls.runtime.record.writer import RecordWriter
+from fxls.runtime.running_code import RunningCode
 from fxls.runtime.torch_private import compile_id, is_compiling
 from fxls.store import Store, StoreError, prune_seldom
 
@@ -70,7 +70,7 @@ class Installation:
     breakpoints: Breakpoints
     clients: OnClient
     """What makes a debugger ready that is connected, or that comes."""
-    watching: CheckSwitch
+    running_code: RunningCode
     engine: FxlsEngine
     """The compiler for the graph modules of the engine, which has a place for one."""
     later: DeferredWork
@@ -176,7 +176,7 @@ def built(
     breakpoints = Breakpoints(
         store,
         running=lambda: list(codes),
-        break_into=lambda paths: watching.break_into(paths),
+        break_into=lambda paths: running_code.break_into(paths),
     )
     store.bound.keep(lambda: (*list(codes), *breakpoints.held()))
     recorder, later = Recorder(), DeferredWork()
@@ -192,15 +192,15 @@ def built(
     recorder.called = compilations.called
     if keeping_numbers is not None:
         keeping_numbers.called = compilations.called
-    watching = CheckSwitch(_instances(store, later))
-    engine = FxlsEngine(store, codes, cache, keeping, breakpoints, watching)
+    running_code = RunningCode(_instances(store, later))
+    engine = FxlsEngine(store, codes, cache, keeping, breakpoints, running_code)
     tracing = TorchTracer()
     kept = (codes, cache, keeping)
-    torch_fx = TorchFx(store, *kept, breakpoints, watching, later, tracing)
+    torch_fx = TorchFx(store, *kept, breakpoints, running_code, later, tracing)
     passes = ObservedPasses(torch_fx, engine, recorder, keeping_numbers)
     dynamo = Dynamo(
         publish=torch_fx.publish,
-        watches=lambda: bool(watching),
+        watches=lambda: running_code.is_watched,
         cached=CompileCache(store),
         root_of=torch_fx.root,
         breakpoints=breakpoints,
@@ -235,7 +235,7 @@ def built(
                 else ()
             ),
             *ExportedPrograms(
-                torch_fx.root, lambda: bool(watching) or pydevd.is_loaded()
+                torch_fx.root, lambda: running_code.is_watched or pydevd.is_loaded()
             ).hooks(),
             # Outermost, so that they see what is compiled as torch gets it.
             *(() if keeping_numbers is None else keeping_numbers.hooks()),
@@ -246,7 +246,7 @@ def built(
         keeping=keeping,
         breakpoints=breakpoints,
         clients=OnClient(breakpoints.attend),
-        watching=watching,
+        running_code=running_code,
         engine=engine,
         later=later,
         torch_fx=torch_fx,

@@ -85,7 +85,7 @@ def install(
         with contextlib.ExitStack() as half:
             half.callback(installation.take_out)
             installation.put_in()
-            installation.watching.set(*_asked_for(os.environ))
+            installation.running_code.set(*_asked_for(os.environ))
             compiler = engine_compile.set_compiler(installation.engine, eager=True)
             half.pop_all()
         if before is None:
@@ -104,8 +104,8 @@ def uninstall() -> None:
             compiler, eager = _engine_before
             engine_compile.set_compiler(compiler, eager=eager)
             _installed.take_out()
-            _installed.watching.set((), OnBreak.REPORT)
-            _installed.watching.break_into(frozenset())
+            _installed.running_code.set((), OnBreak.REPORT)
+            _installed.running_code.break_into(frozenset())
             _installed = None
             _hand_back(os.environ)
 
@@ -121,7 +121,7 @@ def break_on(*rules: str, on_break: str = "report") -> None:
         install()
     installation = _installed
     if installation is not None:
-        installation.watching.set(wanted, how)
+        installation.running_code.set(wanted, how)
         installation.dynamo.compile_again()
 
 
@@ -135,7 +135,7 @@ def watch(*rules: str, on_break: str = "report") -> str:
     installation = _installed
     if installation is None:
         return "install"
-    installation.watching.set(wanted, how)
+    installation.running_code.set(wanted, how)
     return "compile" if wanted and installation.breakpoints.has_compiled_away else ""
 
 

@@ -24,13 +24,13 @@ from fxls.engine.module.compile import ForwardCode, compile_in_memory
 from fxls.engine.origins.resolve import merge
 from fxls.listing import Listing
 from fxls.record import RevisionName
-from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.listings.keeping import KeepValues
 from fxls.runtime.listings.listing_text import ListingText
 from fxls.runtime.listings.tables import source_digest
 from fxls.runtime.producers.capture import Capture, Revised
 from fxls.runtime.producers.recompiled import on_recompile
+from fxls.runtime.running_code import RunningCode
 from fxls.said_once import SaidOnce
 from fxls.store import Store, StoreError
 
@@ -49,7 +49,7 @@ class FxlsEngine:
         cache: CodeCache,
         keeping: KeepValues,
         breakpoints: Breakpoints,
-        watching: CheckSwitch,
+        running_code: RunningCode,
     ) -> None:
         """`codes` are those that live, by the paths of their listings."""
         self._store = store
@@ -57,7 +57,7 @@ class FxlsEngine:
         self._cache = cache
         self._keeping = keeping
         self._breakpoints = breakpoints
-        self._watching = watching
+        self._running_code = running_code
         self._said = SaidOnce()
         self._running: WeakKeyDictionary[Graph, RevisionName] = WeakKeyDictionary()
 
@@ -88,7 +88,7 @@ class FxlsEngine:
         function = engine_compile.run_definition(
             compiled, names, engine_compile.function_name(code.graph)
         )
-        self._watching.made(function, path)
+        self._running_code.made(function, path)
         self._running[module.graph] = RevisionName(text.identity, path.name)
         if (told := on_recompile.get()) is not None:
             told(module)

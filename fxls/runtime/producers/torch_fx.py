@@ -23,7 +23,6 @@ from fxls.engine.ir import gc_pause
 from fxls.engine.written_class import written_class
 from fxls.listing import Identity, Listing, Parent, ToClass
 from fxls.record import RevisionName
-from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.debugging.breakpoints import Breakpoints
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.hooks import Hook, around
@@ -50,6 +49,7 @@ from fxls.runtime.producers.recompiled import on_recompile
 from fxls.runtime.producers.snapshot import Snapshot, is_symbolic
 from fxls.runtime.producers.torch_errors import explain_errors, explain_errors_in
 from fxls.runtime.producers.torch_tracer import MadeBy, TorchTracer
+from fxls.runtime.running_code import RunningCode
 from fxls.runtime.torch_private import fx
 from fxls.store import Store, digest_of
 from fxls.store.names import file_name
@@ -67,7 +67,7 @@ class TorchFx:
         cache: CodeCache,
         keeping: KeepValues,
         breakpoints: Breakpoints,
-        watching: CheckSwitch,
+        running_code: RunningCode,
         later: DeferredWork,
         tracing: TorchTracer,
     ) -> None:
@@ -79,7 +79,7 @@ class TorchFx:
         self._cache = cache
         self._keeping = keeping
         self._breakpoints = breakpoints
-        self._watching = watching
+        self._running_code = running_code
         self._later = later
         self._tracing = tracing
 
@@ -194,7 +194,7 @@ class TorchFx:
         # code object, and bounds how much that may be.
         forward = globals["forward"]
         forward.__code__ = forward.__code__.replace()
-        self._watching.made(forward, path)
+        self._running_code.made(forward, path)
 
     def _materialize(
         self, module: Any, source: str, values: dict[str, Any]
@@ -340,8 +340,8 @@ def lister() -> TorchFx:
     """What makes listings without an installation, and writes none."""
     store = Store(Path())
     breakpoints = Breakpoints(store, running=lambda: (), break_into=lambda _: None)
-    watching = CheckSwitch(instances=lambda _: ())
-    parts = (KeepValues(), breakpoints, watching, DeferredWork(), TorchTracer())
+    running_code = RunningCode(instances=lambda _: ())
+    parts = (KeepValues(), breakpoints, running_code, DeferredWork(), TorchTracer())
     return TorchFx(store, {}, CodeCache(), *parts)
 
 

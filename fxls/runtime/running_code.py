@@ -28,10 +28,10 @@ from fxls.runtime.faults import logging_faults
 from fxls.runtime.listings.sectioned_code import sectioned_code
 from fxls.watch_tally import tally
 
-__all__ = ["CheckSwitch"]
+__all__ = ["RunningCode"]
 
 
-class CheckSwitch:
+class RunningCode:
     """The functions that were made from the listings of one store.
 
     A debugger sets rules in a thread of its own, while the program makes functions.
@@ -49,13 +49,15 @@ class CheckSwitch:
         self._broken_into: frozenset[Path] = frozenset()
         self._lock = threading.RLock()
 
-    def __bool__(self) -> bool:
+    @property
+    def is_watched(self) -> bool:
+        """Whether values are looked at behind each statement."""
         return bool(self._rules)
 
     def set(self, rules: tuple[Rule, ...], on_break: OnBreak) -> None:
         """Watch for these rules from now on, and find again what was found before."""
         with self._lock:
-            was = bool(self)
+            was = self.is_watched
             while self._watched:
                 self._watched.popitem()[1].stop()
             self._rules, self._on_break = rules, on_break
@@ -79,14 +81,14 @@ class CheckSwitch:
             changed = self._broken_into ^ paths
             self._broken_into = paths
             for function, made in list(self._made.items()) if changed else ():
-                if made.path in changed and not self:
+                if made.path in changed and not self.is_watched:
                     self._let_be(function, made)
 
     def made(self, function: FunctionType, path: Path) -> None:
         """Take note of a function that was made from a listing."""
         with self._lock:
             self._made[function] = made = _Made(path, function.__code__)
-            if self:
+            if self.is_watched:
                 self._watch(function, made)
             elif path in self._broken_into:
                 self._let_be(function, made)

@@ -17,9 +17,9 @@ from fxls.engine import symbolic_trace
 from fxls.listing import Origin
 from fxls.rules import BrokenRule, OnBreak, Rule
 from fxls.runtime.checks.instrumented import CHECK
-from fxls.runtime.checks.switch import CheckSwitch
 from fxls.runtime.installing import current
 from fxls.runtime.listings.sections import DRIVER
+from fxls.runtime.running_code import RunningCode
 from fxls.store import Store
 from tests.runtime.producers.looking import forward_of, path_of
 
@@ -51,17 +51,17 @@ def test_a_listing_with_a_breakpoint_runs_in_sections_until_it_has_none(
 ) -> None:
     function, path = forward_of(long), path_of(long)
     whole = function.__code__
-    switch().break_into(frozenset({path}))
+    running_code().break_into(frozenset({path}))
     assert function.__code__.co_filename == f"{DRIVER}{path}>"
     assert is_right(long)
-    switch().break_into(frozenset({path.with_name("other.py")}))
+    running_code().break_into(frozenset({path.with_name("other.py")}))
     assert (function.__code__, path_of(long)) == (whole, path)
     assert is_right(long)
 
 
 def test_a_function_that_is_made_later_runs_in_sections_as_well(long: Any) -> None:
     path = path_of(long)
-    switch().break_into(frozenset({path}))
+    running_code().break_into(frozenset({path}))
     other = copy.deepcopy(long)
     assert is_right(other)
     assert forward_of(other).__code__.co_filename == f"{DRIVER}{path}>"
@@ -69,20 +69,20 @@ def test_a_function_that_is_made_later_runs_in_sections_as_well(long: Any) -> No
 
 def test_rules_come_before_sections_and_go_before_them(long: Any) -> None:
     function, path = forward_of(long), path_of(long)
-    switch().break_into(frozenset({path}))
-    switch().set((Rule.NAN,), OnBreak.RAISE)
+    running_code().break_into(frozenset({path}))
+    running_code().set((Rule.NAN,), OnBreak.RAISE)
     assert (CHECK in function.__code__.co_names, path_of(long)) == (True, path)
     assert is_right(long)
     with pytest.raises(BrokenRule, match="node x of Long"):
         long(torch.full((2,), torch.nan))
-    switch().set((), OnBreak.REPORT)
+    running_code().set((), OnBreak.REPORT)
     assert function.__code__.co_filename == f"{DRIVER}{path}>"
     assert is_right(long)
 
 
 def test_uninstall_leaves_the_whole_function(long: Any) -> None:
     path = path_of(long)
-    switch().break_into(frozenset({path}))
+    running_code().break_into(frozenset({path}))
     fxls.uninstall()
     assert path_of(long) == path
     assert is_right(long)
@@ -97,9 +97,9 @@ def test_what_is_traced_anew_has_the_origins_that_it_had(
     expected = origins(module)
     assert store.owns(module_path(module))
     if asked == "sections":
-        switch().break_into(frozenset({module_path(module)}))
+        running_code().break_into(frozenset({module_path(module)}))
     elif asked == "rules":
-        switch().set((Rule.NAN,), OnBreak.RAISE)
+        running_code().set((Rule.NAN,), OnBreak.RAISE)
     assert origins(symbolic_trace(module)) == expected
 
 
@@ -125,10 +125,10 @@ def origins(module: Any) -> list[tuple[Origin, ...]]:
     return [listing.origins(node) for node in range(len(listing.nodes))]
 
 
-def switch() -> CheckSwitch:
+def running_code() -> RunningCode:
     installation = current()
     assert installation is not None
-    return installation.watching
+    return installation.running_code
 
 
 def is_right(module: Any) -> bool:
