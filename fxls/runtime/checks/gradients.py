@@ -27,7 +27,7 @@ from fxls.rules import OnBreak, Rule
 from fxls.runtime.checks.backward import Backward, Gradient, Made, is_moving
 from fxls.runtime.checks.instrumented import InstrumentedCode
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
-from fxls.runtime.checks.verdict import is_finite, not_finite, tensors_of
+from fxls.runtime.checks.verdict import BARE, is_finite, not_finite, tensors_of
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.torch_private import (
     autograd_node,
@@ -95,6 +95,9 @@ class Gradients:
                     run.leaves.setdefault(id(value), name)
                 return
             self._claim(run, name, (value,), now)
+        elif type(value) in BARE and not run.is_divided:
+            if nodes_of_autograd() != run.end:  # it changed something in place
+                self._claim(run, name, (), nodes_of_autograd())
         else:
             tensors = tuple(tensors_of(value))
             for tensor in tensors:

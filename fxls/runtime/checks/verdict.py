@@ -13,9 +13,13 @@ from fxls.rules import Rule
 from fxls.runtime.torch_private import is_recording
 from fxls.tensor_view import is_plain, unseen
 
-__all__ = ["deviation", "has_no_nan", "is_finite", "not_finite", "tensors_of"]
+__all__ = ["BARE", "deviation", "has_no_nan", "is_finite", "not_finite", "tensors_of"]
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+BARE = frozenset({bool, int, str, torch.Size, type(None)})
+"""The types of values without tensors and without NaN; a third of a model's nodes may
+be sizes."""
 
 
 _INEXACT = frozenset(
@@ -53,7 +57,7 @@ def is_finite(value: Any) -> bool:
     Also yes for what holds no numbers that could be anything else.
     """
     if type(value) not in _PLAIN:
-        return isinstance(value, bool | int | str | torch.nn.Module | type(None))
+        return type(value) in BARE or isinstance(value, int | str | torch.nn.Module)
     if value.dtype not in _INEXACT:
         return True
     if value.layout is not torch.strided or is_recording():
