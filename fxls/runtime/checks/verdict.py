@@ -57,6 +57,8 @@ def is_finite(value: Any) -> bool:
     Also yes for what holds no numbers that could be anything else.
     """
     if type(value) not in _PLAIN:
+        if type(value) is tuple:  # the parts of a split tensor
+            return all(map(is_finite, cast("tuple[Any, ...]", value)))
         return type(value) in BARE or isinstance(value, int | str | torch.nn.Module)
     if value.dtype not in _INEXACT:
         return True

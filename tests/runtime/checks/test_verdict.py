@@ -66,5 +66,6 @@ def test_what_only_a_look_can_tell_is_not_called_fine() -> None:
 
 def test_what_holds_no_such_numbers_is_fine() -> None:
     kinds = [torch.arange(3), torch.tensor([True]), 3, "text", None, torch.nn.ReLU()]
+    kinds += [torch.ones(2, 3).size(), (torch.ones(2), (torch.zeros(1), 4))]
 
     assert all(has_no_nan(one) and is_finite(one) for one in kinds)
