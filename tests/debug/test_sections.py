@@ -164,6 +164,19 @@ def test_a_listing_of_one_function_is_stepped_through_as_one(
         assert debugged.finish() == "ran (2, 4)\n"
 
 
+def test_what_the_console_sets_holds_in_later_sections(undivided: Project) -> None:
+    with Debugged(undivided) as debugged:
+        debugged.launch(stop_at=["Deep:mul_40", "Deep:relu_100"])
+        assert debugged.stopped() == "Deep:mul_40"
+        for statement in ("add_40 = add_40 * 0 + 7", "x = x * 0 + 5"):
+            debugged.session.evaluate(statement)
+        assert debugged.next() == "Deep:blocks_41_linear"
+        assert debugged.session.evaluate("mul_40.unique().tolist()") == "[3.5]"
+        assert debugged.resume() == "Deep:relu_100"
+        assert debugged.session.evaluate("x.unique().tolist()") == "[5.0]"
+        assert debugged.finish() == "ran (2, 4)\n"
+
+
 def test_breakpoints_come_into_it_and_go_while_it_runs(undivided: Project) -> None:
     with Debugged(undivided) as debugged:
         debugged.launch("loop.py", stop_at=[CALL])
