@@ -142,6 +142,20 @@ def test_a_debugpy_that_lacks_something_is_named_once_and_used(
         )
 
 
+def test_a_program_runs_on_where_a_debugpy_does_not_say_its_breakpoints(
+    traced: Project,
+) -> None:
+    lacking = "import pydevd\npydevd.get_global_debugger()"
+    text = f"{lacking}.api_received_breakpoints = None\n"
+    traced.write({"silent.py": text + dedent(RUN)})
+    with Debugged(traced) as debugged:
+        debugged.launch("silent.py", stop_at=["Net:relu"])
+        assert debugged.stopped() == "Net:relu"
+        assert debugged.finish() == "ran ()\n"
+        said = "fxls does not know this debugpy: breakpoints do not follow their nodes"
+        assert said in debugged.session.output("stderr")
+
+
 OLDER = """\
 import pydevd
 from _pydevd_bundle import pydevd_suspended_frames

@@ -72,7 +72,7 @@ class Breakpoints:
             )
             for path in self._running():
                 self._bind(debugger, path)
-            self._tell_of_broken_into(debugger)
+            self._tell_of_broken_into()
             self._refuse(debugger)
         return debugger
 
@@ -87,7 +87,7 @@ class Breakpoints:
         if debugger is None:
             return
         self._bind(debugger, path)
-        if path not in self._broken_into and _has_any(debugger, path):
+        if path not in self._broken_into and _is_among(path, _places()):
             self._broken_into |= {path}
             self._break_into(self._broken_into)
 
@@ -111,7 +111,7 @@ class Breakpoints:
         self._not_run.pop(where, None)
         self._told.forget(where)
         self.materialized(path)
-        return any(_is_same(place, path) for place in _places())
+        return _is_among(path, _places())
 
     def held(self) -> tuple[Path, ...]:
         """The listings of the store that have a breakpoint, which are to stay."""
@@ -175,13 +175,13 @@ class Breakpoints:
             ):
                 self._restore(debugger, path)
             self._bind(debugger, path)
-        self._tell_of_broken_into(debugger)
+        self._tell_of_broken_into()
 
-    def _tell_of_broken_into(self, debugger: Debugger) -> None:
-        with pydevd.logging_unknown("breakpoints in long listings are slow"):
-            found = (path for path in self._running() if _has_any(debugger, path))
-            self._broken_into = frozenset(found)
-            self._break_into(self._broken_into)
+    def _tell_of_broken_into(self) -> None:
+        places = _places()
+        found = (path for path in self._running() if _is_among(path, places))
+        self._broken_into = frozenset(found)
+        self._break_into(self._broken_into)
 
     def _refuse(self, debugger: Debugger) -> None:
         """Say of breakpoints whose nodes do not run why they stop nothing."""
@@ -359,10 +359,6 @@ def _is_free(debugger: Debugger, path: Path, line: int) -> bool:
     )
 
 
-def _has_any(debugger: Debugger, path: Path) -> bool:
-    return any(_is_same(Path(one.path), path) for one in debugger.received())
-
-
 def _say(message: str) -> None:
     debugger = pydevd.connected()
     if debugger is not None:
@@ -391,6 +387,10 @@ def _places() -> list[Path]:
         with pydevd.logging_unknown("breakpoints in compiled graphs stop nothing"):
             places += [one.path for one in debugger.received()]
     return list(map(Path, dict.fromkeys(places)))
+
+
+def _is_among(path: Path, places: Iterable[Path]) -> bool:
+    return any(_is_same(place, path) for place in places)
 
 
 def _is_same(one: Path, other: Path) -> bool:
