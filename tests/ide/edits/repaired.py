@@ -391,7 +391,7 @@ import torch
 
 class Net(torch.nn.Module):
     def __init__(self):
-        super().__init__()
+        torch.nn.Module.__init__(self)
         self.text = '4'
 
     def forward(self, x):
