@@ -99,7 +99,7 @@ def replace_input_with(self: Node, old_input: Node, new_input: Node) -> None:  #
     if users is self:
         old_input._users = None
     elif type(users) is not dict or users.pop(self, users) is not None:
-        return  # it did not use the old_input one
+        return  # it did not use it
     if old_input._last_user is not None:
         forget_last_user(old_input)
     if new_input._last_user is not None:
@@ -123,9 +123,9 @@ def replace_uses(  # noqa: C901, PLR0915
 ) -> None:
     """Put a node in the place of another one in the arguments of several of its users.
 
-    `are_all` says that there are no other users. What `replace_input_with` does for each of them,
-    in half of its time: the graph and the two nodes are told of all users at once, and no
-    call is made for each.
+    `are_all` says that there are no other users. What `replace_input_with` does for each
+    of them, in half of its time: the graph and the two nodes are told of all users at
+    once, and no call is made for each.
     """
     if old._last_user is not None:
         forget_last_user(old)

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 __all__ = ["SECTION", "common", "cuts"]
 
 SECTION = 128
-"""Lines that a section has at most; at least half of it, but for the last one."""
+"""Lines that a section has at most. Each but the last has at least half of what it may."""
 
 _ASTRAY = 16 * 120
-"""How far code may be from having 16 units for each line; its lines are found slowly in
-Python 3.12 and 3.13 from 127 lines' worth on (`docs/debugging.md`)."""
+"""By how many units of bytecode a section may be longer or shorter than 16 for each line.
+Python 3.12 and 3.13 are slow to find a line that is 127 times that away from its place
+(`docs/debugging.md`)."""
 
 
 def cuts(paths: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[int, int]]:

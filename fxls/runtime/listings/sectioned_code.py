@@ -1,7 +1,7 @@
 """The code of a listing whose text is one function, in sections all the same.
 
-A breakpoint makes each line of the function around it slow that it is in, the more the
-longer that is. The text stays as it is, and so does the line of each statement.
+A breakpoint slows every line of the function that it is in, the more the longer the
+function is. The text stays as it is, and so does the place of each statement.
 """
 
 from __future__ import annotations
