@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fxls.listing import Facts, Listing
-from fxls.runtime.checks.instrumented import Statement
+from fxls.runtime.checks.statements import Statement
 
 __all__ = ["gradients_in", "is_hidden", "is_of_backward"]
 

@@ -9,11 +9,19 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import CodeType
 
-__all__ = ["BROKEN", "CHECK", "InstrumentedCode", "Statement", "instrumented"]
+from fxls.runtime.checks.statements import (
+    Statement,
+    bound_by,
+    changes_in_place,
+    statement_of,
+    target_of,
+)
+
+__all__ = ["BROKEN", "CHECK", "InstrumentedCode", "instrumented"]
 
 CHECK = "__fxls_check__"
 """Called with the name of a node and its value; true to have `BROKEN` raised.
@@ -22,28 +30,6 @@ A call with an empty name comes first in each run of a function, with its `self`
 
 BROKEN = "__fxls_broken__"
 """Called for the exception that is to be raised."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What binds a name in a listing."""
-
-    line: int
-    """Counted from one."""
-    reads: tuple[str, ...] = ()
-    """The names of other nodes that it uses."""
-    casts: bool = False
-    """Whether it says itself which dtype the value shall have."""
-    says_infinite: bool = False
-    """Whether it writes ``inf`` itself, as masks do."""
-    leaves_empty: bool = False
-    """Whether its value is memory that nobody has written to."""
-    module: str | None = None
-    """The path of the submodule that it calls."""
-    attribute: str | None = None
-    """The path of the attribute of the module that it reads."""
-    is_given: bool = False
-    """Whether its value comes from who calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +70,7 @@ def _instrument(function: ast.FunctionDef) -> dict[str, Statement]:
     inner = [at for at in function.body if isinstance(at, ast.FunctionDef)]
     parts = inner or [function]
     arguments = _arguments(function, parts[0])
-    bound = {name for part in parts for s in part.body for name in _bound(s)}
+    bound = {name for part in parts for s in part.body for name in bound_by(s)}
     bound.update(arguments)
     statements = {name: Statement(function.lineno, is_given=True) for name in arguments}
     given = [_call(function.lineno, name, name) for name in arguments]
@@ -97,12 +83,12 @@ def _instrument(function: ast.FunctionDef) -> dict[str, Statement]:
         before: list[ast.stmt] = []
         for statement in own:
             body.append(statement)
-            for name in _bound(statement):
+            for name in bound_by(statement):
                 line = [one for one in before if one.lineno == statement.lineno]
-                statements[name] = _statement(statement, line, bound)
+                statements[name] = statement_of(statement, line, bound)
                 body.append(_call(statement.lineno, name, name))
             # ``x[0] = y;  setitem = x`` is one node.
-            before = [statement] if _changes(statement) else []
+            before = [statement] if changes_in_place(statement) else []
         part.body = body
     function.body.insert(0, _call(function.lineno, "", _first(function)))
     return statements
@@ -112,108 +98,11 @@ def _arguments(function: ast.FunctionDef, part: ast.FunctionDef) -> list[str]:
     """The arguments that are nodes; `part` is where its statements begin."""
     given = function.args
     names = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    first = next((s for s in part.body if _target(s) is not None), None)
+    first = next((s for s in part.body if target_of(s) is not None), None)
     # Where the code takes its arguments apart at once, the nodes are the parts.
-    if first is not None and isinstance(_target(first), ast.Tuple | ast.List):
+    if first is not None and isinstance(target_of(first), ast.Tuple | ast.List):
         return []
     return [argument.arg for argument in names if argument.arg != "self"]
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement binds, unless it frees them."""
-    target = _target(statement)
-    if isinstance(target, ast.Name):
-        yield target.id
-    elif isinstance(target, ast.Tuple | ast.List):
-        yield from (at.id for at in target.elts if isinstance(at, ast.Name))
-
-
-def _target(statement: ast.stmt) -> ast.expr | None:
-    match statement:
-        case ast.Assign(value=ast.Constant(value=None)):
-            return None
-        case (
-            ast.Assign(targets=[target])
-            | ast.AnnAssign(target=target, value=ast.expr())
-        ):
-            return target
-        case _:
-            return None
-
-
-def _changes(statement: ast.stmt) -> bool:
-    """Whether a statement changes a value in place, and binds no name."""
-    match statement:
-        case ast.AugAssign() | ast.Assign(targets=[ast.Subscript()]):
-            return True
-        case _:
-            return False
-
-
-def _statement(
-    statement: ast.stmt, before: Sequence[ast.stmt], bound: set[str]
-) -> Statement:
-    """`before` is what belongs to the same node and stands in front of it."""
-    value = (
-        statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
-    )
-    assert value is not None, "only these bind"
-    reads: dict[str, None] = {}
-    casts = infinite = empty = False
-    for at in (at for one in (value, *before) for at in ast.walk(one)):
-        if isinstance(at, ast.Name) and at.id in bound:
-            reads[at.id] = None
-        elif isinstance(at, ast.Name):
-            infinite = infinite or at.id == "inf"
-        elif isinstance(at, ast.Call):
-            casts = casts or _is_cast(at)
-            empty = empty or _called(at) in _EMPTY
-    module = _path(value.func) if isinstance(value, ast.Call) else None
-    return Statement(
-        *(statement.lineno, tuple(reads), casts, infinite, empty, module),
-        attribute=_path(value),
-        is_given=isinstance(value, ast.Call) and _called(value) == "next",
-    )
-
-
-def _path(called: ast.expr) -> str | None:
-    """``a.0`` of ``getattr(self.a, "0")``; None for what is no part of `self`."""
-    match called:
-        case ast.Name(id="self"):
-            return ""
-        case (
-            ast.Attribute(value=owner, attr=name)
-            | ast.Call(
-                func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=name)]
-            )
-        ):
-            path = _path(owner)
-            return None if path is None else f"{path}.{name}".removeprefix(".")
-        case _:
-            return None
-
-
-def _is_cast(call: ast.Call) -> bool:
-    named = any(keyword.arg == "dtype" for keyword in call.keywords)
-    return named or (isinstance(call.func, ast.Attribute) and call.func.attr in _CASTS)
-
-
-def _called(call: ast.Call) -> str:
-    """``empty`` of ``torch.empty`` and of ``torch.ops.aten.empty.memory_format``."""
-    match call.func:
-        case ast.Attribute(value=ast.Attribute(value=ast.Attribute(), attr=name)):
-            return name
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-        case _:
-            return ""
-
-
-_EMPTY = {
-    *("empty", "empty_like", "empty_permuted", "empty_strided", "new"),
-    *("new_empty", "new_empty_strided"),
-}
-_CASTS = {"bfloat16", "double", "float", "half", "to", "type", "type_as", "_to_copy"}
 
 
 def _first(function: ast.FunctionDef) -> str:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import torch
 
 from fxls.rules import Rule
-from fxls.runtime.checks.instrumented import Statement
+from fxls.runtime.checks.statements import Statement
 from fxls.runtime.checks.verdict import not_finite, tensors_of
 
 __all__ = ["bad_state", "is_empty_memory", "is_mask", "is_of_autocast", "memory_of"]

@@ -22,7 +22,7 @@ from fxls.runtime.checks.backward_graph import (
     is_of_backward,
 )
 from fxls.runtime.checks.gradients import Gradients
-from fxls.runtime.checks.instrumented import InstrumentedCode, Statement
+from fxls.runtime.checks.instrumented import InstrumentedCode
 from fxls.runtime.checks.purpose import (
     bad_state,
     is_empty_memory,
@@ -31,6 +31,7 @@ from fxls.runtime.checks.purpose import (
     memory_of,
 )
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
+from fxls.runtime.checks.statements import Statement
 from fxls.runtime.checks.verdict import (
     deviation,
     has_no_nan,

@@ -1,0 +1,128 @@
+"""What the statements of a listing bind, read from their syntax."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+__all__ = ["Statement", "bound_by", "changes_in_place", "statement_of", "target_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What binds a name in a listing."""
+
+    line: int
+    """Counted from one."""
+    reads: tuple[str, ...] = ()
+    """The names of other nodes that it uses."""
+    casts: bool = False
+    """Whether it says itself which dtype the value shall have."""
+    says_infinite: bool = False
+    """Whether it writes ``inf`` itself, as masks do."""
+    leaves_empty: bool = False
+    """Whether its value is memory that nobody has written to."""
+    module: str | None = None
+    """The path of the submodule that it calls."""
+    attribute: str | None = None
+    """The path of the attribute of the module that it reads."""
+    is_given: bool = False
+    """Whether its value comes from who calls."""
+
+
+def bound_by(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds, unless it frees them."""
+    target = target_of(statement)
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Tuple | ast.List):
+        yield from (at.id for at in target.elts if isinstance(at, ast.Name))
+
+
+def target_of(statement: ast.stmt) -> ast.expr | None:
+    match statement:
+        case ast.Assign(value=ast.Constant(value=None)):
+            return None
+        case (
+            ast.Assign(targets=[target])
+            | ast.AnnAssign(target=target, value=ast.expr())
+        ):
+            return target
+        case _:
+            return None
+
+
+def changes_in_place(statement: ast.stmt) -> bool:
+    """Whether a statement changes a value in place, and binds no name."""
+    match statement:
+        case ast.AugAssign() | ast.Assign(targets=[ast.Subscript()]):
+            return True
+        case _:
+            return False
+
+
+def statement_of(
+    statement: ast.stmt, before: Sequence[ast.stmt], bound: set[str]
+) -> Statement:
+    """`before` is what belongs to the same node and stands in front of it."""
+    value = (
+        statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    )
+    assert value is not None, "only these bind"
+    reads: dict[str, None] = {}
+    casts = infinite = empty = False
+    for at in (at for one in (value, *before) for at in ast.walk(one)):
+        if isinstance(at, ast.Name) and at.id in bound:
+            reads[at.id] = None
+        elif isinstance(at, ast.Name):
+            infinite = infinite or at.id == "inf"
+        elif isinstance(at, ast.Call):
+            casts = casts or _is_cast(at)
+            empty = empty or _called(at) in _EMPTY
+    module = _path(value.func) if isinstance(value, ast.Call) else None
+    return Statement(
+        *(statement.lineno, tuple(reads), casts, infinite, empty, module),
+        attribute=_path(value),
+        is_given=isinstance(value, ast.Call) and _called(value) == "next",
+    )
+
+
+def _path(called: ast.expr) -> str | None:
+    """``a.0`` of ``getattr(self.a, "0")``; None for what is no part of `self`."""
+    match called:
+        case ast.Name(id="self"):
+            return ""
+        case (
+            ast.Attribute(value=owner, attr=name)
+            | ast.Call(
+                func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=name)]
+            )
+        ):
+            path = _path(owner)
+            return None if path is None else f"{path}.{name}".removeprefix(".")
+        case _:
+            return None
+
+
+def _is_cast(call: ast.Call) -> bool:
+    named = any(keyword.arg == "dtype" for keyword in call.keywords)
+    return named or (isinstance(call.func, ast.Attribute) and call.func.attr in _CASTS)
+
+
+def _called(call: ast.Call) -> str:
+    """``empty`` of ``torch.empty`` and of ``torch.ops.aten.empty.memory_format``."""
+    match call.func:
+        case ast.Attribute(value=ast.Attribute(value=ast.Attribute(), attr=name)):
+            return name
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case _:
+            return ""
+
+
+_EMPTY = {
+    *("empty", "empty_like", "empty_permuted", "empty_strided", "new"),
+    *("new_empty", "new_empty_strided"),
+}
+_CASTS = {"bfloat16", "double", "float", "half", "to", "type", "type_as", "_to_copy"}
