@@ -99,7 +99,9 @@ class RunningCode:
             if watched is None:
                 watched = self._watched[made.path] = CheckedListing(
                     made.path,
-                    instrumented(made.text, str(made.path)),
+                    instrumented(
+                        made.text, str(made.path), sizes=Rule.SHAPE in self._rules
+                    ),
                     self._rules,
                     self._on_break,
                     lambda: self._instances(made.path),

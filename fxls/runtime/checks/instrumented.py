@@ -40,15 +40,21 @@ class InstrumentedCode:
     statements: Mapping[str, Statement]
     users: Mapping[str, tuple[str, ...]]
     """By name, the names whose statements read it."""
+    handing_on: frozenset[str]
+    """The names whose statements hand on numbers that were there before."""
 
 
 # Rules that are set again find most of the listings that ran before.
 @functools.lru_cache(maxsize=256)
-def instrumented(text: str, path: str) -> InstrumentedCode:
-    """The code of a listing with calls in it, under the listing's path."""
+def instrumented(text: str, path: str, *, sizes: bool = True) -> InstrumentedCode:
+    """The code of a listing with calls in it, under the listing's path.
+
+    `sizes` says whether there are calls also behind statements whose text says that
+    their value is no tensor; a third of a model's nodes may be such.
+    """
     tree = ast.parse(text)
     (function,) = (at for at in tree.body if isinstance(at, ast.FunctionDef))
-    statements = _instrument(function)
+    statements = _instrument(function, sizes=sizes)
     module = compile(tree, path, "exec", dont_inherit=True)
     # From Python 3.14 on the annotations of a function are code of their own.
     (code,) = (
@@ -61,11 +67,12 @@ def instrumented(text: str, path: str) -> InstrumentedCode:
         for read in statement.reads:
             users.setdefault(read, []).append(name)
     return InstrumentedCode(
-        code, statements, {name: tuple(names) for name, names in users.items()}
+        *(code, statements, {name: tuple(names) for name, names in users.items()}),
+        frozenset(name for name, one in statements.items() if one.hands_on),
     )
 
 
-def _instrument(function: ast.FunctionDef) -> dict[str, Statement]:
+def _instrument(function: ast.FunctionDef, *, sizes: bool) -> dict[str, Statement]:
     """Put calls into a function, or into its sections; what it binds, by name."""
     inner = [at for at in function.body if isinstance(at, ast.FunctionDef)]
     parts = inner or [function]
@@ -74,6 +81,7 @@ def _instrument(function: ast.FunctionDef) -> dict[str, Statement]:
     bound.update(arguments)
     statements = {name: Statement(function.lineno, is_given=True) for name in arguments}
     given = [_call(function.lineno, name, name) for name in arguments]
+    bare: set[str] = set()
     for part in parts:
         # Nothing may stand in front of these.
         body: list[ast.stmt] = [s for s in part.body if isinstance(s, ast.Nonlocal)]
@@ -85,8 +93,12 @@ def _instrument(function: ast.FunctionDef) -> dict[str, Statement]:
             body.append(statement)
             for name in bound_by(statement):
                 line = [one for one in before if one.lineno == statement.lineno]
-                statements[name] = statement_of(statement, line, bound)
-                body.append(_call(statement.lineno, name, name))
+                made = statement_of(statement, line, bound, bare)
+                statements[name] = made
+                if made.is_bare:
+                    bare.add(name)
+                if sizes or not made.is_bare:
+                    body.append(_call(statement.lineno, name, name))
             # ``x[0] = y;  setitem = x`` is one node.
             before = [statement] if changes_in_place(statement) else []
         part.body = body

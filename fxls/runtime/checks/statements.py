@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Statement", "bound_by", "changes_in_place", "statement_of", "target_of"]
@@ -29,6 +29,10 @@ class Statement:
     """The path of the attribute of the module that it reads."""
     is_given: bool = False
     """Whether its value comes from who calls."""
+    is_bare: bool = False
+    """Whether its text says that its value is a size, a dtype or a device."""
+    hands_on: bool = False
+    """Whether its value is of numbers that tensors which it reads have, and no others."""
 
 
 def bound_by(statement: ast.stmt) -> Iterator[str]:
@@ -63,9 +67,16 @@ def changes_in_place(statement: ast.stmt) -> bool:
 
 
 def statement_of(
-    statement: ast.stmt, before: Sequence[ast.stmt], bound: set[str]
+    statement: ast.stmt,
+    before: Sequence[ast.stmt],
+    bound: Collection[str],
+    bare: Collection[str],
 ) -> Statement:
-    """`before` is what belongs to the same node and stands in front of it."""
+    """What a statement binds.
+
+    - `before` is what belongs to the same node and stands in front of it.
+    - `bound` are the names of all nodes, `bare` those known to be of no tensor.
+    """
     value = (
         statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
     )
@@ -85,6 +96,8 @@ def statement_of(
         *(statement.lineno, tuple(reads), casts, infinite, empty, module),
         attribute=_path(value),
         is_given=isinstance(value, ast.Call) and _called(value) == "next",
+        is_bare=not before and _is_bare(value, bound, bare),
+        hands_on=not before and _hands_on(value, bound),
     )
 
 
@@ -110,6 +123,71 @@ def _is_cast(call: ast.Call) -> bool:
     return named or (isinstance(call.func, ast.Attribute) and call.func.attr in _CASTS)
 
 
+def _is_bare(value: ast.expr, bound: Collection[str], bare: Collection[str]) -> bool:
+    """Whether a value is a size, a dtype or a device, or computed of such."""
+    match value:
+        case ast.Name(id=name):
+            return name in bare
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            return name in bound and attribute in _BARE_ATTRIBUTES
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)):
+            return name in bound and method in _BARE_METHODS
+        case ast.Call():
+            return _called(value) in _BARE_FUNCTIONS and _is_torchs(value.func)
+        case ast.Subscript(value=owner):
+            return _is_bare(owner, bound, bare)
+        case ast.BinOp(left=left, op=operator, right=right):
+            # A quotient is no whole number, and may be NaN.
+            return isinstance(operator, _OF_WHOLE_NUMBERS) and all(
+                _is_whole(one, bare) for one in (left, right)
+            )
+        case _:
+            return False
+
+
+def _is_whole(value: ast.expr, bare: Collection[str]) -> bool:
+    match value:
+        case ast.Constant(value=int()):
+            return True
+        case ast.Tuple(elts=items):
+            return all(_is_whole(item, bare) for item in items)
+        case _:
+            return isinstance(value, ast.Name) and value.id in bare
+
+
+def _hands_on(value: ast.expr, bound: Collection[str]) -> bool:
+    """Whether a value has no numbers but those of tensors that it reads."""
+    match value:
+        case ast.Subscript(value=ast.Name(id=name)):
+            return name in bound
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) if name in bound:
+            pass
+        case ast.Call(args=[ast.Name(id=name), *_]) if _is_torchs(value.func):
+            if name not in bound:
+                return False
+        case ast.Call(args=[ast.List(elts=items) | ast.Tuple(elts=items), *_]):
+            if not _is_torchs(value.func) or not all(
+                isinstance(item, ast.Name) and item.id in bound for item in items
+            ):
+                return False
+        case _:
+            return False
+    given = (*value.args, *(keyword.value for keyword in value.keywords))
+    called = _called(value)
+    # Numbers that are read as those of another type may be any.
+    return called in _MOVES and not (
+        called == "view"
+        and any(isinstance(at, ast.Attribute) for one in given for at in ast.walk(one))
+    )
+
+
+def _is_torchs(function: ast.expr) -> bool:
+    """Whether a function is called by a path that begins with ``torch``."""
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return isinstance(function, ast.Name) and function.id == "torch"
+
+
 def _called(call: ast.Call) -> str:
     """``empty`` of ``torch.empty`` and of ``torch.ops.aten.empty.memory_format``."""
     match call.func:
@@ -126,3 +204,17 @@ _EMPTY = {
     *("new_empty", "new_empty_strided"),
 }
 _CASTS = {"bfloat16", "double", "float", "half", "to", "type", "type_as", "_to_copy"}
+
+_BARE_ATTRIBUTES = {"device", "dtype", "ndim", "shape"}
+_BARE_METHODS = {"dim", "ndimension", "nelement", "numel", "size", "stride"}
+_BARE_FUNCTIONS = {"sym_numel", "sym_size", "sym_storage_offset", "sym_stride"}
+_OF_WHOLE_NUMBERS = (ast.Add, ast.FloorDiv, ast.Mod, ast.Mult, ast.Sub)
+
+_MOVES = {
+    *("alias", "cat", "chunk", "clone", "contiguous", "detach", "expand", "expand_as"),
+    *("flatten", "flip", "movedim", "narrow", "permute", "repeat", "reshape", "roll"),
+    *("select", "slice", "split", "split_with_sizes", "squeeze", "stack", "swapaxes"),
+    *("t", "transpose", "unbind", "unflatten", "unsqueeze", "view", "view_as"),
+    *("_unsafe_view", "_reshape_alias"),
+}
+"""Operators that give parts of what they get, or the same numbers at other places."""

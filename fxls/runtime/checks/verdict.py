@@ -13,14 +13,22 @@ from fxls.rules import Rule
 from fxls.runtime.torch_private import is_recording
 from fxls.tensor_view import is_plain, unseen
 
-__all__ = ["BARE", "deviation", "has_no_nan", "is_finite", "not_finite", "tensors_of"]
+__all__ = [
+    "BARE",
+    "deviation",
+    "has_no_nan",
+    "is_finite",
+    "is_transparent",
+    "not_finite",
+    "tensors_of",
+]
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
-BARE = frozenset({bool, int, str, torch.Size, type(None)})
-"""The types of values without tensors and without NaN; a third of a model's nodes may
-be sizes."""
-
+BARE = frozenset(
+    {bool, int, slice, str, torch.Size, torch.device, torch.dtype, type(None)}
+)
+"""The types of values without tensors and without NaN."""
 
 _INEXACT = frozenset(
     one
@@ -145,6 +153,18 @@ def _dtype(value: torch.Tensor, recorded: Tensor) -> str | None:
     if dtype == recorded.dtype:
         return None
     return f"dtype {dtype}, where {recorded.dtype} is recorded"
+
+
+def is_transparent(value: Any) -> bool:
+    """Whether all numbers that a value has, or may give, are those that are seen in it."""
+    if type(value) in _PLAIN or type(value) in BARE:
+        return True
+    if isinstance(value, Mapping):
+        whole = cast("Mapping[Any, Any]", value)
+        return all(map(is_transparent, whole.values()))
+    if isinstance(value, tuple | list):
+        return all(map(is_transparent, cast("Sequence[Any]", value)))
+    return isinstance(value, int | float | complex | str | torch.nn.Module)
 
 
 def tensors_of(value: Any) -> Iterator[torch.Tensor]:

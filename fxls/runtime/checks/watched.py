@@ -36,6 +36,7 @@ from fxls.runtime.checks.verdict import (
     deviation,
     has_no_nan,
     is_finite,
+    is_transparent,
     not_finite,
     tensors_of,
 )
@@ -101,6 +102,7 @@ class CheckedListing:
         quick = not {Rule.SHAPE, Rule.DTYPE_CHANGE} & set(self._rules)
         is_fine = is_finite if Rule.INF in self._rules else has_no_nan
         judges = bool(self._rules)
+        handing_on = self.code.handing_on if quick else frozenset[str]()
         gradients = self._gradients
         run, judge = self._run, self._judge
         calls = itertools.count(1)
@@ -117,7 +119,9 @@ class CheckedListing:
                 return False
             if gradients is not None:
                 gradients.watch(name, value)
-            if not judges or (quick and is_fine(value)):
+            if not judges or (name in handing_on and run.is_sound):
+                return False
+            if quick and is_fine(value):
                 return False
             with logging_faults("a value cannot be judged"):
                 here = inspect.currentframe()
@@ -132,6 +136,8 @@ class CheckedListing:
         statement = self.code.statements.get(name)
         if statement is None:
             return False
+        if not is_transparent(value):
+            self._run.is_sound = False
         for rule in self._rules:
             if rule is Rule.GRAD_NAN and name not in self._gradient_names:
                 continue
@@ -311,11 +317,14 @@ class _Run(threading.local):
         self.cast: set[str] = set()
         """The names of values that have their dtype from autocast."""
         self.broken: set[tuple[Rule, str]] = set()
+        self.is_sound = True
+        """Whether no value broke a rule, and none can give numbers that are not seen."""
         self.dtypes: dict[str, torch.dtype] = {}
 
     def mark(self, rule: Rule, name: str, value: Any) -> None:
         """Note that a value breaks a rule."""
         self.broken.add((rule, name))
+        self.is_sound = False
         for tensor in tensors_of(value):
             key = (rule, id(tensor))
             _broken[key] = weakref.ref(tensor, lambda _, key=key: _forget(key, None))
