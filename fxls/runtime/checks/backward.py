@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -100,6 +101,8 @@ class Backward:
         self._from_singular: set[int] = set()
         """What gets gradients that are not finite however small the loss is."""
         self._attended: set[int] = set()
+        self._reached: weakref.WeakKeyDictionary[object, set[int]]
+        self._reached = weakref.WeakKeyDictionary()
 
     @staticmethod
     def current() -> Backward:
@@ -128,6 +131,22 @@ class Backward:
         if made.nan:
             self.has_nan = True
         return says
+
+    def reached(self, asks: object, targets: Iterable[Target]) -> Iterator[Target]:
+        """Where infinite gradients come to, also through nodes that hand them on.
+
+        Who asks is told of each node once.
+        """
+        known = self._reached.setdefault(asks, set())
+        waiting = list(targets)
+        while waiting:
+            target = waiting.pop()
+            if target.key not in known:
+                known.add(target.key)
+                yield target
+                if _hands_on(target.node):
+                    further = target.node.next_functions
+                    waiting += (Target(*to) for to in further if to[0] is not None)
 
     def attend(
         self, target: Target, found: Callable[[torch.Tensor], Exception | None]
@@ -200,9 +219,20 @@ def is_moving(node: Any) -> bool:
     return _is_moving(type(cast("object", node)))
 
 
+def _hands_on(node: Any) -> bool:
+    """Whether a node may give what it gets, infinite numbers included."""
+    return _operator(type(cast("object", node))) in _HANDING_ON
+
+
 @functools.cache
 def _is_moving(kind: type) -> bool:
-    return kind.__name__.rstrip("0123456789").removesuffix("Backward") in _MOVING
+    return _operator(kind) in _MOVING
+
+
+@functools.cache
+def _operator(kind: type) -> str:
+    """``View`` of ``ViewBackward0``."""
+    return kind.__name__.rstrip("0123456789").removesuffix("Backward")
 
 
 _MOVING = {
@@ -210,3 +240,4 @@ _MOVING = {
     *("Split", "SplitWithSizes", "Squeeze", "Stack", "T", "Transpose", "Unbind"),
     *("UnsafeView", "Unsqueeze", "View"),
 }
+_HANDING_ON = _MOVING | {"Add", "Div", "Expand", "Mul", "Relu", "Sub"}

@@ -193,7 +193,7 @@ class Gradients:
         name = run.statement_of(made.number)
         was_bad = backward.has_nan
         says = backward.note(made)
-        for target in made.infinite():
+        for target in backward.reached(run, made.infinite()):
             if target.is_leaf or run.owns(target.number):
                 backward.attend(
                     target, lambda sum_, to=target: self._summed(run, name, to, sum_)

@@ -106,6 +106,53 @@ def test_a_sum_of_infinite_gradients_names_one_of_these(
     )
 
 
+HANDED_ON = [
+    pytest.param(lambda v: v.view(-1), id="a view"),
+    pytest.param(lambda v: v.t().reshape(-1), id="views"),
+    pytest.param(lambda v: v + 0.0, id="a sum"),
+    pytest.param(lambda v: v.expand(2, 2) - 0.0, id="a difference"),
+    pytest.param(lambda v: v / 2 * 4, id="a quotient"),
+    pytest.param(lambda v: torch.cat([v, v]), id="two parts"),
+]
+
+
+class AddingParts(nn.Module):
+    """A value, and a parameter, that get infinite gradients of both signs on ways."""
+
+    def __init__(self, way: Callable[[Any], Any], *, of_parameter: bool) -> None:
+        super().__init__()
+        self.way = way
+        self.weight = nn.Parameter(torch.zeros(2, 2)) if of_parameter else None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        summed = x * 0 if self.weight is None else self.weight
+        one, two = self.way(summed), self.way(summed)
+        return (torch.sqrt(one) - torch.sqrt(two)).sum() + x.sum()
+
+
+@pytest.mark.parametrize("way", HANDED_ON)
+def test_infinite_gradients_are_followed_to_where_they_are_added_up(
+    store: Store, capfd: pytest.CaptureFixture[str], way: Callable[[Any], Any]
+) -> None:
+    """None of the nodes that hand them on is named, and nobody outside."""
+    infinite = "the gradients that its users give it are infinite"
+    fxls.break_on("grad-nan")
+    for of_parameter in (False, True):
+        gm: Any = fx.symbolic_trace(AddingParts(way, of_parameter=of_parameter))
+        gm(torch.ones(2, 2, requires_grad=True)).backward()
+    assert re.findall(
+        r"^fxls: \S+ node (\w+) of .*\.py: (.*): \d of 4 are NaN$",
+        capfd.readouterr().err,
+        re.M,
+    ) == [
+        ("mul", f"{infinite}, and their sum is NaN"),
+        (
+            "sqrt_1",
+            "it gives weight an infinite gradient, and the sum with those of others is NaN",
+        ),
+    ]
+
+
 class Inner(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.sqrt(x * 0)
