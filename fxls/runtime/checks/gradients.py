@@ -12,9 +12,6 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-import weakref
-from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
@@ -25,6 +22,7 @@ import torch
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
 from fxls.runtime.checks.backward import Backward, Gradient, Made, is_moving
+from fxls.runtime.checks.forward_run import ForwardRun
 from fxls.runtime.checks.instrumented import InstrumentedCode
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
 from fxls.runtime.checks.verdict import BARE, is_finite, not_finite, tensors_of
@@ -68,14 +66,14 @@ class Gradients:
         if is_recording():
             here.run = None
             return
-        here.run = run = _Run(module, call)
+        here.run = run = ForwardRun(module, call)
         # One hook for all nodes; the run must not hold it, which would be a cycle.
         here.made = functools.partial(self._made, run)
         here.made_last = functools.partial(self._made_last, run)
 
     def watch(self, name: str, value: Any) -> None:
         """Look at what the backward of a node makes, when there will be one."""
-        run: _Run | None = getattr(self._thread, "run", None)
+        run: ForwardRun | None = getattr(self._thread, "run", None)
         if run is None:
             return  # somebody records, or nobody watched when the run began
         if isinstance(value, torch.Tensor):
@@ -109,7 +107,7 @@ class Gradients:
         self._is_over = True
 
     def _claim(
-        self, run: _Run, name: str, tensors: Sequence[torch.Tensor], now: int
+        self, run: ForwardRun, name: str, tensors: Sequence[torch.Tensor], now: int
     ) -> None:
         """Hook all nodes that a statement made, and those of earlier ones that nothing
         led to until now: of what was changed in place behind somebody's back.
@@ -130,7 +128,7 @@ class Gradients:
 
     def _walk(
         self,
-        run: _Run,
+        run: ForwardRun,
         roots: Iterable[Any],
         start: int,
         inner: Sequence[tuple[int, int]],
@@ -161,7 +159,7 @@ class Gradients:
             node.register_hook(self._thread.made)
 
     def _made(
-        self, run: _Run, made: Sequence[Gradient], given: Sequence[Gradient]
+        self, run: ForwardRun, made: Sequence[Gradient], given: Sequence[Gradient]
     ) -> None:
         first = given[0]
         for gradient in made:
@@ -172,13 +170,13 @@ class Gradients:
             return
 
     def _made_last(
-        self, run: _Run, made: Sequence[Gradient], given: Sequence[Gradient]
+        self, run: ForwardRun, made: Sequence[Gradient], given: Sequence[Gradient]
     ) -> None:
         if not all(gradient is None or is_finite(gradient) for gradient in made):
             self._judge(run, made, given)
 
     def _judge(
-        self, run: _Run, made: Sequence[Gradient], given: Sequence[Gradient]
+        self, run: ForwardRun, made: Sequence[Gradient], given: Sequence[Gradient]
     ) -> None:
         if self._is_over or is_dynamo_compiling():
             return
@@ -188,7 +186,7 @@ class Gradients:
         if error is not None:
             raise error
 
-    def _found_in(self, run: _Run, made: Made) -> Exception | None:
+    def _found_in(self, run: ForwardRun, made: Made) -> Exception | None:
         backward = Backward.current()
         name = run.statement_of(made.number)
         was_bad = backward.has_nan
@@ -213,7 +211,7 @@ class Gradients:
         )
 
     def _summed(
-        self, run: _Run, user: str, target: Any, gradient: torch.Tensor
+        self, run: ForwardRun, user: str, target: Any, gradient: torch.Tensor
     ) -> Exception | None:
         """A NaN that is the sum of infinite gradients, of what is not hooked."""
         said = not_finite(Rule.GRAD_NAN, gradient)
@@ -231,7 +229,9 @@ class Gradients:
         )
         return self._report(run, user, said, {_variable(name): gradient})
 
-    def _find(self, run: _Run, name: str, made: Made, index: int) -> Exception | None:
+    def _find(
+        self, run: ForwardRun, name: str, made: Made, index: int
+    ) -> Exception | None:
         gradient = made.made[index]
         said = not_finite(Rule.GRAD_NAN, gradient)
         target = made.target(index)
@@ -248,7 +248,7 @@ class Gradients:
         return self._report(run, name, said, outputs)
 
     def _report(
-        self, run: _Run, name: str, said: str, gradients: dict[str, Any]
+        self, run: ForwardRun, name: str, said: str, gradients: dict[str, Any]
     ) -> Exception | None:
         if name in self._found:
             return None
@@ -283,108 +283,6 @@ def _changed(code: InstrumentedCode, name: str) -> list[Any]:
     read = code.statements[name].reads if name in code.statements else ()
     values = [here.f_locals.get(one) for one in read]
     return [tensor.grad_fn for value in values for tensor in tensors_of(value)]
-
-
-class _Run:
-    """One run of a listing: its values, and which nodes of autograd are whose."""
-
-    def __init__(self, module: Any, call: int) -> None:
-        self.values: dict[str, torch.Tensor] = {}
-        self.call = call
-        self.leaves: dict[int, str] = {}
-        """The names of values that nothing made, by id."""
-        self.begins = nodes_of_autograd()
-        self.walked: set[int] = set()
-        """The nodes that were hooked on a walk."""
-        self.astray: list[tuple[int, int]] = []
-        """From where to where there are nodes that no value led to."""
-        self._module = weakref.ref(module)
-        self._names: list[str] = []
-        self._ends: list[int] = []
-        """By statement: the count of nodes behind it."""
-        self._parts: dict[tuple[int, int], str] = {}
-        self._span = [self.begins, self.begins]
-        self._spans = _spans()
-        self._spans.append(self._span)
-
-    @property
-    def end(self) -> int:
-        """The count of nodes behind the statement that was last."""
-        return self._span[1]
-
-    @property
-    def is_divided(self) -> bool:
-        """Whether a node may be of another statement than the one that ran."""
-        return bool(self.astray) or self._spans[-1] is not self._span
-
-    def add(self, name: str, end: int) -> None:
-        """Note a statement that made nodes."""
-        self._names.append(name)
-        self._ends.append(end)
-        self._span[1] = end
-
-    def inner(self) -> list[tuple[int, int]]:
-        """What listings claimed that this one called since it was asked."""
-        spans = self._spans
-        found: list[tuple[int, int]] = []
-        while spans and spans[-1] is not self._span:
-            begin, end = spans.pop()
-            if begin >= self.begins and end > begin:
-                found.append((begin, end))
-        if not spans:
-            spans.append(self._span)
-        return found
-
-    def is_astray(self, number: int) -> bool:
-        """Whether a node is one of those that no value led to."""
-        return any(begin <= number < end for begin, end in self.astray)
-
-    def owns(self, number: int) -> bool:
-        """Whether a statement of this run made a node."""
-        return self.begins <= number < self.end
-
-    def statement_of(self, number: int) -> str:
-        """The name that was bound by the statement that made a node."""
-        return self._names[bisect_right(self._ends, number)]
-
-    def is_last(self, name: str, number: int) -> bool:
-        """Whether a node is the last that its statement made: that of its value."""
-        at = bisect_right(self._ends, number)
-        return self._names[at] == name and self._ends[at] == number + 1
-
-    def name_parts(self, name: str, tensors: Sequence[torch.Tensor]) -> None:
-        """Note a further name of a value, or the name of a part of one."""
-        if len(tensors) == 1 and (node := tensors[0].grad_fn) is not None:
-            self._parts.setdefault((number_of(node), tensors[0].output_nr), name)
-
-    def name_of(self, target: Any) -> str:
-        """What a person calls the value that a gradient is of."""
-        part = self._parts.get((target.number, target.output))
-        if part is not None:
-            return part
-        if self.owns(target.number):
-            return self.statement_of(target.number)
-        variable = getattr(target.node, "variable", None)
-        if id(variable) in self.leaves:
-            return self.leaves[id(variable)]
-        module = self._module()
-        if module is not None:
-            for name, parameter in module.named_parameters():
-                if parameter is variable:
-                    return name
-        return "an input"
-
-
-def _spans() -> deque[list[int]]:
-    """From where to where the runs of this thread made nodes, the outermost first."""
-    try:
-        return _thread.spans
-    except AttributeError:
-        _thread.spans = deque[list[int]](maxlen=256)
-        return _thread.spans
-
-
-_thread = threading.local()
 
 
 def _in_frame(

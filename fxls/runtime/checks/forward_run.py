@@ -1,0 +1,118 @@
+"""One run of a listing: its values, and which nodes of autograd are whose."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from fxls.runtime.torch_private import nodes_of_autograd, number_of
+
+__all__ = ["ForwardRun"]
+
+
+class ForwardRun:
+    """Counted while the statements run, and asked while the backward runs."""
+
+    def __init__(self, module: Any, call: int) -> None:
+        self.values: dict[str, torch.Tensor] = {}
+        self.call = call
+        self.leaves: dict[int, str] = {}
+        """The names of values that nothing made, by id."""
+        self.begins = nodes_of_autograd()
+        self.walked: set[int] = set()
+        """The nodes that were hooked on a walk."""
+        self.astray: list[tuple[int, int]] = []
+        """From where to where there are nodes that no value led to."""
+        self._module = weakref.ref(module)
+        self._names: list[str] = []
+        self._ends: list[int] = []
+        """By statement: the count of nodes behind it."""
+        self._parts: dict[tuple[int, int], str] = {}
+        self._span = [self.begins, self.begins]
+        self._spans = _spans()
+        self._spans.append(self._span)
+
+    @property
+    def end(self) -> int:
+        """The count of nodes behind the statement that was last."""
+        return self._span[1]
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether a node may be of another statement than the one that ran."""
+        return bool(self.astray) or self._spans[-1] is not self._span
+
+    def add(self, name: str, end: int) -> None:
+        """Note a statement that made nodes."""
+        self._names.append(name)
+        self._ends.append(end)
+        self._span[1] = end
+
+    def inner(self) -> list[tuple[int, int]]:
+        """What listings claimed that this one called since it was asked."""
+        spans = self._spans
+        found: list[tuple[int, int]] = []
+        while spans and spans[-1] is not self._span:
+            begin, end = spans.pop()
+            if begin >= self.begins and end > begin:
+                found.append((begin, end))
+        if not spans:
+            spans.append(self._span)
+        return found
+
+    def is_astray(self, number: int) -> bool:
+        """Whether a node is one of those that no value led to."""
+        return any(begin <= number < end for begin, end in self.astray)
+
+    def owns(self, number: int) -> bool:
+        """Whether a statement of this run made a node."""
+        return self.begins <= number < self.end
+
+    def statement_of(self, number: int) -> str:
+        """The name that was bound by the statement that made a node."""
+        return self._names[bisect_right(self._ends, number)]
+
+    def is_last(self, name: str, number: int) -> bool:
+        """Whether a node is the last that its statement made: that of its value."""
+        at = bisect_right(self._ends, number)
+        return self._names[at] == name and self._ends[at] == number + 1
+
+    def name_parts(self, name: str, tensors: Sequence[torch.Tensor]) -> None:
+        """Note a further name of a value, or the name of a part of one."""
+        if len(tensors) == 1 and (node := tensors[0].grad_fn) is not None:
+            self._parts.setdefault((number_of(node), tensors[0].output_nr), name)
+
+    def name_of(self, target: Any) -> str:
+        """What a person calls the value that a gradient is of."""
+        part = self._parts.get((target.number, target.output))
+        if part is not None:
+            return part
+        if self.owns(target.number):
+            return self.statement_of(target.number)
+        variable = getattr(target.node, "variable", None)
+        if id(variable) in self.leaves:
+            return self.leaves[id(variable)]
+        module = self._module()
+        if module is not None:
+            for name, parameter in module.named_parameters():
+                if parameter is variable:
+                    return name
+        return "an input"
+
+
+def _spans() -> deque[list[int]]:
+    """From where to where the runs of this thread made nodes, the outermost first."""
+    try:
+        return _thread.spans
+    except AttributeError:
+        _thread.spans = deque[list[int]](maxlen=256)
+        return _thread.spans
+
+
+_thread = threading.local()
