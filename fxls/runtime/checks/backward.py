@@ -5,6 +5,7 @@ All of this is asked only when a gradient is not finite.
 
 from __future__ import annotations
 
+import enum
 import functools
 import re
 import weakref
@@ -20,7 +21,7 @@ from fxls.runtime.checks import loss_scaling
 from fxls.runtime.checks.verdict import is_finite, not_finite, tensors_of
 from fxls.runtime.torch_private import graph_task, number_of
 
-__all__ = ["Backward", "Gradient", "Made", "Target", "is_moving", "key_of"]
+__all__ = ["Backward", "Gradient", "Harm", "Made", "Target", "harm_of", "key_of"]
 
 Gradient = torch.Tensor | None
 
@@ -214,19 +215,32 @@ def _is_torchs(node: Any) -> bool:
 _GENERATED = re.compile(r"\w+Backward\d+")
 
 
-def is_moving(node: Any) -> bool:
-    """Whether a node hands on the numbers that it gets, at other places at most."""
-    return _is_moving(type(cast("object", node)))
+class Harm(enum.Enum):
+    """When a node of autograd can make what is not finite of gradients that are."""
+
+    NEVER = enum.auto()
+    """It hands on the numbers that it gets, at other places at most."""
+    WITH_OTHER_SHAPES = enum.auto()
+    """It may add up gradients of one that was broadcast, or multiply them."""
+    ALWAYS = enum.auto()
+
+
+def harm_of(node: Any) -> Harm:
+    """When a node of autograd can do harm."""
+    return _harm_of(type(cast("object", node)))
+
+
+@functools.cache
+def _harm_of(kind: type) -> Harm:
+    operator = _operator(kind)
+    if operator in _MOVING:
+        return Harm.NEVER
+    return Harm.WITH_OTHER_SHAPES if operator in _ARITHMETIC else Harm.ALWAYS
 
 
 def _hands_on(node: Any) -> bool:
     """Whether a node may give what it gets, infinite numbers included."""
     return _operator(type(cast("object", node))) in _HANDING_ON
-
-
-@functools.cache
-def _is_moving(kind: type) -> bool:
-    return _operator(kind) in _MOVING
 
 
 @functools.cache
@@ -236,8 +250,10 @@ def _operator(kind: type) -> str:
 
 
 _MOVING = {
-    *("Alias", "Cat", "Clone", "Narrow", "Permute", "ReshapeAlias", "Select", "Slice"),
+    *("Alias", "Cat", "Clone", "Narrow", "Permute", "Relu", "ReshapeAlias", "Select"),
+    "Slice",
     *("Split", "SplitWithSizes", "Squeeze", "Stack", "T", "Transpose", "Unbind"),
     *("UnsafeView", "Unsqueeze", "View"),
 }
-_HANDING_ON = _MOVING | {"Add", "Div", "Expand", "Mul", "Relu", "Sub"}
+_ARITHMETIC = {"Add", "Div", "Expand", "Mul", "Sub"}
+_HANDING_ON = _MOVING | _ARITHMETIC

@@ -30,40 +30,40 @@ class ForwardRun:
         self.astray: list[tuple[int, int]] = []
         """From where to where there are nodes that no value led to."""
         self._module = weakref.ref(module)
-        self._names: list[str] = []
-        self._ends: list[int] = []
+        self.names: list[str] = []
+        self.ends: list[int] = []
         """By statement: the count of nodes behind it."""
         self._parts: dict[tuple[int, int], str] = {}
-        self._span = [self.begins, self.begins]
-        self._spans = _spans()
-        self._spans.append(self._span)
+        self.span = [self.begins, self.begins]
+        self.spans = _spans()
+        self.spans.append(self.span)
 
     @property
     def end(self) -> int:
         """The count of nodes behind the statement that was last."""
-        return self._span[1]
+        return self.span[1]
 
     @property
     def is_divided(self) -> bool:
         """Whether a node may be of another statement than the one that ran."""
-        return bool(self.astray) or self._spans[-1] is not self._span
+        return bool(self.astray) or self.spans[-1] is not self.span
 
     def add(self, name: str, end: int) -> None:
         """Note a statement that made nodes."""
-        self._names.append(name)
-        self._ends.append(end)
-        self._span[1] = end
+        self.names.append(name)
+        self.ends.append(end)
+        self.span[1] = end
 
     def inner(self) -> list[tuple[int, int]]:
         """What listings claimed that this one called since it was asked."""
-        spans = self._spans
+        spans = self.spans
         found: list[tuple[int, int]] = []
-        while spans and spans[-1] is not self._span:
+        while spans and spans[-1] is not self.span:
             begin, end = spans.pop()
             if begin >= self.begins and end > begin:
                 found.append((begin, end))
         if not spans:
-            spans.append(self._span)
+            spans.append(self.span)
         return found
 
     def is_astray(self, number: int) -> bool:
@@ -76,12 +76,12 @@ class ForwardRun:
 
     def statement_of(self, number: int) -> str:
         """The name that was bound by the statement that made a node."""
-        return self._names[bisect_right(self._ends, number)]
+        return self.names[bisect_right(self.ends, number)]
 
     def is_last(self, name: str, number: int) -> bool:
         """Whether a node is the last that its statement made: that of its value."""
-        at = bisect_right(self._ends, number)
-        return self._names[at] == name and self._ends[at] == number + 1
+        at = bisect_right(self.ends, number)
+        return self.names[at] == name and self.ends[at] == number + 1
 
     def name_parts(self, name: str, tensors: Sequence[torch.Tensor]) -> None:
         """Note a further name of a value, or the name of a part of one."""

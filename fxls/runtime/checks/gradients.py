@@ -21,11 +21,11 @@ import torch
 
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
-from fxls.runtime.checks.backward import Backward, Gradient, Made, is_moving
+from fxls.runtime.checks.backward import Backward, Gradient, Harm, Made, harm_of
 from fxls.runtime.checks.forward_run import ForwardRun
 from fxls.runtime.checks.instrumented import InstrumentedCode
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
-from fxls.runtime.checks.verdict import BARE, is_finite, not_finite, tensors_of
+from fxls.runtime.checks.verdict import BARE, are_finite, not_finite, tensors_of
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.torch_private import (
     autograd_node,
@@ -56,13 +56,13 @@ class Gradients:
         self._code = code
         self._listing = listing
         self._on_break = on_break
-        self._thread = threading.local()
+        self._here = _Here()
         self._found: set[str] = set()
         self._is_over = False
 
     def begin(self, module: Any, call: int) -> None:
         """Let the values from now on be those of another run of a module's code."""
-        here = self._thread
+        here = self._here
         if is_recording():
             here.run = None
             return
@@ -73,34 +73,69 @@ class Gradients:
 
     def watch(self, name: str, value: Any) -> None:
         """Look at what the backward of a node makes, when there will be one."""
-        run: ForwardRun | None = getattr(self._thread, "run", None)
+        run = self._here.run
         if run is None:
             return  # somebody records, or nobody watched when the run began
-        if isinstance(value, torch.Tensor):
-            # To ask a changed view for its node makes that node, so ask before counting.
-            made_by = value.grad_fn
-            now = nodes_of_autograd()
-            if torch.is_grad_enabled():
-                run.values[name] = value.data if value.requires_grad else value
-            end = run.end
-            if now == end + 1 and made_by is not None and not run.is_divided:
-                if number_of(made_by) == end:
-                    run.add(name, now)
-                    self._hook(name, made_by)
-                    return
-            elif now == end and made_by is None:
+        if not isinstance(value, torch.Tensor):
+            self._watch_other(run, name, value)
+            return
+        # To ask a changed view for its node makes that node, so ask before counting.
+        made_by = value.grad_fn
+        now = nodes_of_autograd()
+        # This is done for each value: attributes, and not calls, save a tenth of a step
+        # in which there is nearly no arithmetic.
+        span = run.span
+        end = span[1]
+        if now > end or torch.is_grad_enabled():
+            run.values[name] = value.data if value.requires_grad else value
+        if made_by is None:
+            if now == end:
                 if value.requires_grad:
                     run.leaves.setdefault(id(value), name)
                 return
-            self._claim(run, name, (value,), now)
-        elif type(value) in BARE and not run.is_divided:
-            if nodes_of_autograd() != run.end:  # it changed something in place
+        elif not run.astray and run.spans[-1] is span:
+            if now == end:
+                run.name_parts(name, (value,))
+                return
+            if now == end + 1 and number_of(made_by) == end:
+                span[1] = now
+                run.names.append(name)
+                run.ends.append(now)
+                if self._may_do_harm(run, name, value, made_by):
+                    self._hook(name, made_by)
+                return
+        self._claim(run, name, (value,), now)
+
+    def _watch_other(self, run: ForwardRun, name: str, value: Any) -> None:
+        """Look at what the backward makes of a value that is no tensor, but may hold
+        some, and of what its statement changed in place.
+        """
+        if type(value) in BARE and not run.is_divided:
+            if nodes_of_autograd() != run.end:
                 self._claim(run, name, (), nodes_of_autograd())
-        else:
-            tensors = tuple(tensors_of(value))
-            for tensor in tensors:
-                _ = tensor.grad_fn
-            self._claim(run, name, tensors, nodes_of_autograd())
+            return
+        tensors = tuple(tensors_of(value))
+        for tensor in tensors:
+            _ = tensor.grad_fn
+        self._claim(run, name, tensors, nodes_of_autograd())
+
+    def _may_do_harm(
+        self, run: ForwardRun, name: str, value: torch.Tensor, made_by: Any
+    ) -> bool:
+        """Whether the node of a statement is one to look at."""
+        harm = harm_of(made_by)
+        if harm is Harm.ALWAYS or name not in self._code.users:
+            return True
+        if harm is Harm.NEVER:
+            return False
+        if name not in self._code.keeping_finite or value.is_complex():
+            return True
+        shape, dtype, values = value.shape, value.dtype, run.values
+        return any(
+            known.shape != shape or known.dtype != dtype
+            for read in self._code.statements[name].reads
+            if (known := values.get(read)) is not None
+        )
 
     def stop(self) -> None:
         """Look at no gradient any more."""
@@ -134,45 +169,49 @@ class Gradients:
         inner: Sequence[tuple[int, int]],
     ) -> int:
         """Hook what is reachable and nobody else's; how much of it is new."""
-        waiting = [node for node in roots if node is not None]
+        waiting: list[tuple[Any, Any]] = [(node, None) for node in roots]
+        first, end, walked = run.begins if run.astray else start, run.end, run.walked
         found = 0
         while waiting:
-            node = waiting.pop()
+            node, user = waiting.pop()
+            if node is None:
+                continue
             number = number_of(node)
-            if number in run.walked or not run.begins <= number < run.end:
+            if not first <= number < end or number in walked:
                 continue
             if number < start and not run.is_astray(number):
                 continue
-            run.walked.add(number)
+            walked.add(number)
             found += number >= start
-            if not any(begin <= number < end for begin, end in inner):
-                self._hook(run.statement_of(number), node)
-            waiting.extend(to for to, _ in node.next_functions if to is not None)
+            if not inner or not any(begin <= number < end for begin, end in inner):
+                name = run.statement_of(number)
+                harm = harm_of(node)
+                is_idle = harm is Harm.NEVER or (
+                    harm is Harm.WITH_OTHER_SHAPES and _is_idle(node, user)
+                )
+                if not is_idle or name not in self._code.users:
+                    self._hook(name, node)
+            for to, _ in node.next_functions:
+                waiting.append((to, node))
         return found
 
     def _hook(self, name: str, node: Any) -> None:
         """Look at what one node of autograd makes."""
-        if name not in self._code.users:
-            # What comes from outside comes to one that nothing else here uses.
-            node.register_hook(self._thread.made_last)
-        elif not is_moving(node):
-            node.register_hook(self._thread.made)
+        # What comes from outside comes to one that nothing else here uses.
+        here, is_last = self._here, name not in self._code.users
+        node.register_hook(here.made_last if is_last else here.made)
 
     def _made(
         self, run: ForwardRun, made: Sequence[Gradient], given: Sequence[Gradient]
     ) -> None:
-        first = given[0]
-        for gradient in made:
-            # Sums hand on what they got, and that was looked at where it was made.
-            if gradient is None or gradient is first or is_finite(gradient):
-                continue
+        # Sums hand on what they got, and that was looked at where it was made.
+        if not are_finite(made, given[0]):
             self._judge(run, made, given)
-            return
 
     def _made_last(
         self, run: ForwardRun, made: Sequence[Gradient], given: Sequence[Gradient]
     ) -> None:
-        if not all(gradient is None or is_finite(gradient) for gradient in made):
+        if not are_finite(made, None):
             self._judge(run, made, given)
 
     def _judge(
@@ -263,6 +302,26 @@ class Gradients:
             run.call,
         )
         return _in_frame(rule_break, self._listing, self._on_break)
+
+
+def _is_idle(node: Any, user: Any) -> bool:
+    """Whether a node only expands, and does not even that, as those that `matmul` makes
+    for two batches of one size.
+    """
+    own = getattr(node, "_saved_self_sym_sizes", None)
+    return (
+        own is not None
+        and type(node).__name__ == "ExpandBackward0"
+        and own == getattr(user, "_saved_self_sym_sizes", None)
+    )
+
+
+class _Here(threading.local):
+    """What is under way in one thread."""
+
+    run: ForwardRun | None = None
+    made: Any = None
+    made_last: Any = None
 
 
 _SUMMED = "the gradients that its users give it are infinite, and their sum is NaN"

@@ -42,6 +42,10 @@ class InstrumentedCode:
     """By name, the names whose statements read it."""
     handing_on: frozenset[str]
     """The names whose statements hand on numbers that were there before."""
+    making_no_nan: frozenset[str]
+    """The names whose statements make no NaN of real numbers that are none."""
+    keeping_finite: frozenset[str]
+    """The names of statements whose backward keeps finite gradients finite."""
 
 
 # Rules that are set again find most of the listings that ran before.
@@ -69,6 +73,8 @@ def instrumented(text: str, path: str, *, sizes: bool = True) -> InstrumentedCod
     return InstrumentedCode(
         *(code, statements, {name: tuple(names) for name, names in users.items()}),
         frozenset(name for name, one in statements.items() if one.hands_on),
+        frozenset(name for name, one in statements.items() if one.makes_no_nan),
+        frozenset(name for name, one in statements.items() if one.keeps_finite),
     )
 
 

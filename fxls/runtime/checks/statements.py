@@ -33,6 +33,11 @@ class Statement:
     """Whether its text says that its value is a size, a dtype or a device."""
     hands_on: bool = False
     """Whether its value is of numbers that tensors which it reads have, and no others."""
+    makes_no_nan: bool = False
+    """Whether real numbers that are not NaN give none."""
+    keeps_finite: bool = False
+    """Whether its backward makes finite gradients of finite ones, and NaN of NaN alone,
+    where all tensors that it reads are of the shape of its value."""
 
 
 def bound_by(statement: ast.stmt) -> Iterator[str]:
@@ -98,6 +103,8 @@ def statement_of(
         is_given=isinstance(value, ast.Call) and _called(value) == "next",
         is_bare=not before and _is_bare(value, bound, bare),
         hands_on=not before and _hands_on(value, bound),
+        makes_no_nan=not before and _makes_no_nan(value, bound),
+        keeps_finite=not before and _keeps_finite(value, bound),
     )
 
 
@@ -181,6 +188,78 @@ def _hands_on(value: ast.expr, bound: Collection[str]) -> bool:
     )
 
 
+def _makes_no_nan(value: ast.expr, bound: Collection[str]) -> bool:
+    """Whether a value is made of one that is read, and of numbers that are written, by
+    what has a result for all numbers, infinite ones included.
+    """
+    name, given = _applied(value, bound)
+    is_read = [isinstance(item, ast.Name) and item.id in bound for item in given]
+    numbers = [_number(item) for item in given]
+    match name, is_read, numbers:
+        case "masked_fill", [True, _, False], [_, _, float()]:
+            return True
+        case _, [True], _:
+            return name in _WITHOUT_NAN
+        case "add" | "sub", ([True, False] | [False, True]), _:
+            return any(number is not None for number in numbers)
+        # Zero times infinity is NaN.
+        case "mul", [True, False], [None, float(number)]:
+            return number != 0
+        case "mul", [False, True], [float(number), None]:
+            return number != 0
+        case "div", [True, False], [None, float(number)]:
+            return number != 0
+        case _:
+            return False
+
+
+def _keeps_finite(value: ast.expr, bound: Collection[str]) -> bool:
+    """Whether a value is a sum or a difference, or is scaled by what is at most one."""
+    name, given = _applied(value, bound)
+    match name, [_number(item) for item in given]:
+        case (("expand" | "expand_as"), _):
+            return True
+        case "add" | "sub", [one, two]:
+            return all(
+                number is not None or isinstance(item, ast.Name)
+                for item, number in zip(given, (one, two), strict=True)
+            )
+        case "mul", ([None, float(number)] | [float(number), None]):
+            return 0 < abs(number) <= 1
+        case "div", [None, float(number)]:
+            return abs(number) >= 1
+        case _:
+            return False
+
+
+def _applied(value: ast.expr, bound: Collection[str]) -> tuple[str, Sequence[ast.expr]]:
+    """An operator of torch's or a method of a node, and to what without keywords."""
+    match value:
+        case ast.BinOp(left=left, op=operator, right=right):
+            return _OPERATORS.get(type(operator), ""), (left, right)
+        case ast.Call(func=ast.Attribute(value=owner), args=given, keywords=[]):
+            if isinstance(owner, ast.Name) and owner.id in bound:
+                return _called(value), (owner, *given)
+            return (_called(value), given) if _is_torchs(owner) else ("", ())
+        case _:
+            return "", ()
+
+
+def _number(value: ast.expr) -> float | None:
+    """A number that is written in the text; None for all else, and for what a type of
+    few bits takes for zero or for infinity.
+    """
+    match value:
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            number = _number(operand)
+            return None if number is None else -number
+        case ast.Constant(value=int() | float() as number) if type(number) is not bool:
+            is_plain = number == 0 or 1e-6 <= abs(number) <= 6e4
+            return float(number) if is_plain else None
+        case _:
+            return None
+
+
 def _is_torchs(function: ast.expr) -> bool:
     """Whether a function is called by a path that begins with ``torch``."""
     while isinstance(function, ast.Attribute):
@@ -218,3 +297,11 @@ _MOVES = {
     *("_unsafe_view", "_reshape_alias"),
 }
 """Operators that give parts of what they get, or the same numbers at other places."""
+
+_WITHOUT_NAN = {"abs", "exp", "neg", "relu", "sigmoid", "tanh"}
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+}

@@ -77,9 +77,35 @@ def is_finite(value: Any) -> bool:
             return False
         if value.is_cuda and torch.cuda.is_current_stream_capturing():
             return True  # nobody may look, and there is no value yet
+    return _has_finite_sum(value.detach() if value.requires_grad else value)
+
+
+def are_finite(gradients: Sequence[torch.Tensor | None], known: Any) -> bool:
+    """Whether all gradients that a node made are finite; no where only a look can tell.
+
+    One that is `known` was looked at before. What holds for all is asked once.
+    """
+    is_simple = not is_recording()
+    for gradient in gradients:
+        if gradient is None or gradient is known:
+            continue
+        if (
+            is_simple
+            and type(gradient) is torch.Tensor
+            and gradient.is_cpu
+            and gradient.layout is torch.strided
+        ):
+            if not _has_finite_sum(gradient):
+                return False
+        elif not is_finite(gradient):
+            return False
+    return True
+
+
+def _has_finite_sum(value: torch.Tensor) -> bool:
     # What is NaN or infinite makes the sum so; a sum may also be too large to hold.
     try:
-        total = (value.detach() if value.requires_grad else value).sum().item()
+        total = value.sum().item()
     except NotImplementedError:
         return False  # there is no arithmetic for numbers of eight bits
     return total - total == 0

@@ -103,6 +103,8 @@ class CheckedListing:
         is_fine = is_finite if Rule.INF in self._rules else has_no_nan
         judges = bool(self._rules)
         handing_on = self.code.handing_on if quick else frozenset[str]()
+        only_nan = quick and Rule.INF not in self._rules
+        making_no_nan = self.code.making_no_nan if only_nan else frozenset[str]()
         gradients = self._gradients
         run, judge = self._run, self._judge
         calls = itertools.count(1)
@@ -119,7 +121,17 @@ class CheckedListing:
                 return False
             if gradients is not None:
                 gradients.watch(name, value)
-            if not judges or (name in handing_on and run.is_sound):
+            if not judges or (
+                run.is_sound
+                and (
+                    name in handing_on
+                    or (
+                        name in making_no_nan
+                        and type(value) is torch.Tensor
+                        and not value.is_complex()
+                    )
+                )
+            ):
                 return False
             if quick and is_fine(value):
                 return False
@@ -139,10 +151,13 @@ class CheckedListing:
         if not is_transparent(value):
             self._run.is_sound = False
         for rule in self._rules:
+            said = self._broken_by(rule, name, value)
+            if said is None:
+                continue
+            self._run.is_sound = False
             if rule is Rule.GRAD_NAN and name not in self._gradient_names:
                 continue
-            said = self._broken_by(rule, name, value)
-            if said is None or self._is_nobodys(statement, rule, name, value):
+            if self._is_nobodys(statement, rule, name, value):
                 continue
             is_first = not (
                 self._is_meant(statement, rule, name, value)
@@ -324,7 +339,6 @@ class _Run(threading.local):
     def mark(self, rule: Rule, name: str, value: Any) -> None:
         """Note that a value breaks a rule."""
         self.broken.add((rule, name))
-        self.is_sound = False
         for tensor in tensors_of(value):
             key = (rule, id(tensor))
             _broken[key] = weakref.ref(tensor, lambda _, key=key: _forget(key, None))

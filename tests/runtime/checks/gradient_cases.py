@@ -429,6 +429,9 @@ _GOOD: list[Run] = [
     ),
     *(lambda v: torch.cat(torch.split(v, 2)[::-1]), lambda v: v.clone().add_(1.0)),
     *(lambda v: torch.stack(v.unbind()), lambda v: v.masked_fill(v > 3, 0.0)),
+    *(lambda v: v / 4 - 1.5, lambda v: torch.add(v, v), lambda v: v - v.sum()),
+    *(lambda v: v.expand(3, 4).sum(0), lambda v: v.view(4, 1).expand(4, 1).view(4)),
+    lambda v: (v.view(2, 1, 2) @ v.view(2, 2, 1)).view(2).repeat(2),
 ]
 _BAD: list[Run] = [
     *(lambda v: (v * 0).sqrt(), lambda v: (v * 0).log().nan_to_num()),

@@ -104,7 +104,7 @@ def made_by(kind: Any, gm: Any, x: torch.Tensor) -> list[str]:
 
     class Looking(interpreter):
         def run_node(self, n: Any) -> Any:
-            value: Any = cast("Any", super()).run_node(n)
+            value: Any = interpreter.run_node(self, n)
             bad[n.name] = has_nan(value)
             if n.op != "output" and bad[n.name]:
                 given = [one for one in n.all_input_nodes if bad[one.name]]
