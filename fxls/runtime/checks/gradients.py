@@ -87,7 +87,10 @@ class Gradients:
         span = run.span
         end = span[1]
         if now > end or torch.is_grad_enabled():
-            run.values[name] = value.data if value.requires_grad else value
+            # A change in place gives the value itself a history, in which hooks hold the
+            # run; a class of the user's may have no such alias.
+            is_plain = type(value) is torch.Tensor or value.requires_grad
+            run.values[name] = value.data if is_plain else value
         if made_by is None:
             if now == end:
                 if value.requires_grad:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from torch import nn
 import fxls
 from fxls import engine
 from fxls.attempt import attempt
+from fxls.runtime.checks.forward_run import ForwardRun
 from fxls.store import Store
 from tests.runtime.checks.gradient_cases import models
 
@@ -151,6 +153,36 @@ def test_infinite_gradients_are_followed_to_where_they_are_added_up(
             "it gives weight an infinite gradient, and the sum with those of others is NaN",
         ),
     ]
+
+
+class Filling(nn.Module):
+    """Values that nothing made, until they are changed in place."""
+
+    def forward(self, x: Any) -> Any:
+        sums = x.detach().new_zeros(4)
+        sums.add_(x.sum())
+        parts = x.detach().new_zeros(4)
+        parts[:2].copy_(x)
+        return (sums * parts).sum()
+
+
+def test_a_run_lives_no_longer_than_the_values_of_the_program(store: Store) -> None:
+    """The graph of autograd, its hooks, and what they hold would be a cycle that no
+    collector sees.
+    """
+    gm: Any = fx.symbolic_trace(Filling())
+    before = runs()
+    fxls.break_on("grad-nan")
+    x = torch.ones(2, requires_grad=True)
+    for _ in range(3):
+        gm(x).backward()
+        gm(x)
+    assert len(runs() - before) <= 1, "the last one of this thread"
+
+
+def runs() -> set[ForwardRun]:
+    gc.collect()
+    return {one for one in gc.get_objects() if type(one) is ForwardRun}
 
 
 class Inner(nn.Module):
