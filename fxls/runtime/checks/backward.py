@@ -225,13 +225,9 @@ class Harm(enum.Enum):
     ALWAYS = enum.auto()
 
 
-def harm_of(node: Any) -> Harm:
-    """When a node of autograd can do harm."""
-    return _harm_of(type(cast("object", node)))
-
-
 @functools.cache
-def _harm_of(kind: type) -> Harm:
+def harm_of(kind: type[Any]) -> Harm:
+    """When the nodes of a class of autograd's can do harm."""
     operator = _operator(kind)
     if operator in _MOVING:
         return Harm.NEVER

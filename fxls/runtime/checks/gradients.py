@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -104,7 +104,12 @@ class Gradients:
                 span[1] = now
                 run.names.append(name)
                 run.ends.append(now)
-                if self._may_do_harm(run, name, value, made_by):
+                harm = harm_of(type(made_by))
+                if (
+                    harm is Harm.ALWAYS
+                    or name in self._code.leaving
+                    or (harm is not Harm.NEVER and self._may_sum(run, name, value))
+                ):
                     self._hook(name, made_by)
                 return
         self._claim(run, name, (value,), now)
@@ -118,19 +123,22 @@ class Gradients:
                 self._claim(run, name, (), nodes_of_autograd())
             return
         tensors = tuple(tensors_of(value))
-        for tensor in tensors:
-            _ = tensor.grad_fn
-        self._claim(run, name, tensors, nodes_of_autograd())
+        nodes = [tensor.grad_fn for tensor in tensors]
+        now = nodes_of_autograd()
+        if (
+            nodes
+            and now == run.end + 1
+            and not run.is_divided
+            and name in self._code.handing_on
+            and name not in self._code.leaving
+            and all(node is nodes[0] for node in nodes)
+        ):
+            run.add(name, now)  # the parts of a tensor
+            return
+        self._claim(run, name, tensors, now)
 
-    def _may_do_harm(
-        self, run: ForwardRun, name: str, value: torch.Tensor, made_by: Any
-    ) -> bool:
-        """Whether the node of a statement is one to look at."""
-        harm = harm_of(made_by)
-        if harm is Harm.ALWAYS or name not in self._code.users:
-            return True
-        if harm is Harm.NEVER:
-            return False
+    def _may_sum(self, run: ForwardRun, name: str, value: torch.Tensor) -> bool:
+        """Whether the backward of a sum, or of a product, may add up or enlarge."""
         if name not in self._code.keeping_finite or value.is_complex():
             return True
         shape, dtype, values = value.shape, value.dtype, run.values
@@ -160,7 +168,9 @@ class Gradients:
         found = self._walk(run, [tensor.grad_fn for tensor in tensors], start, inner)
         if now > start and not found:
             found = self._walk(run, _changed(self._code, name), start, inner)
-        if found + sum(end - begin for begin, end in inner) < now - start:
+        if inner:
+            found += sum(end - begin for begin, end in inner)
+        if found < now - start:
             run.astray.append((start, now))
         run.name_parts(name, tensors)
 
@@ -188,11 +198,11 @@ class Gradients:
             found += number >= start
             if not inner or not any(begin <= number < end for begin, end in inner):
                 name = run.statement_of(number)
-                harm = harm_of(node)
+                harm = harm_of(cast("type[Any]", type(node)))
                 is_idle = harm is Harm.NEVER or (
                     harm is Harm.WITH_OTHER_SHAPES and _is_idle(node, user)
                 )
-                if not is_idle or name not in self._code.users:
+                if not is_idle or name in self._code.leaving:
                     self._hook(name, node)
             for to, _ in node.next_functions:
                 waiting.append((to, node))
@@ -200,9 +210,8 @@ class Gradients:
 
     def _hook(self, name: str, node: Any) -> None:
         """Look at what one node of autograd makes."""
-        # What comes from outside comes to one that nothing else here uses.
-        here, is_last = self._here, name not in self._code.users
-        node.register_hook(here.made_last if is_last else here.made)
+        here, leaves = self._here, name in self._code.leaving
+        node.register_hook(here.made_last if leaves else here.made)
 
     def _made(
         self, run: ForwardRun, made: Sequence[Gradient], given: Sequence[Gradient]

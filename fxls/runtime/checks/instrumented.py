@@ -40,6 +40,9 @@ class InstrumentedCode:
     statements: Mapping[str, Statement]
     users: Mapping[str, tuple[str, ...]]
     """By name, the names whose statements read it."""
+    leaving: frozenset[str]
+    """The names of values that are returned, or that no statement reads: gradients from
+    outside come to these."""
     handing_on: frozenset[str]
     """The names whose statements hand on numbers that were there before."""
     making_no_nan: frozenset[str]
@@ -70,8 +73,16 @@ def instrumented(text: str, path: str, *, sizes: bool = True) -> InstrumentedCod
     for name, statement in statements.items():
         for read in statement.reads:
             users.setdefault(read, []).append(name)
+    returned = {
+        at.id
+        for end in ast.walk(function)
+        if isinstance(end, ast.Return) and end.value is not None
+        for at in ast.walk(end.value)
+        if isinstance(at, ast.Name)
+    }
     return InstrumentedCode(
         *(code, statements, {name: tuple(names) for name, names in users.items()}),
+        frozenset(name for name in statements if name in returned or name not in users),
         frozenset(name for name, one in statements.items() if one.hands_on),
         frozenset(name for name, one in statements.items() if one.makes_no_nan),
         frozenset(name for name, one in statements.items() if one.keeps_finite),

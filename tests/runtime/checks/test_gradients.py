@@ -217,6 +217,34 @@ def test_the_listing_that_calls_another_is_not_named_for_it(
     ) == [("mul", "Inner")]
 
 
+@pytest.mark.parametrize(
+    "way", [*HANDED_ON.values(), torch.sin], ids=[*HANDED_ON, "a sine"]
+)
+def test_a_gradient_from_outside_is_said_to_come_to_what_was_returned(
+    store: Store, capfd: pytest.CaptureFixture[str], way: Callable[[Any], Any]
+) -> None:
+    def returning(x: Any) -> Any:
+        inner = torch.sin(x)
+        value = way(inner)
+        return value, value.sum()
+
+    gm: Any = fx.symbolic_trace(returning)
+    fxls.break_on("grad-nan")
+    value, summed = gm(torch.ones(2, 2, requires_grad=True))
+    torch.autograd.backward([value, summed], [value * torch.nan, torch.tensor(1.0)])
+    (returned,) = (node for node in gm.graph.nodes if node.op == "output")
+    assert re.findall(
+        r"^fxls: \S+ node (\w+) of .*\.py: (.*): \d of \d are NaN$",
+        capfd.readouterr().err,
+        re.M,
+    ) == [
+        (
+            returned.args[0][0].name,
+            "the gradient that comes to it from outside is bad",
+        )
+    ]
+
+
 def test_a_second_backward_finds_what_is_new(
     store: Store, capfd: pytest.CaptureFixture[str]
 ) -> None:
