@@ -251,5 +251,5 @@ _MOVING = {
     *("Split", "SplitWithSizes", "Squeeze", "Stack", "T", "Transpose", "Unbind"),
     *("UnsafeView", "Unsqueeze", "View"),
 }
-_ARITHMETIC = {"Add", "Div", "Expand", "Mul", "Sub"}
+_ARITHMETIC = {"Add", "Div", "Expand", "MaskedFill", "Mul", "Sub"}
 _HANDING_ON = _MOVING | _ARITHMETIC

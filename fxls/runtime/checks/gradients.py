@@ -143,7 +143,7 @@ class Gradients:
             return True
         shape, dtype, values = value.shape, value.dtype, run.values
         return any(
-            known.shape != shape or known.dtype != dtype
+            (known.shape != shape or known.dtype != dtype) and known.is_floating_point()
             for read in self._code.statements[name].reads
             if (known := values.get(read)) is not None
         )
@@ -204,8 +204,9 @@ class Gradients:
                 )
                 if not is_idle or name in self._code.leaving:
                     self._hook(name, node)
-            for to, _ in node.next_functions:
-                waiting.append((to, node))
+            # A copy has the sizes of what it is read as.
+            reader = user if type(node).__name__ == "CloneBackward0" else node
+            waiting += [(to, reader) for to, _ in node.next_functions]
         return found
 
     def _hook(self, name: str, node: Any) -> None:

@@ -217,7 +217,9 @@ def _keeps_finite(value: ast.expr, bound: Collection[str]) -> bool:
     """Whether a value is a sum or a difference, or is scaled by what is at most one."""
     name, given = _applied(value, bound)
     match name, [_number(item) for item in given]:
-        case (("expand" | "expand_as"), _):
+        case "expand" | "expand_as", _:
+            return True
+        case "masked_fill", [None, None, float()]:
             return True
         case "add" | "sub", [one, two]:
             return all(

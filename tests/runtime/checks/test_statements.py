@@ -55,11 +55,13 @@ KEEPING_FINITE = [
     *("x + y", "x - y", "x + 1", "1 - x", "x * 0.5", "-1 * x", "x / 2", "x / -1.0"),
     *("torch.add(x, y)", "x.sub(y)", "torch.ops.aten.add.Tensor(x, y)", "x.div(8)"),
     *("x.expand(2, 3)", "torch.ops.aten.expand.default(x, [2, 3])", "x.expand_as(y)"),
+    *("x.masked_fill(y > 0, -1.0)", "torch.masked_fill(x, y > 0, 0)"),
 ]
 NOT_KEEPING_FINITE = [
     *("x * 2", "x * 0", "x * 1e-30", "x / 0.5", "1 / x", "x * y", "x / y", "-x"),
     *("torch.add(x, y, alpha = 2)", "x.sqrt()", "add(x, y)", "mod.add(x, y)", "x ** 1"),
     *("self.add(x, y)", "x + y + 1", "torch.sub(x)", "0.5 * 0.5"),
+    *("x.masked_fill(y, x)", "x.masked_fill(y, 1e38)", "x.masked_fill(0.0, y, 0.0)"),
 ]
 
 
