@@ -6,11 +6,12 @@ import threading
 import weakref
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
+from fxls.runtime.checks.statements import Statement
 from fxls.runtime.torch_private import nodes_of_autograd, number_of
 
 __all__ = ["ForwardRun"]
@@ -19,11 +20,15 @@ __all__ = ["ForwardRun"]
 class ForwardRun:
     """Counted while the statements run, and asked while the backward runs."""
 
-    def __init__(self, module: Any, call: int) -> None:
+    def __init__(
+        self, module: Any, call: int, statements: Mapping[str, Statement]
+    ) -> None:
         self.values: dict[str, torch.Tensor] = {}
+        """Without their history; those that are `read_from_module` are not among them."""
         self.call = call
         self.leaves: dict[int, str] = {}
         """The names of values that nothing made, by id."""
+        self._statements = statements
         self.begins = nodes_of_autograd()
         self.walked: set[int] = set()
         """The nodes that were hooked on a walk."""
@@ -88,6 +93,30 @@ class ForwardRun:
         if len(tensors) == 1 and (node := tensors[0].grad_fn) is not None:
             self._parts.setdefault((number_of(node), tensors[0].output_nr), name)
 
+    def read_from_module(self, name: str, value: torch.Tensor) -> bool:
+        """Whether a value is a parameter that its module still has when it is asked for,
+        so that nobody has to keep it; a third of a model's tensors may be such.
+        """
+        return type(value) is torch.nn.Parameter and (
+            self._statements[name].attribute is not None
+        )
+
+    def value_of(self, name: str) -> torch.Tensor | None:
+        """What a name was bound to, without its history."""
+        value = self.values.get(name)
+        if value is None and (parameter := self._parameter(name)) is not None:
+            return parameter.data
+        return value
+
+    def _parameter(self, name: str) -> torch.nn.Parameter | None:
+        statement = self._statements.get(name)
+        if statement is None or not statement.attribute:
+            return None
+        found = self._module()
+        for part in statement.attribute.split("."):
+            found = getattr(found, part, None)
+        return found if isinstance(found, torch.nn.Parameter) else None
+
     def name_of(self, target: Any) -> str:
         """What a person calls the value that a gradient is of."""
         part = self._parts.get((target.number, target.output))
@@ -98,6 +127,9 @@ class ForwardRun:
         variable = getattr(target.node, "variable", None)
         if id(variable) in self.leaves:
             return self.leaves[id(variable)]
+        for name, statement in self._statements.items():
+            if statement.attribute and self._parameter(name) is variable is not None:
+                return name
         module = self._module()
         if module is not None:
             for name, parameter in module.named_parameters():

@@ -66,7 +66,7 @@ class Gradients:
         if is_recording():
             here.run = None
             return
-        here.run = run = ForwardRun(module, call)
+        here.run = run = ForwardRun(module, call, self._code.statements)
         # One hook for all nodes; the run must not hold it, which would be a cycle.
         here.made = functools.partial(self._made, run)
         here.made_last = functools.partial(self._made_last, run)
@@ -78,6 +78,8 @@ class Gradients:
             return  # somebody records, or nobody watched when the run began
         if not isinstance(value, torch.Tensor):
             self._watch_other(run, name, value)
+            return
+        if run.read_from_module(name, value):
             return
         # To ask a changed view for its node makes that node, so ask before counting.
         made_by = value.grad_fn
@@ -141,11 +143,11 @@ class Gradients:
         """Whether the backward of a sum, or of a product, may add up or enlarge."""
         if name not in self._code.keeping_finite or value.is_complex():
             return True
-        shape, dtype, values = value.shape, value.dtype, run.values
+        shape, dtype = value.shape, value.dtype
         return any(
             (known.shape != shape or known.dtype != dtype) and known.is_floating_point()
             for read in self._code.statements[name].reads
-            if (known := values.get(read)) is not None
+            if (known := run.value_of(read)) is not None
         )
 
     def stop(self) -> None:
@@ -306,9 +308,11 @@ class Gradients:
             return None
         self._found.add(name)
         statement = self._code.statements[name]
-        values = run.values
-        inputs = {read: values[read] for read in statement.reads if read in values}
-        outputs = {name: values[name]} if name in values else {}
+        known = {one: run.value_of(one) for one in (*statement.reads, name)}
+        inputs = {
+            read: known[read] for read in statement.reads if known[read] is not None
+        }
+        outputs = {} if known[name] is None else {name: known[name]}
         rule_break = RuleBreak(
             *(Rule.GRAD_NAN, self._path, name, statement.line, said, inputs),
             {**outputs, **gradients},

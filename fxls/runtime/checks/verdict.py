@@ -15,6 +15,7 @@ from fxls.tensor_view import is_plain, unseen
 
 __all__ = [
     "BARE",
+    "are_finite",
     "deviation",
     "has_no_nan",
     "is_finite",
@@ -43,20 +44,21 @@ _FEW = 2048
 
 def has_no_nan(value: Any) -> bool:
     """Whether no number of a tensor is NaN; no where only a look can tell."""
-    if (
+    if not (
         type(value) in _PLAIN
         and value.is_cpu
         and value.dtype in _INEXACT
-        and value.numel() <= _FEW
         and value.layout is torch.strided
         and not is_recording()
     ):
-        try:
-            # Nothing but NaN differs from itself, and this makes no tensor.
-            return torch.equal(value, value)
-        except NotImplementedError:
-            return False  # of numbers of eight bits, and of what is nested
-    return is_finite(value)
+        return is_finite(value)
+    if value.numel() > _FEW:
+        return _has_finite_sum(value.data)
+    try:
+        # Nothing but NaN differs from itself, and this makes no tensor.
+        return torch.equal(value, value)
+    except NotImplementedError:
+        return False  # of numbers of eight bits, and of what is nested
 
 
 def is_finite(value: Any) -> bool:
