@@ -17,7 +17,7 @@ from benchmarks.packages import Fx
 __all__ = ["MUTATIONS", "Mutation"]
 
 Made: TypeAlias = tuple[Any, list[Any]]
-"""A graph, and its nodes in order."""
+"""A graph, and its nodes in order, or those that are to change."""
 
 
 class Mutation(NamedTuple):
@@ -91,11 +91,13 @@ def _shared(fx: Fx, count: int, users: int) -> Made:
     """Nodes with so many users each, and behind each of them one that nobody uses."""
     graph = fx.Graph()
     x, y = map(graph.placeholder, "xy")
+    pairs: list[Any] = []
     for _ in range(count // users):
-        used, _ = (graph.call_function(torch.relu, (x,)) for _ in range(2))
+        used, unused = (graph.call_function(torch.relu, (x,)) for _ in range(2))
         for _ in range(users):
             graph.call_function(torch.add, (used, y))
-    return graph, list(graph.nodes)
+        pairs += [used, unused]
+    return graph, pairs
 
 
 def _two_users(fx: Fx, count: int) -> Made:
@@ -278,8 +280,7 @@ def _replace_used(_: Any, nodes: list[Any]) -> None:
 
 def _replace_shared(_: Any, nodes: list[Any]) -> None:
     """Each node that several use by the one behind it, and back."""
-    relus = [node for node in nodes if node.target is torch.relu]
-    for one, other in zip(relus[::2], relus[1::2], strict=True):
+    for one, other in zip(nodes[::2], nodes[1::2], strict=True):
         one.replace_all_uses_with(other)
         other.replace_all_uses_with(one)
 
