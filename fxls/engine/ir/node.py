@@ -23,7 +23,7 @@ from fxls.engine.ir.arguments import (
 from fxls.engine.ir.names import naming_in_force
 from fxls.engine.ir.opcodes import OPCODES, Target, check_op_and_target, takes_target
 from fxls.engine.ir.order import link_before, prepend
-from fxls.engine.ir.replaced_uses import replace_hooks, replace_input_with, replace_uses
+from fxls.engine.ir.replaced_uses import replace_all_uses_with, replace_input_with
 from fxls.engine.ir.snapshot import note_node
 from fxls.engine.ir.users import add_user, change_argument, change_arguments
 from fxls.engine.lasting import lasting
@@ -308,43 +308,7 @@ class Node(Reference):
         """Set the keyword argument `key`."""
         set_arguments(self, self._args, {**self._kwargs, key: arg})
 
-    def replace_all_uses_with(
-        self,
-        replace_with: Node,
-        delete_user_cb: Callable[[Node], bool] | None = None,
-        *,
-        propagate_meta: bool = False,
-    ) -> list[Node]:
-        """Let every user of this node (that `delete_user_cb` admits) use another.
-
-        Returns the users that were changed. `propagate_meta` moves the meta along,
-        which the other node must not have yet.
-        """
-        if propagate_meta:
-            if replace_with.meta:
-                raise AssertionError(
-                    f"replace_all_uses_with({replace_with}, propagate_meta=True):"
-                    " that node has meta of its own, which would be lost"
-                )
-            replace_with.meta.update(self.meta)
-        # What `users_of` gives, without the call.
-        held: Any = self._users
-        if held is None:
-            return []
-        users: list[Node] = [*held] if type(held) is dict else [held]
-        if delete_user_cb is not None:
-            users = [user for user in users if delete_user_cb(user)]
-        graph = self.graph
-        if graph._owning_module is not None and (hooks := replace_hooks(graph)):
-            for user in users:
-                for hook in hooks:
-                    hook(old=self, new=replace_with.name, user=user)
-                replace_uses((user,), self, replace_with, False)  # noqa: FBT003 - see there
-        elif len(users) == 1 and users[0].graph is graph:
-            replace_input_with(users[0], self, replace_with)
-        elif users:
-            replace_uses(users, self, replace_with, delete_user_cb is None)
-        return users
+    replace_all_uses_with = replace_all_uses_with
 
     replace_input_with = replace_input_with
 

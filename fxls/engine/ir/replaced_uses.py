@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fxls.engine.graph import Graph
     from fxls.engine.ir.node import Node
 
-__all__ = ["replace_hooks", "replace_input_with", "replace_uses"]
+__all__ = ["replace_all_uses_with", "replace_input_with"]
 
 _SETS_PAY = 16
 """For so many users sets of them are faster than a loop over them."""
@@ -35,8 +35,8 @@ def replace_input_with(self: Node, old_input: Node, new_input: Node) -> None:  #
         count = len(args)
         node = type(old_input)
         if count == 2:
-            # What `replaced_each` does, in half of its time: most calls are like this,
-            # or like the next.
+            # What `replaced` does, in half of its time: most calls are like this, or
+            # like the next.
             a, b = args
             if a is old_input:
                 a = new_input
@@ -90,7 +90,7 @@ def replace_input_with(self: Node, old_input: Node, new_input: Node) -> None:  #
         elif count == 1 and args[0] is old_input:
             self._args = (new_input,)
         else:
-            self._args = tuple(replaced_each(args, old_input, new_input, self))
+            self._args = replaced(args, old_input, new_input, self)
     if self._kwargs:
         self._kwargs = replaced_values(self._kwargs, old_input, new_input, self)
     self._line = None
@@ -115,24 +115,44 @@ def replace_input_with(self: Node, old_input: Node, new_input: Node) -> None:  #
         new_input._users = {after: None, self: None}
 
 
-def replace_uses(  # noqa: C901, PLR0915
-    users: Sequence[Node],
-    old: Node,
-    new: Node,
-    are_all: bool,  # noqa: FBT001 - a keyword would be a twentieth for two users
-) -> None:
-    """Put a node in the place of another one in the arguments of several of its users.
+def replace_all_uses_with(  # noqa: C901, PLR0915
+    self: Node,
+    replace_with: Node,
+    delete_user_cb: Callable[[Node], bool] | None = None,
+    *,
+    propagate_meta: bool = False,
+) -> list[Node]:
+    """Let every user of this node (that `delete_user_cb` admits) use another.
 
-    `are_all` says that there are no other users. What `replace_input_with` does for each
-    of them, in half of its time: the graph and the two nodes are told of all users at
-    once, and no call is made for each.
+    Returns the users that were changed. `propagate_meta` moves the meta along,
+    which the other node must not have yet.
     """
-    if old._last_user is not None:
-        forget_last_user(old)
-    if new._last_user is not None:
-        forget_last_user(new)
-    node = type(old)
-    graph: Any = None
+    if propagate_meta:
+        if replace_with.meta:
+            raise AssertionError(
+                f"replace_all_uses_with({replace_with}, propagate_meta=True):"
+                " that node has meta of its own, which would be lost"
+            )
+        replace_with.meta.update(self.meta)
+    # What `users_of` gives, without the call.
+    held: Any = self._users
+    if held is None:
+        return []
+    users: list[Node] = [*held] if type(held) is dict else [held]
+    if delete_user_cb is not None:
+        users = [user for user in users if delete_user_cb(user)]
+    graph: Any = self.graph
+    if graph._owning_module is not None and (hooks := replace_hooks(graph)):
+        for user in users:
+            for hook in hooks:
+                hook(old=self, new=replace_with.name, user=user)
+            _replace_use(user, self, replace_with)
+        return users
+    # It is one function, and a method of `Node`: with a call for one user, or for all of
+    # them, two users take a twelfth more. The graph and the two nodes are told of all
+    # users at once.
+    node = type(self)
+    graph = None
     used: dict[Node, None] | Node | None
     for user in users:
         if user.graph is not graph:  # all users are of one graph, but for odd ones
@@ -141,60 +161,113 @@ def replace_uses(  # noqa: C901, PLR0915
         if graph._were is not None:
             note_node(user)
         args = user._args
-        if len(args) == 2:
-            # What the loop below does, in half of its time: most calls are like this.
+        count = len(args)
+        if count == 2:
+            # What `replaced` does, in half of its time: most calls are like this, or
+            # like the next.
             a, b = args
-            if a is old:
-                a = new
+            if a is self:
+                a = replace_with
             elif type(a) is node:
                 if type(used := a._users) is dict:
                     if user in used:
                         del used[user]
                     used[user] = None
             elif type(a) not in ATOMS:
-                a = replaced(a, old, new, user)
-            if b is old:
-                b = new
+                a = replaced(a, self, replace_with, user)
+            if b is self:
+                b = replace_with
             elif type(b) is node:
                 if type(used := b._users) is dict:
                     if user in used:
                         del used[user]
                     used[user] = None
             elif type(b) not in ATOMS:
-                b = replaced(b, old, new, user)
+                b = replaced(b, self, replace_with, user)
             user._args = (a, b)
-        elif len(args) == 1 and args[0] is old:
-            user._args = (new,)
-        elif args:
-            # What `replaced_each` does, without the call.
-            found: list[Argument] = []
-            for x in args:
-                if x is old:
-                    found.append(new)
+        elif count == 1:
+            a = args[0]
+            user._args = (
+                replace_with if a is self else replaced(a, self, replace_with, user),
+            )
+        elif count == 3:
+            a, b, c = args
+            if a is self:
+                a = replace_with
+            elif type(a) is node:
+                if type(used := a._users) is dict:
+                    if user in used:
+                        del used[user]
+                    used[user] = None
+            elif type(a) not in ATOMS:
+                a = replaced(a, self, replace_with, user)
+            if b is self:
+                b = replace_with
+            elif type(b) is node:
+                if type(used := b._users) is dict:
+                    if user in used:
+                        del used[user]
+                    used[user] = None
+            elif type(b) not in ATOMS:
+                b = replaced(b, self, replace_with, user)
+            if c is self:
+                c = replace_with
+            elif type(c) is node:
+                if type(used := c._users) is dict:
+                    if user in used:
+                        del used[user]
+                    used[user] = None
+            elif type(c) not in ATOMS:
+                c = replaced(c, self, replace_with, user)
+            user._args = (a, b, c)
+        elif count:
+            user._args = replaced(args, self, replace_with, user)
+        if user._kwargs:
+            # What `replaced_values` does: its call is a twentieth.
+            pairs = {**user._kwargs}
+            for key in pairs:
+                x = pairs[key]
+                if x is self:
+                    pairs[key] = replace_with
                 elif type(x) is node:
                     if type(used := x._users) is dict:
                         if user in used:
                             del used[user]
                         used[user] = None
-                    found.append(x)
-                elif type(x) in ATOMS:
-                    found.append(x)
-                else:
-                    found.append(replaced(x, old, new, user))
-            user._args = tuple(found)
-        if user._kwargs:
-            user._kwargs = replaced_values(user._kwargs, old, new, user)
+                elif type(x) not in ATOMS:
+                    pairs[key] = replaced(x, self, replace_with, user)
+            user._kwargs = immutable_dict(pairs)
         user._line = None
-    before, after = old._users, new._users
-    if are_all and not after and type(before) is dict:
-        # Usually the new node was made for this.
+    if not users:
+        return users
+    if self._last_user is not None:
+        forget_last_user(self)
+    if replace_with._last_user is not None:
+        forget_last_user(replace_with)
+    before: Any = self._users
+    if before is users[0]:  # the only user
+        self._users = None
+        after: Any = replace_with._users
         if after is None:
-            new._users = {**before}
+            replace_with._users = before
+        elif type(after) is dict:
+            if before in after:  # seldom; a `pop` is a call
+                del after[before]
+            after[before] = None
+        elif after is not before:
+            replace_with._users = {after: None, before: None}
+        return users
+    after = replace_with._users
+    if delete_user_cb is None and type(before) is dict and not after:
+        # Usually the other node was made for this.
+        if after is None:
+            replace_with._users = {**before}
         else:
             after |= before
         before.clear()
     else:
-        _move_users(users, old, new)
+        _move_users(users, self, replace_with)
+    return users
 
 
 def replace_hooks(graph: Graph) -> Sequence[Callable[..., Any]]:
@@ -204,28 +277,28 @@ def replace_hooks(graph: Graph) -> Sequence[Callable[..., Any]]:
 
 
 def replaced(a: Argument, old: Node, new: Node, user: Node) -> Argument:
-    """An argument of `user` with a node in the place of another one.
+    """An argument of `user`, or a tuple of them, with a node in the place of another.
 
     Whoever changes becomes the last user of all nodes that it uses, so it is also moved
     in the users of the nodes here that stay.
     """
-    kind: Any = type(a)  # pyright: ignore[reportUnknownVariableType]  # any class
-    if kind is tuple:
-        return tuple(replaced_each(a, old, new, user))
-    if kind is immutable_list:
-        return immutable_list(replaced_each(a, old, new, user))
-    if isinstance(a, dict):
-        return replaced_values(cast("dict[Any, Argument]", a), old, new, user)
-    if kind is slice:
-        return slice(*replaced_each((a.start, a.stop, a.step), old, new, user))
-    if isinstance(a, tuple | list):
-        inside = replaced_each(cast("Iterable[Any]", a), old, new, user)
-        if isinstance(a, list):
-            return immutable_list(inside)
-        return kind(*inside) if hasattr(kind, "_fields") else tuple(inside)
-    if isinstance(a, Reference):  # of another class of nodes than `old`
-        replaced_each((a,), old, new, user)
-    return a
+    kind = type(a)  # pyright: ignore[reportUnknownVariableType]  # any class
+    if kind is not tuple and kind is not immutable_list:
+        return _replaced_other(a, old, new, user)
+    found: list[Argument] = []
+    node: Any = type(old)
+    for x in a:
+        if x is old:
+            x = new
+        elif type(x) is node:
+            users: dict[Node, None] | Node | None = x._users
+            if type(users) is dict:
+                users.pop(user, None)
+                users[user] = None
+        elif type(x) not in ATOMS:
+            x = replaced(x, old, new, user)
+        found.append(x)
+    return tuple(found) if kind is tuple else immutable_list(found)
 
 
 def replaced_values(
@@ -248,27 +321,39 @@ def replaced_values(
     return immutable_dict(found)
 
 
-def replaced_each(
-    arguments: Iterable[Argument], old: Node, new: Node, user: Node
-) -> list[Argument]:
-    """What `replaced` gives for each of several arguments."""
-    found: list[Argument] = []
-    node: Any = type(old)
-    for x in arguments:
-        if x is old:
-            found.append(new)
-        elif type(x) is node or isinstance(x, Reference):
-            used: Any = x
-            users: dict[Node, None] | Node | None = used._users
-            if type(users) is dict:
-                users.pop(user, None)
-                users[user] = None
-            found.append(x)
-        elif type(x) in ATOMS:
-            found.append(x)
-        else:
-            found.append(replaced(x, old, new, user))
-    return found
+def _replaced_other(a: Argument, old: Node, new: Node, user: Node) -> Argument:
+    """What `replaced` gives for what is neither a tuple nor a list of a node's."""
+    kind: Any = type(a)  # pyright: ignore[reportUnknownVariableType]  # any class
+    if isinstance(a, Reference):  # another one than `old`
+        used: Any = a
+        users: dict[Node, None] | Node | None = used._users
+        if type(users) is dict:
+            users.pop(user, None)
+            users[user] = None
+        return a
+    if isinstance(a, dict):
+        return replaced_values(cast("dict[Any, Argument]", a), old, new, user)
+    if kind is slice:
+        return slice(*replaced((a.start, a.stop, a.step), old, new, user))
+    if isinstance(a, tuple | list):
+        inside = replaced(tuple(cast("Iterable[Any]", a)), old, new, user)
+        if isinstance(a, list):
+            return immutable_list(inside)
+        return kind(*inside) if hasattr(kind, "_fields") else inside
+    return a
+
+
+def _replace_use(user: Node, old: Node, new: Node) -> None:
+    """What `replace_all_uses_with` does for one user whose hooks were called."""
+    note_node(user)
+    user._args = replaced(user._args, old, new, user)
+    if user._kwargs:
+        user._kwargs = replaced_values(user._kwargs, old, new, user)
+    user._line = None
+    user.graph._edits += 1
+    for node in (old, new):
+        forget_last_user(node)
+    _move_users((user,), old, new)
 
 
 def _move_users(users: Sequence[Node], old: Node, new: Node) -> None:
