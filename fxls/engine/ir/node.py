@@ -301,8 +301,11 @@ class Node(Reference):
         self._args = args[:idx] + (arg,) + args[idx:]  # noqa: RUF005
         self._line = None
         self.graph._edits += 1
-        for used in references((arg,), EMPTY_KWARGS):
-            add_user(used, self)
+        if type(arg) is Node:
+            add_user(arg, self)  # a twelfth less, also for thousands of arguments
+        else:
+            for used in references((arg,), EMPTY_KWARGS):
+                add_user(used, self)
 
     def update_kwarg(self, key: str, arg: Argument) -> None:
         """Set the keyword argument `key`."""
