@@ -54,9 +54,11 @@ def prepend(self: Node, x: Node) -> None:
     elif before is root:
         x._sort_key = self._sort_key - GAP
     else:
-        if self._sort_key - before._sort_key < 2:
+        key = (before._sort_key + self._sort_key) >> 1
+        if key == before._sort_key:  # nothing is between; to ask so is a twentieth less
             _make_room(before, root)
-        x._sort_key = (before._sort_key + self._sort_key) >> 1
+            key = (before._sort_key + self._sort_key) >> 1
+        x._sort_key = key
     x._prev = before
     x._next = self
     before._next = self._prev = x
