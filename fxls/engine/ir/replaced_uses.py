@@ -163,8 +163,8 @@ def replace_all_uses_with(  # noqa: C901, PLR0915
         args = user._args
         count = len(args)
         if count == 2:
-            # What `replaced` does, in half of its time: most calls are like this, or
-            # like the next.
+            # What `replaced` does, in half of its time: most calls have two arguments,
+            # or three.
             a, b = args
             if a is self:
                 a = replace_with
@@ -185,6 +185,8 @@ def replace_all_uses_with(  # noqa: C901, PLR0915
             elif type(b) not in ATOMS:
                 b = replaced(b, self, replace_with, user)
             user._args = (a, b)
+        elif not count:
+            pass  # asked for here, keyword arguments alone take a thirtieth less
         elif count == 1:
             a = args[0]
             user._args = (
@@ -220,7 +222,7 @@ def replace_all_uses_with(  # noqa: C901, PLR0915
             elif type(c) not in ATOMS:
                 c = replaced(c, self, replace_with, user)
             user._args = (a, b, c)
-        elif count:
+        else:
             user._args = replaced(args, self, replace_with, user)
         if user._kwargs:
             # What `replaced_values` does: its call is a twentieth.
