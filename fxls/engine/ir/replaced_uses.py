@@ -149,7 +149,7 @@ def replace_all_uses_with(  # noqa: C901, PLR0915
             _replace_use(user, self, replace_with)
         return users
     # It is one function, and a method of `Node`: with a call for one user, or for all of
-    # them, two users take a twelfth more. The graph and the two nodes are told of all
+    # them, two users take a fifteenth more. The graph and the two nodes are told of all
     # users at once.
     node = type(self)
     graph = None
