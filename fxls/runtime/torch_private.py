@@ -39,6 +39,7 @@ __all__ = [
     "number_of",
     "ranks_of_group",
     "schema_of",
+    "sizes_read",
     "source_of",
     "unwrapped",
     "version_of",
@@ -218,6 +219,13 @@ def number_of(node: Any) -> int:
     node for a leaf a number beyond all others.
     """
     return node._sequence_nr()
+
+
+def sizes_read(node: Any) -> object:
+    """The sizes of what a node of autograd's viewed or expanded; None of other nodes, and
+    where torch does not keep them.
+    """
+    return getattr(node, "_saved_self_sym_sizes", None)
 
 
 DispatchMode: Any = private(

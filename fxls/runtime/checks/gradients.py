@@ -15,9 +15,10 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import torch
+from torch.autograd.graph import Node
 
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
@@ -33,6 +34,7 @@ from fxls.runtime.torch_private import (
     is_recording,
     nodes_of_autograd,
     number_of,
+    sizes_read,
 )
 
 __all__ = ["Gradients"]
@@ -143,12 +145,15 @@ class Gradients:
         """Whether the backward of a sum, or of a product, may add up or enlarge."""
         if name not in self._code.keeping_finite or value.is_complex():
             return True
-        shape, dtype = value.shape, value.dtype
-        return any(
-            (known.shape != shape or known.dtype != dtype) and known.is_floating_point()
-            for read in self._code.statements[name].reads
-            if (known := run.value_of(read)) is not None
-        )
+        shape, dtype, values = value.shape, value.dtype, run.values
+        for read in self._code.statements[name].reads:
+            known = values.get(read)
+            if known is None and (known := run.value_of(read)) is None:
+                continue
+            is_same = known.shape == shape and known.dtype == dtype
+            if not is_same and known.is_floating_point():
+                return True
+        return False
 
     def stop(self) -> None:
         """Look at no gradient any more."""
@@ -167,9 +172,11 @@ class Gradients:
         elif not run.astray and not inner:
             run.name_parts(name, tensors)
             return
-        found = self._walk(run, [tensor.grad_fn for tensor in tensors], start, inner)
+        nodes = [tensor.grad_fn for tensor in tensors]
+        found = self._walk(run, name, nodes, start, inner)
         if now > start and not found:
-            found = self._walk(run, _changed(self._code, name), start, inner)
+            nodes = _changed(self._code, name)
+            found = self._walk(run, name, nodes, start, inner)
         if inner:
             found += sum(end - begin for begin, end in inner)
         if found < now - start:
@@ -179,12 +186,15 @@ class Gradients:
     def _walk(
         self,
         run: ForwardRun,
-        roots: Iterable[Any],
+        name: str,
+        roots: Iterable[Node | None],
         start: int,
         inner: Sequence[tuple[int, int]],
     ) -> int:
         """Hook what is reachable and nobody else's; how much of it is new."""
-        waiting: list[tuple[Any, Any]] = [(node, None) for node in roots]
+        waiting: list[tuple[Node | None, Node | None]] = [
+            (root, None) for root in roots
+        ]
         first, end, walked = run.begins if run.astray else start, run.end, run.walked
         found = 0
         while waiting:
@@ -199,16 +209,17 @@ class Gradients:
             walked.add(number)
             found += number >= start
             if not inner or not any(begin <= number < end for begin, end in inner):
-                name = run.statement_of(number)
-                harm = harm_of(cast("type[Any]", type(node)))
+                harm = harm_of(type(node))
+                by = name if number >= start else run.statement_of(number)
                 is_idle = harm is Harm.NEVER or (
                     harm is Harm.WITH_OTHER_SHAPES and _is_idle(node, user)
                 )
-                if not is_idle or name in self._code.leaving:
-                    self._hook(name, node)
+                if not is_idle or by in self._code.leaving:
+                    self._hook(by, node)
             # A copy has the sizes of what it is read as.
             reader = user if type(node).__name__ == "CloneBackward0" else node
-            waiting += [(to, reader) for to, _ in node.next_functions]
+            for to, _ in node.next_functions:
+                waiting.append((to, reader))
         return found
 
     def _hook(self, name: str, node: Any) -> None:
@@ -325,11 +336,11 @@ def _is_idle(node: Any, user: Any) -> bool:
     """Whether a node only expands, and does not even that, as those that `matmul` makes
     for two batches of one size.
     """
-    own = getattr(node, "_saved_self_sym_sizes", None)
+    sizes = sizes_read(node)
     return (
-        own is not None
+        sizes is not None
         and type(node).__name__ == "ExpandBackward0"
-        and own == getattr(user, "_saved_self_sym_sizes", None)
+        and sizes == sizes_read(user)
     )
 
 

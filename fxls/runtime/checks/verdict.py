@@ -87,19 +87,19 @@ def are_finite(gradients: Sequence[torch.Tensor | None], known: Any) -> bool:
 
     One that is `known` was looked at before. What holds for all is asked once.
     """
-    is_simple = not is_recording()
+    is_plain = not is_recording()
     for gradient in gradients:
         if gradient is None or gradient is known:
             continue
-        if (
-            is_simple
+        if not (
+            is_plain
             and type(gradient) is torch.Tensor
             and gradient.is_cpu
             and gradient.layout is torch.strided
         ):
-            if not _has_finite_sum(gradient):
+            if not is_finite(gradient):
                 return False
-        elif not is_finite(gradient):
+        elif not _has_finite_sum(gradient):
             return False
     return True
 

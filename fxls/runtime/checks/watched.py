@@ -106,6 +106,7 @@ class CheckedListing:
         only_nan = quick and Rule.INF not in self._rules
         making_no_nan = self.code.making_no_nan if only_nan else frozenset[str]()
         gradients = self._gradients
+        watch = None if gradients is None else gradients.watch
         run, judge = self._run, self._judge
         calls = itertools.count(1)
 
@@ -119,8 +120,8 @@ class CheckedListing:
                 if gradients is not None:
                     gradients.begin(value, call)
                 return False
-            if gradients is not None:
-                gradients.watch(name, value)
+            if watch is not None:
+                watch(name, value)
             if not judges or (
                 run.is_sound
                 and (

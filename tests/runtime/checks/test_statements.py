@@ -36,6 +36,7 @@ NO_PARTS = [
     *("x.view(torch.float32)", "torch.ops.aten.view.dtype(x, torch.float32)"),
     *("x.view(dtype = torch.int32)", "self.view(x)", "view(x)", "split(x, 2)"),
     *("other.view(2)", "torch.cat(x.unbind())", "torch.cat([x, self.y])"),
+    *("torch.ops.mine.view.default(x, [2])", "torchvision.split(x, 2)"),
     *("torch.cat([x * 2, y])", "getattr(self, 'x')[0]", "x.view"),
 ]
 WITHOUT_NAN = [
@@ -43,10 +44,13 @@ WITHOUT_NAN = [
     *("torch.mul(x, 3)", "x.add(1.0)", "torch.tanh(x)", "x.exp()", "torch.sigmoid(x)"),
     *("torch.ops.aten.mul.Tensor(x, 2)", "torch.ops.aten.neg.default(x)", "x.relu()"),
     *("x.masked_fill(y, -10000.0)", "torch.masked_fill(x, y, 0)"),
+    *("x ** 2", "torch.pow(x, 3.0)"),
 ]
 MAYBE_NAN = [
     *("x + y", "x * 0", "x * y", "x / 0", "1 / x", "x * 1e-30", "x + inf", "x * nan"),
-    *("x.masked_fill(y, float('nan'))", "x.masked_fill(y, x)", "x ** 2", "x % 2"),
+    *("x.masked_fill(y, float('nan'))", "x.masked_fill(y, x)", "x ** 0.5", "x % 2"),
+    *("x ** -1", "x ** 0", "2 ** x", "x ** y", "torch.ops.mine.tanh.default(x)"),
+    *("torch_mine.tanh(x)", "torch_mine_tanh(x)"),
     *("torch.sin(x)", "torch.add(x, 1, alpha = 2)", "x.sub(y)", "self.relu(x)"),
     *("tanh(x)", "mod.tanh(x)", "x * True", "x * 1e300", "x // 2", "x * 'a'"),
     *("torch.tanh(x, y)", "torch.softmax(x, 0)", "x.div(2, rounding_mode = 'floor')"),
@@ -62,6 +66,7 @@ NOT_KEEPING_FINITE = [
     *("torch.add(x, y, alpha = 2)", "x.sqrt()", "add(x, y)", "mod.add(x, y)", "x ** 1"),
     *("self.add(x, y)", "x + y + 1", "torch.sub(x)", "0.5 * 0.5"),
     *("x.masked_fill(y, x)", "x.masked_fill(y, 1e38)", "x.masked_fill(0.0, y, 0.0)"),
+    "torch.ops.mine.add.Tensor(x, y)",
 ]
 
 
