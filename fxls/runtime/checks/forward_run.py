@@ -24,7 +24,8 @@ class ForwardRun:
         self, module: Any, call: int, statements: Mapping[str, Statement]
     ) -> None:
         self.values: dict[str, torch.Tensor] = {}
-        """Without their history; those that are `read_from_module` are not among them."""
+        """Without their history; parameters that are read from the module are not among
+        them."""
         self.call = call
         self.leaves: dict[int, str] = {}
         """The names of values that nothing made, by id."""
@@ -93,13 +94,11 @@ class ForwardRun:
         if len(tensors) == 1 and (node := tensors[0].grad_fn) is not None:
             self._parts.setdefault((number_of(node), tensors[0].output_nr), name)
 
-    def read_from_module(self, name: str, value: torch.Tensor) -> bool:
-        """Whether a value is a parameter that its module still has when it is asked for,
-        so that nobody has to keep it; a third of a model's tensors may be such.
+    def is_read_from_module(self, name: str) -> bool:
+        """Whether a parameter is one that its module still has when it is asked for, so
+        that nobody has to keep it; a fifth of the tensors of a model may be such.
         """
-        return type(value) is torch.nn.Parameter and (
-            self._statements[name].attribute is not None
-        )
+        return self._statements[name].attribute is not None
 
     def value_of(self, name: str) -> torch.Tensor | None:
         """What a name was bound to, without its history."""

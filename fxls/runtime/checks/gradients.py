@@ -9,7 +9,6 @@ else uses the same values.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 
 import torch
 from torch.autograd.graph import Node
+from torch.nn import Parameter
 
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
@@ -38,6 +38,9 @@ from fxls.runtime.torch_private import (
 )
 
 __all__ = ["Gradients"]
+
+
+Hook = Callable[[Sequence[Gradient], Sequence[Gradient]], None]
 
 
 class Gradients:
@@ -69,9 +72,18 @@ class Gradients:
             here.run = None
             return
         here.run = run = ForwardRun(module, call, self._code.statements)
+
         # One hook for all nodes; the run must not hold it, which would be a cycle.
-        here.made = functools.partial(self._made, run)
-        here.made_last = functools.partial(self._made_last, run)
+        def look(made: Sequence[Gradient], given: Sequence[Gradient]) -> None:
+            # Sums hand on what they got, and that was looked at where it was made.
+            if not are_finite(made, given[0]):
+                self._judge(run, made, given)
+
+        def look_last(made: Sequence[Gradient], given: Sequence[Gradient]) -> None:
+            if not are_finite(made, None):
+                self._judge(run, made, given)
+
+        here.look, here.look_last = look, look_last
 
     def watch(self, name: str, value: Any) -> None:
         """Look at what the backward of a node makes, when there will be one."""
@@ -81,7 +93,7 @@ class Gradients:
         if not isinstance(value, torch.Tensor):
             self._watch_other(run, name, value)
             return
-        if run.read_from_module(name, value):
+        if type(value) is Parameter and run.is_read_from_module(name):
             return
         # To ask a changed view for its node makes that node, so ask before counting.
         made_by = value.grad_fn
@@ -225,20 +237,7 @@ class Gradients:
     def _hook(self, name: str, node: Any) -> None:
         """Look at what one node of autograd makes."""
         here, leaves = self._here, name in self._code.leaving
-        node.register_hook(here.made_last if leaves else here.made)
-
-    def _made(
-        self, run: ForwardRun, made: Sequence[Gradient], given: Sequence[Gradient]
-    ) -> None:
-        # Sums hand on what they got, and that was looked at where it was made.
-        if not are_finite(made, given[0]):
-            self._judge(run, made, given)
-
-    def _made_last(
-        self, run: ForwardRun, made: Sequence[Gradient], given: Sequence[Gradient]
-    ) -> None:
-        if not are_finite(made, None):
-            self._judge(run, made, given)
+        node.register_hook(here.look_last if leaves else here.look)
 
     def _judge(
         self, run: ForwardRun, made: Sequence[Gradient], given: Sequence[Gradient]
@@ -348,8 +347,10 @@ class _Here(threading.local):
     """What is under way in one thread."""
 
     run: ForwardRun | None = None
-    made: Any = None
-    made_last: Any = None
+    look: Hook
+    """Looks at what a node makes."""
+    look_last: Hook
+    """The same for a node that gets gradients from outside."""
 
 
 _SUMMED = "the gradients that its users give it are infinite, and their sum is NaN"

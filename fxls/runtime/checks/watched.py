@@ -122,16 +122,13 @@ class CheckedListing:
                 return False
             if watch is not None:
                 watch(name, value)
-            if not judges or (
-                run.is_sound
-                and (
-                    name in handing_on
-                    or (
-                        name in making_no_nan
-                        and type(value) is torch.Tensor
-                        and not value.is_complex()
-                    )
-                )
+            if not judges or (name in handing_on and run.is_sound):
+                return False
+            if (
+                name in making_no_nan
+                and run.is_sound
+                and type(value) is torch.Tensor
+                and not value.is_complex()
             ):
                 return False
             if quick and is_fine(value):
