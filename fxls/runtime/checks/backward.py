@@ -219,7 +219,7 @@ class Harm(enum.Enum):
     """When a node of autograd can make what is not finite of gradients that are."""
 
     NEVER = enum.auto()
-    """It hands on the numbers that it gets, at other places at most."""
+    """It hands on numbers that it gets, at other places at most, or drops them."""
     WITH_OTHER_SHAPES = enum.auto()
     """It may add up gradients of one that was broadcast, or multiply them."""
     ALWAYS = enum.auto()
