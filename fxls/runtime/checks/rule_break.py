@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ __all__ = ["RuleBreak", "deal_with"]
 
 _PLACES = 4
 _VALUES = 12
+_LINE = 160
 _LONGEST = 120
 
 
@@ -60,10 +62,10 @@ class RuleBreak:
         return "\n".join([self.summary(), *self._details(listing)])
 
     def _details(self, listing: Listing | None) -> Iterator[str]:
-        text = linecache.getline(str(self.path), self.line).strip()
+        line = linecache.getline(str(self.path), self.line).strip()
         # As tracebacks have it, which terminals and editors make a link.
         yield f'  File "{self.path}", line {self.line}, in forward'
-        yield f"    {text.partition(';  ')[0]}"
+        yield f"    {_around(self.node, line.partition(';  ')[0])}"
         yield from _origin(listing, self.node)
         module = _module(listing, self.node)
         where = f"in {module}, in" if module else "in"
@@ -101,6 +103,20 @@ def deal_with(
     if not stopped:
         sys.stderr.write(f"fxls: {report}\n")
     return None
+
+
+def _around(name: str, line: str) -> str:
+    """A line of a listing, or what stands around a name in a long one: the parameters of
+    a model that torch.compile captured are all on the line of the `def`.
+    """
+    if len(line) <= _LINE:
+        return line
+    found = re.search(rf"\b{re.escape(name)}\b", line)
+    at = found.start() if found else 0
+    begin = max(0, min(at - _LINE // 4, len(line) - _LINE))
+    end = max(begin + _LINE, at + len(name))
+    before, behind = "… " * (begin > 0), " …" * (end < len(line))
+    return f"{before}{line[begin:end].strip()}{behind}"
 
 
 def _origin(listing: Listing | None, node: str) -> Iterator[str]:

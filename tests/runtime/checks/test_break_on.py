@@ -67,6 +67,32 @@ def test_raising_is_on_the_line_of_the_node(store: Store, trace: Trace) -> None:
     assert (last.line or "").startswith("sqrt = torch.sqrt(x)")
 
 
+@pytest.mark.parametrize(
+    ("bad", "shown"),
+    [
+        (0, "def forward(self, argument_0, argument_1,"),
+        (20, "… "),
+        (39, "… "),
+    ],
+)
+def test_of_a_long_line_what_is_around_the_node_is_reported(
+    store: Store, capfd: pytest.CaptureFixture[str], bad: int, shown: str
+) -> None:
+    """As of the `def` of a captured model, which has all parameters."""
+    graph = fx.Graph()
+    given = [graph.placeholder(f"argument_{i}") for i in range(40)]
+    graph.output(graph.call_function(torch.cat, (given,)))
+    gm: Any = fx.GraphModule(nn.Module(), graph)
+    fxls.break_on("nan")
+    gm(*(torch.tensor([torch.nan if i == bad else 0.0]) for i in range(40)))
+    summary, _, line, *_ = capfd.readouterr().err.splitlines()
+    assert f"node argument_{bad} of" in summary
+    assert line.startswith(f"    {shown}")
+    assert f"argument_{bad}" in line
+    assert line.endswith("argument_39):" if bad == 39 else " …")
+    assert 120 < len(line) < 180
+
+
 RULES: dict[str, tuple[str, nn.Module, torch.Tensor, list[str]]] = {
     "an input that is bad already": (
         *("nan", nets.Rooted(), torch.tensor([torch.nan])),
