@@ -11,7 +11,7 @@ from tests.architecture.sources import MODULES, dotted, imported, name, parsed
 IDE_MAY_IMPORT = {
     *("__future__", "ast", "bisect", "builtins", "collections", "copy", "dataclasses"),
     *("contextlib", "datetime", "difflib", "enum", "functools", "fxls", "itertools"),
-    *("math", "msgspec", "re", "tokenize", "tomllib", "typing", "warnings"),
+    *("keyword", "math", "msgspec", "re", "tokenize", "tomllib", "typing", "warnings"),
     # A long source is read in a thread, and Python's warnings are those of the process.
     *("threading.Lock",),
     # Of what reads files the parts that read none.

@@ -307,6 +307,8 @@ def _qualified(tree: ast.Module) -> Iterator[str]:
     while below:
         outer, body = below.pop()
         for one in body:
+            if type(one) in _PLAIN:
+                continue  # nearly all are: one question in place of twelve
             match one:
                 case ast.ClassDef(name=name, body=inner):
                     yield f"{outer}{name}"
@@ -317,20 +319,20 @@ def _qualified(tree: ast.Module) -> Iterator[str]:
                 case ast.AsyncFunctionDef(name=name, body=inner):
                     yield f"{outer}{name}"
                     below.append((f"{outer}{name}.<locals>.", inner))
-                case _ if isinstance(one, _WITH_BLOCKS):
-                    below += ((outer, inner) for inner in _bodies(one))
                 case _:
-                    pass
+                    below += ((outer, inner) for inner in _bodies(one))
 
 
-_WITH_BLOCKS = (
-    *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith),
-    *(ast.Try, ast.TryStar, ast.Match),
-)
+_PLAIN = {
+    *(ast.AnnAssign, ast.Assert, ast.Assign, ast.AugAssign, ast.Delete, ast.Expr),
+    *(ast.Global, ast.Import, ast.ImportFrom, ast.Nonlocal, ast.Pass, ast.Raise),
+    ast.Return,
+}
+"""Statements in which no other statement stands."""
 
 
 def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of one of `_WITH_BLOCKS`."""
+    """The blocks of a statement; none of what has none."""
     for name in ("body", "orelse", "finalbody"):
         inner = getattr(statement, name, None)
         if inner:
