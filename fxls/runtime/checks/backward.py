@@ -1,6 +1,6 @@
 """One backward of torch's: what its nodes made of the gradients that they were given.
 
-All of this is asked only when a gradient is not finite.
+All of this but `harm_of` is asked only when a gradient is not finite.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ __all__ = ["RuleBreak", "deal_with"]
 _PLACES = 4
 _VALUES = 12
 _LINE = 160
+"""Characters of a listing's line that are shown; those of models are up to thousands."""
 _LONGEST = 120
 
 
