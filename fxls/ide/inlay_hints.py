@@ -11,6 +11,7 @@ from fxls.counted import counted
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.node_times import (
     TimedCode,
+    TimedKernel,
     by_node,
     code_text,
     milliseconds,
@@ -157,25 +158,36 @@ def time_hints(
     """
     codes = [*codes]
     kernels = by_node(timed_kernels(document, codes))
+    nodes = document.listing.nodes
     texts: dict[int, str] = {}
-    for node, facts in enumerate(document.listing.nodes):
-        if facts.opcode == "kernel":
-            called = [one for user in facts.users for one in kernels.get(user, ())]
-            if called:
-                seconds = milliseconds(sum(one.seconds for one in called))
-                texts[facts.line] = f"{seconds} in {counted(len(called), 'call')}"
-        elif facts.opcode == CALL and node in kernels:
-            texts[facts.line] = share_text(kernels[node][0])
-        elif node in kernels:
-            texts[facts.line] = times_text(kernels[node])
+    # Most listings have no times, and some have a hundred thousand nodes.
+    for node in sorted(kernels):
+        is_call = nodes[node].opcode == CALL
+        times = kernels[node]
+        texts[nodes[node].line] = share_text(times[0]) if is_call else times_text(times)
     for code in codes:
         if code.document.path == document.path:
+            texts |= _called(document, kernels)
             texts[document.listing.definition] = code_text(code.times)
     return tuple(
         _at_end(document.lines, line, text)
         for line, text in texts.items()
         if first <= line <= last
     )
+
+
+def _called(
+    code: Document, kernels: Mapping[int, Sequence[TimedKernel]]
+) -> dict[int, str]:
+    """How long all calls of a kernel take, by the line that defines it."""
+    found: dict[int, str] = {}
+    for facts in code.listing.nodes:
+        if facts.opcode == "kernel":
+            called = [one for user in facts.users for one in kernels.get(user, ())]
+            if called:
+                seconds = milliseconds(sum(one.seconds for one in called))
+                found[facts.line] = f"{seconds} in {counted(len(called), 'call')}"
+    return found
 
 
 def error_hints(

@@ -27,13 +27,14 @@ def lookups(
     `stopped` is the line that is about to run. A name that was given up by then has
     no value any more.
     """
-    found: list[Lookup] = []
-    freed = {
-        mark.node
-        for mark in document.marks_in(document.listing.definition, stopped - 1)
-        if mark.role is Role.FREES
-    }
-    for mark in document.marks_in(first, min(last, stopped - 1)):
-        if mark.role is Role.BINDS and mark.node not in freed:
-            found.append(Lookup(mark.span, document.lines.slice(mark.span)))
-    return tuple(found)
+    return tuple(
+        Lookup(mark.span, document.lines.slice(mark.span))
+        for mark in document.marks_in(first, min(last, stopped - 1))
+        if mark.role is Role.BINDS and not _is_freed(document, mark.node, stopped)
+    )
+
+
+def _is_freed(document: Document, node: int, line: int) -> bool:
+    """Whether a name was given up on a line before another one."""
+    marks = document.marks_of(node)
+    return any(mark.role is Role.FREES and mark.line < line for mark in marks)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
+from collections.abc import Iterator
 
 from fxls.ide.listing.document import Document
+from fxls.ide.listing.groups import Group
 from fxls.ide.syntax.quiet_parser import parsed
 from fxls.text import Point, Span
 
@@ -16,17 +19,11 @@ def selections(document: Document, point: Point) -> tuple[Span, ...]:
     whole = Span(Point(0, 0), document.end)
     forward = Span(document.start.whole.start, document.end)
     spans = [*_expressions(document, point), document.statement(point.line)]
-    nodes = document.listing.nodes
-    for group in document.groups.within():
-        first, last = nodes[group.first].line, nodes[group.last].line
-        if first <= point.line <= last:
-            # Inner groups come behind the ones that they are in.
-            start = document.statement(first).start
-            spans.insert(
-                _modules_from(spans, document.statement(point.line)),
-                Span(start, document.statement(last).end),
-            )
-    spans += [forward, whole]
+    modules = [
+        Span(document.statement(first).start, document.statement(last).end)
+        for first, last in _modules_at(document, point.line)
+    ]
+    spans += [*reversed(modules), forward, whole]
     found: list[Span] = []
     for span in spans:
         # A module with one line is that line.
@@ -36,9 +33,25 @@ def selections(document: Document, point: Point) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def _modules_from(spans: list[Span], statement: Span) -> int:
-    """Where the modules begin: behind the statement, the innermost first."""
-    return spans.index(statement) + 1
+def _modules_at(document: Document, line: int) -> Iterator[tuple[int, int]]:
+    """The first and the last line of each module around a line, the outermost first."""
+    nodes = document.listing.nodes
+
+    def begins(group: Group) -> int:
+        return nodes[group.first].line
+
+    below: list[Group] = document.groups.inner
+    while below:
+        behind = bisect_right(below, line, key=begins)
+        inner: list[Group] = []
+        # Several only where one line has nodes of several modules.
+        for group in reversed(below[:behind]):
+            last = nodes[group.last].line
+            if last < line:
+                break
+            yield begins(group), last
+            inner[:0] = group.inner
+        below = inner
 
 
 def _expressions(document: Document, point: Point) -> list[Span]:

@@ -23,15 +23,16 @@ class Group:
     last: int
     """The last node."""
     members: list[Group | int] = field(default_factory=list["Group | int"])
+    inner: list[Group] = field(default_factory=list["Group"])
+    """The groups among the members, of which there are far fewer than nodes."""
 
     def within(self) -> Iterator[Group]:
         """The groups below this one, in the order of the graph."""
-        below = [member for member in reversed(self.members) if not _is_node(member)]
+        below = self.inner[::-1]
         while below:
             group = below.pop()
-            assert isinstance(group, Group)
             yield group
-            below += [m for m in reversed(group.members) if not _is_node(m)]
+            below += reversed(group.inner)
 
 
 def groups(listing: Listing) -> Group:
@@ -55,6 +56,7 @@ def groups(listing: Listing) -> Group:
             for row in path[common:]:
                 group = Group(row, node, count - 1)
                 stack[-1].members.append(group)
+                stack[-1].inner.append(group)
                 stack.append(group)
             at = path
         stack[-1].members.append(node)
@@ -81,7 +83,3 @@ def _path(
         own = (scope,) if scopes[scope].path else ()
         known = rows[scope] = _path(scopes[scope].parent, scopes, rows) + own
     return known
-
-
-def _is_node(member: Group | int) -> bool:
-    return isinstance(member, int)
