@@ -252,16 +252,18 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
     if text.count("\r") != text.count("\r\n"):
         yield 0, len(text)
         return
-    start, is_decorated = 0, False
+    start, is_decorated = 0, text.startswith("@")
     for match in _START.finditer(text):
-        if not is_decorated and match.start() > start:
-            yield start, match.start()
-            start = match.start()
-        is_decorated = match[0] == "@"
+        if not is_decorated:
+            yield start, match.start() + 1
+            start = match.start() + 1
+        is_decorated = match[0] == "\n@"
     yield start, len(text)
 
 
-_START = re.compile(r"^(?:@|(?:class|def|async)\b)", re.MULTILINE)
+_START = re.compile(r"\n(?:@|(?:class|def|async)\b)")
+"""The end of a line before a piece: looked for as one character, which takes a seventh
+of asking at each character whether a line begins there."""
 
 
 class _Top(NamedTuple):
