@@ -70,7 +70,6 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.TEXT_DOCUMENT_IMPLEMENTATION: navigation.on_implementation,
     lsp.TEXT_DOCUMENT_REFERENCES: navigation.on_references,
     lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: navigation.on_document_highlight,
-    lsp.TEXT_DOCUMENT_FOLDING_RANGE: structure.on_folding_range,
     lsp.TEXT_DOCUMENT_SELECTION_RANGE: structure.on_selection_range,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: structure.on_semantic_tokens_range,
     lsp.TEXT_DOCUMENT_INLINE_VALUE: structure.on_inline_value,
@@ -92,6 +91,7 @@ _TASKS: dict[str, Callable[[Connection, Any], Awaitable[object]]] = {
     custom.TIMES: times.on_times,
     lsp.INITIALIZED: life.on_initialized,
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: structure.on_document_symbol,
+    lsp.TEXT_DOCUMENT_FOLDING_RANGE: structure.on_folding_range,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: structure.on_semantic_tokens,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA: structure.on_semantic_tokens_delta,
     lsp.SHUTDOWN: life.on_shutdown,
@@ -172,7 +172,8 @@ def _begin() -> None:
     # refers back: Python would look through all of them again and again.
     gc.set_threshold(100_000, 20, 50)
     # A request passes through some ten hands, from the thread that reads it to the one
-    # that writes its answer, and waits as long for each while a thread makes a long one.
-    sys.setswitchinterval(0.001)
+    # that writes its answer, and waits as long for each while a thread makes a long one;
+    # so does each look at the disk. A thread that nobody waits for is not interrupted.
+    sys.setswitchinterval(0.0001)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     logging.getLogger("pygls.protocol.json_rpc").addFilter(quietly)

@@ -1,4 +1,4 @@
-"""The structure of a listing as LSP types: outline, folds, colours, hierarchy."""
+"""The structure of a listing as LSP types: hierarchy, selections, links."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from lsprotocol import types as lsp
 
 from fxls.ide.call_hierarchy import Call, CallItem
 from fxls.ide.document_links import DocumentLink
-from fxls.ide.folding_ranges import Fold
 from fxls.ide.inline_values import Lookup
 from fxls.ide.listing.document import Document
 from fxls.ide.workspace_symbols import Found
@@ -23,7 +22,6 @@ __all__ = [
     "calls_from",
     "calls_to",
     "data_of",
-    "folds",
     "found_symbols",
     "inline_values",
     "item",
@@ -43,19 +41,6 @@ KINDS = {
     "call_function": lsp.SymbolKind.Function,
     "output": lsp.SymbolKind.Event,
 }
-
-
-def folds(found: Iterable[Fold]) -> list[lsp.FoldingRange]:
-    kinds = {"imports": lsp.FoldingRangeKind.Imports}
-    return [
-        lsp.FoldingRange(
-            fold.first,
-            fold.last,
-            kind=kinds.get(fold.kind, lsp.FoldingRangeKind.Region),
-            collapsed_text=fold.text,
-        )
-        for fold in found
-    ]
 
 
 def selection(

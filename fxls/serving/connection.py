@@ -20,6 +20,7 @@ from fxls.listing import Reason
 from fxls.lsp import custom
 from fxls.lsp.client import Client
 from fxls.lsp.uris import path_of, uri_of
+from fxls.serving.asides import Asides
 from fxls.serving.disk_changes import DiskChanges
 from fxls.serving.long_texts import long_text_read
 from fxls.serving.published import PublishedDiagnostics
@@ -68,6 +69,7 @@ class Connection(LanguageServer):
         self._poll: asyncio.TimerHandle | None = None
         self._checks: dict[str, asyncio.TimerHandle] = {}
         self.disk_changes = DiskChanges()
+        self.asides = Asides()
         self.behind_disk: set[str] = set()
         """Open files that are others on the disk, until the editor reads or saves them."""
 
@@ -80,7 +82,7 @@ class Connection(LanguageServer):
     def _before_opening(
         self, document: lsp.TextDocumentItem
     ) -> Awaitable[object] | None:
-        return long_text_read(document, self.session.is_listing)
+        return long_text_read(document, self.session.is_listing, self.asides)
 
     def opened(self, uri: str) -> str | None:
         """Note how the client spells a path; None when it is no file."""
@@ -289,6 +291,8 @@ class Connection(LanguageServer):
         abilities = self.client.abilities
         if self._uris or abilities.takes_changes or abilities.takes_runs:
             self.watch()
+            if self.asides.are_running:
+                return  # there is another look in a second
             self.tell_news()
             self._tell_runs()
             self._show_asked()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 
@@ -10,6 +9,7 @@ from lsprotocol import types as lsp
 
 from fxls.ide.entries.entries import read_through
 from fxls.lsp.uris import path_of
+from fxls.serving.asides import Asides
 from fxls.serving.faults import task_with_faults_logged
 
 __all__ = ["long_text_read"]
@@ -19,7 +19,7 @@ _LONG = 50_000
 
 
 def long_text_read(
-    document: lsp.TextDocumentItem, is_listing: Callable[[str], bool]
+    document: lsp.TextDocumentItem, is_listing: Callable[[str], bool], asides: Asides
 ) -> Awaitable[object] | None:
     """The reading of a source that an editor opens; None when that takes no time, and
     for listings, which nobody parses.
@@ -29,13 +29,13 @@ def long_text_read(
         return None
     if is_listing(path):
         return None
-    return task_with_faults_logged(_read)(document.text, path)
+    return task_with_faults_logged(_read)(document.text, path, asides)
 
 
-async def _read(text: str, path: str) -> None:
+async def _read(text: str, path: str, asides: Asides) -> None:
     is_given_up = threading.Event()
     try:
-        await asyncio.to_thread(read_through, text, path, is_given_up.is_set)
+        await asides.run(read_through, text, path, is_given_up.is_set)
     finally:
         # When the server ends, it waits for its threads.
         is_given_up.set()

@@ -21,7 +21,8 @@ COUNT = 20_000
 def large() -> Listing:
     calls = [f"    r{n} = relu(r{n - 1});  r{n - 1} = None\n" for n in range(1, COUNT)]
     text = "def forward(self, r0):\n" + "".join(calls) + f"    return r{COUNT - 1}\n"
-    return listing_of(text, identity=Identity("large", "Large"))
+    layer = {f"r{n}": [("layer", "net.Layer")] for n in range(1, 100)}
+    return listing_of(text, identity=Identity("large", "Large"), scopes=layer)
 
 
 def named(symbol: Json) -> list[str]:
@@ -29,7 +30,9 @@ def named(symbol: Json) -> list[str]:
     return [symbol["name"], *below]
 
 
-@pytest.mark.parametrize("method", ["semanticTokens/full", "documentSymbol"])
+@pytest.mark.parametrize(
+    "method", ["semanticTokens/full", "documentSymbol", "foldingRange"]
+)
 def test_a_hover_in_another_listing_is_answered_first(
     project: Path, listing: Path, large: Listing, method: str
 ) -> None:
@@ -58,6 +61,15 @@ def test_a_hover_in_another_listing_is_answered_first(
     if method == "documentSymbol":
         (forward,) = found
         assert named(forward) == named(as_json(outline(document)))
+    elif method == "foldingRange":
+        assert found == [
+            {
+                "startLine": 1,
+                "endLine": 99,
+                "kind": "region",
+                "collapsedText": "layer Layer …",
+            }
+        ]
     else:
         expected = [*tokens(document, 0, len(document.lines))]
         assert len(found["data"]) == 5 * len(expected)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types as lsp
 
+from fxls.serving.asides import Asides
 from fxls.serving.long_texts import long_text_read
 
 LONG = "x = 1\n" * 10_000
@@ -33,7 +34,7 @@ def test_a_long_source_is_read_and_nothing_else_is(
         asked.append(path)
         return is_listing
 
-    reading = long_text_read(document, asks)
+    reading = long_text_read(document, asks, Asides())
     if reading is not None:
         assert asyncio.iscoroutine(reading)
         asyncio.run(reading)

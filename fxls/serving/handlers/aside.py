@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
 
 from fxls.ide.listing.document import Document
+from fxls.serving.connection import Connection
 
 __all__ = ["aside"]
 
@@ -18,14 +18,16 @@ _FEW = 2_000
 """Nodes of a listing whose answers take less time than to start a thread."""
 
 
-async def aside(document: Document, made: Callable[[], _T]) -> _T | msgspec.Raw:
+async def aside(
+    ls: Connection, document: Document, made: Callable[[], _T]
+) -> _T | msgspec.Raw:
     """An answer about a whole listing, encoded where it is made of many nodes.
 
     `made` asks no state of the server: listings and what is said of them never change.
     """
     if len(document.listing.nodes) < _FEW:
         return made()
-    return await asyncio.to_thread(_encoded, made)
+    return await ls.asides.run(_encoded, made)
 
 
 def _encoded(made: Callable[[], _T]) -> _T | msgspec.Raw:

@@ -20,6 +20,7 @@ from fxls.ide.semantic_tokens import tokens
 from fxls.lsp import from_lsp, structure
 from fxls.lsp.client import Client
 from fxls.lsp.document_symbols import SymbolItem, symbol_item
+from fxls.lsp.folding_ranges import FoldItem, fold_items
 from fxls.lsp.semantic_tokens import TokensDelta, TokensItem, tokens_item
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.connection import Connection
@@ -52,18 +53,20 @@ async def on_document_symbol(
     document = document_of(ls, params.text_document.uri)
     if document is None:
         return None
-    return await aside(document, partial(_outline, ls.client, document))
+    return await aside(ls, document, partial(_outline, ls.client, document))
 
 
 def _outline(client: Client, document: Document) -> list[SymbolItem]:
     return [symbol_item(client, outline(document), document.lines)]
 
 
-def on_folding_range(
+async def on_folding_range(
     ls: Connection, params: lsp.FoldingRangeParams
-) -> list[lsp.FoldingRange] | None:
+) -> list[FoldItem] | msgspec.Raw | None:
     document = document_of(ls, params.text_document.uri)
-    return structure.folds(folds(document)) if document else None
+    if document is None:
+        return None
+    return await aside(ls, document, lambda: fold_items(folds(document)))
 
 
 async def on_semantic_tokens(
@@ -72,7 +75,7 @@ async def on_semantic_tokens(
     document = document_of(ls, params.text_document.uri)
     if document is None:
         return None
-    return await aside(document, partial(_tokens, ls.client, document))
+    return await aside(ls, document, partial(_tokens, ls.client, document))
 
 
 async def on_semantic_tokens_delta(
