@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmarks.server_answers import Answers, Memory, answers
+from benchmarks.server_answers import Answers, Memory, Share, answers
 from benchmarks.server_start import IMPORT, MOST, NOTHING, SERVE, Start, starts
 
 __all__ = ["Figure", "figures"]
@@ -35,7 +35,13 @@ def figures(traces: int, *, is_quick: bool) -> Iterator[Figure]:
     """All of them, as they are measured; the last after so many saves of a model."""
     yield from _of_starts(starts(3 if is_quick else 15))
     for found in answers(nodes=10_000 if is_quick else 100_000, saves=traces):
-        yield _of_memory(found) if isinstance(found, Memory) else _of_answers(found)
+        match found:
+            case Memory():
+                yield _of_memory(found)
+            case Share(what, times, bound):
+                yield Figure(what, times, times, bound, "times")
+            case Answers():
+                yield _of_answers(found)
 
 
 def _of_starts(found: dict[str, Start]) -> Iterator[Figure]:

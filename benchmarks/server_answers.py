@@ -6,10 +6,13 @@ first is what the machine takes for a request that asks for nothing.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import random
+import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -30,7 +33,7 @@ from fxls.listing import (
 )
 from fxls.store import Store
 
-__all__ = ["Answers", "Memory", "answers"]
+__all__ = ["Answers", "Memory", "Share", "answers"]
 SOURCE = "import torch\n\n\nclass Net:\n    def forward(self, x):\n        return x\n"
 
 
@@ -46,6 +49,9 @@ LONG_SOURCE = "import torch\n\n# fxls: Net0()(torch.ones(3))\n" + "".join(
 )
 """4,300 lines."""
 
+_SERVERS = 5
+"""So many are asked for what each does once."""
+
 
 class Memory(NamedTuple):
     """What is resident before and after a long time of work, in MiB."""
@@ -55,7 +61,15 @@ class Memory(NamedTuple):
     after: float
 
 
-def answers(nodes: int, saves: int) -> Iterator[Answers | Memory]:
+class Share(NamedTuple):
+    """How many times as long as something else the CPU time of an answer is."""
+
+    what: str
+    times: float
+    bound: float
+
+
+def answers(nodes: int, saves: int) -> Iterator[Answers | Memory | Share]:
     """In a listing of 1,000 and one of `nodes` nodes; then save a model `saves` times."""
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder)
@@ -79,14 +93,34 @@ def answers(nodes: int, saves: int) -> Iterator[Answers | Memory]:
 
 def _first_lenses(project: Path, listings: str, bound: float) -> Answers:
     """What an editor waits for that opens a source with many listings, or a long one."""
-    client = Client(project)
-    try:
-        path = project / "net.py"
+    path = project / "net.py"
+
+    def first(client: Client) -> Answers:
         client.open(path)
         ask = partial(client.request, "textDocument/codeLens", of(path))
         return client.each(f"first lenses of a source, {listings}", bound, [ask])
-    finally:
-        client.end()
+
+    return _of_servers(project, first)
+
+
+def _of_servers(
+    project: Path,
+    first: Callable[[Client], Answers],
+    beside: Callable[[], object] = lambda: None,
+) -> Answers:
+    """The times of what a server does once, by several servers, with `beside` in turns."""
+    found: list[Answers] = []
+    for _ in range(_SERVERS):
+        beside()
+        client = Client(project)
+        try:
+            found.append(first(client))
+        finally:
+            client.end()
+    times = [time for one in found for time in one.times]
+    return found[0]._replace(
+        times=times, cpu=statistics.median(one.cpu for one in found)
+    )
 
 
 def _requests(
@@ -179,7 +213,7 @@ def _hover(client: Client, path: Path) -> int:
     return client.send("textDocument/hover", {**of(path), "position": at})
 
 
-def _openings(project: Path) -> Iterator[Answers]:
+def _openings(project: Path) -> Iterator[Answers | Share]:
     """That a long source is opened, and what another one waits for meanwhile."""
     (project / "pyproject.toml").touch()
     other = project / "net.py"
@@ -193,16 +227,31 @@ def _openings(project: Path) -> Iterator[Answers]:
         path.write_text(text, "utf-8")
         renamed = text.replace("class N", "class M").replace("fxls: N", "fxls: M")
         again.write_text(renamed, "utf-8")
-        client = Client(project)
-        try:
+
+        def opened(client: Client, size: int = size, path: Path = path) -> Answers:
             client.request("workspace/symbol", {"query": "none"})
 
-            def opened(client: Client = client, path: Path = path) -> None:
+            def open_and_ask() -> None:
                 client.open(path)
                 client.request("textDocument/codeLens", of(path))
 
-            bound = 0.3 * size
-            yield client.each(f"open a source of {size} MB", bound, [opened])
+            what = f"open a source of {size} MB"
+            return client.each(what, 0.3 * size, [open_and_ask])
+
+        parsed: list[float] = []
+
+        def parse(text: str = text, parsed: list[float] = parsed) -> None:
+            began = time.process_time()
+            for piece in text.split("\nclass ")[1:]:
+                ast.parse(f"class {piece}")
+            parsed.append(time.process_time() - began)
+
+        found = _of_servers(project, opened, parse)
+        yield found
+        times = found.cpu / statistics.median(parsed)
+        yield Share("its CPU time by that of Python's parser, in pieces", times, 1.5)
+        client = Client(project)
+        try:
             client.open(other)
             client.request("textDocument/codeLens", of(other))
             client.open(again)
