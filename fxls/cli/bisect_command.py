@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import functools
 import json
 import os
@@ -183,6 +182,8 @@ def _absolute(check: str) -> str:
 
 def _wrong_check(check: str) -> str | None:
     """What is wrong with the name of a function, as far as it is known without torch."""
+    import ast
+
     from fxls import regular_file
 
     file, colon, function = check.rpartition(":")

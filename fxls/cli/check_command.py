@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import secrets
-import shlex
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -27,7 +24,6 @@ from fxls.cli.command import (
     sources_here,
     warn,
 )
-from fxls.cli.followed_program import GRAPHS_ANEW
 from fxls.cli.run_argument import add_run, found_run
 
 if TYPE_CHECKING:
@@ -211,6 +207,8 @@ def _check_named(baseline: Baseline, name: str, path: Path) -> None:
 
 def _name(program: Sequence[str], path: Path) -> str:
     """A command line as the baseline names it, wherever the repository lies."""
+    import shlex
+
     if not program:
         return ""
     first = program[0]
@@ -251,6 +249,10 @@ def _ran(
 
     Ends, and says so, where the program fails.
     """
+    import secrets
+    import subprocess
+
+    from fxls.cli.followed_program import GRAPHS_ANEW
     from fxls.store_root import locate
 
     need_torch()

@@ -6,7 +6,6 @@ import argparse
 import functools
 import json
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -234,6 +233,8 @@ def _unclear_entry(python: PythonArguments, entry: EntryArgument) -> str | None:
 
 def _first_entry(python: PythonArguments) -> str | None:
     """How to ask for the first entry of a file that is no program, if it has one."""
+    import shlex
+
     from fxls.launching.entry_argument import EntryArgument, entries_of
 
     path = Path(python.program[0])

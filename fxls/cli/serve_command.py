@@ -8,7 +8,6 @@ import sys
 
 from fxls.cli.command import Commands, ExitCode, add_command, say
 from fxls.cli.listen_option import warn_of_exposure
-from fxls.host.early_worker import EarlyWorker
 
 __all__ = ["add", "serve"]
 
@@ -49,7 +48,11 @@ def serve(options: argparse.Namespace) -> int:
     """`fxls serve`: the language server."""
     # The pipes of a process that is there already cannot be joined on Windows.
     is_early = options.warm and options.tcp is None and sys.platform != "win32"
-    early = EarlyWorker() if is_early else None
+    early = None
+    if is_early:
+        from fxls.host.early_worker import EarlyWorker
+
+        early = EarlyWorker()
     from fxls.serving.transport.quick_start import quick_imports
 
     with quick_imports():
