@@ -22,9 +22,10 @@ class FoldItem(Item, frozen=True):
 def fold_items(found: Iterable[Fold]) -> list[FoldItem]:
     """Folds with the kinds that LSP has for them."""
     return [
-        FoldItem(fold.first, fold.last, _KINDS.get(fold.kind, "region"), fold.text)
+        FoldItem(
+            *(fold.first, fold.last),
+            "imports" if fold.kind == "imports" else "region",
+            fold.text,
+        )
         for fold in found
     ]
-
-
-_KINDS = {"imports": "imports"}

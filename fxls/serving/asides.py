@@ -15,8 +15,8 @@ T = TypeVar("T")
 class Asides:
     """Runs functions in threads, and knows whether one runs.
 
-    While one computes, each look at the disk waits until it lets go of the interpreter:
-    a thousand looks then take fifty milliseconds and not five.
+    While one computes, each look at the disk waits until that leaves the interpreter to
+    others: a thousand looks take fifty milliseconds then, and five else.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Asides:
 
     @property
     def are_running(self) -> bool:
-        """Whether what can wait should wait."""
+        """Whether anything is computed in a thread now."""
         return self._running > 0
 
     async def run(
