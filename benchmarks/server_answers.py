@@ -160,8 +160,7 @@ def _requests(
             0.100,
             (partial(client.symbols, f"model{n}") for n in range(30)),
         )
-        yield from _whole_graphs(client, large, large_one)
-        yield from _structures(client, large, large_one, small)
+        yield from _whole_graphs(client, large, large_one, small)
         before = client.memory()
         for _ in range(8_000):
             client.ask("hover", project / "no.py", 1)
@@ -172,40 +171,32 @@ def _requests(
         client.end()
 
 
-def _whole_graphs(client: Client, large: Path, name: str) -> Iterator[Answers]:
-    """What editors and the extension ask of all that there is."""
-    uri = {"uri": large.as_uri()}
-    window = {**uri, "sort": "bytes", "descending": True, "count": 100}
-    asked: list[tuple[str, float, str, Json]] = [
-        ("list of what the store holds, 1,000 listings", 0.100, "identities", {}),
-        (f"window of the sorted table, {name}", 0.250, "table", window),
-        (f"whole graph for its picture, {name}", 2, "graph", uri),
-        (
-            f"text for a comparison, {name}",
-            1,
-            "normalized",
-            {**uri, "like": uri["uri"]},
-        ),
-    ]
-    for what, bound, method, params in asked:
-        call = partial(client.request, f"fxls/{method}", params)
-        yield client.each(what, bound, [call] * 5)
-
-
-def _structures(
+def _whole_graphs(
     client: Client, large: Path, name: str, small: Path
 ) -> Iterator[Answers]:
-    """Answers with something for each node, and hovers elsewhere while they are made."""
-    for what, method, bound in (
-        ("outline", "textDocument/documentSymbol", 3),
-        ("colours", "textDocument/semanticTokens/full", 1),
-    ):
-        ask = partial(client.request, method, of(large))
-        yield client.each(f"{what}, {name}", bound, [ask] * 5)
-        times = client.meanwhile(method, of(large), partial(_hover, client, small))
-        yield Answers(
-            f"hover elsewhere during the {what}, {name}", times, 0.05, math.nan
-        )
+    """What editors and the extension ask of all that there is, and hovers elsewhere
+    while an answer with something for each node is made.
+    """
+    call = partial(client.request, "fxls/identities", {})
+    yield client.each("list of what the store holds, 1,000 listings", 0.1, [call] * 5)
+    uri = {"uri": large.as_uri()}
+    window = {**uri, "sort": "bytes", "descending": True, "count": 100}
+    like = {**uri, "like": uri["uri"]}
+    asked: list[tuple[str, float, str, Json]] = [
+        ("window of the sorted table", 0.25, "fxls/table", window),
+        ("whole graph for its picture", 2, "fxls/graph", uri),
+        ("text for a comparison", 1, "fxls/normalized", like),
+        ("outline", 3, "textDocument/documentSymbol", of(large)),
+        ("colours", 1, "textDocument/semanticTokens/full", of(large)),
+    ]
+    for what, bound, method, params in asked:
+        call = partial(client.request, method, params)
+        yield client.each(f"{what}, {name}", bound, [call] * 5)
+        # A window that was sorted once is there at once: another column.
+        meanwhile = {**params, "sort": "shape"} if "sort" in params else params
+        times = client.meanwhile(method, meanwhile, partial(_hover, client, small))
+        during = f"hover elsewhere during the {what.removeprefix('whole ')}, {name}"
+        yield Answers(during, times, 0.05, math.nan)
 
 
 def _hover(client: Client, path: Path) -> int:

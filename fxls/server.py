@@ -54,13 +54,9 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT: documents.on_text_document_content,
     custom.CONTENT: graphs.on_content,
     custom.DELETE: graphs.on_delete,
-    custom.DIFF: graphs.on_diff,
-    custom.GRAPH: graphs.on_graph,
     custom.IDENTITIES: graphs.on_identities,
     custom.LISTINGS: graphs.on_listings,
-    custom.NORMALIZED: graphs.on_normalized,
     custom.REVISIONS: graphs.on_revisions,
-    custom.ROWS: graphs.on_rows,
     custom.RUN: runs.on_run,
     custom.RUN_LIST: runs.on_runs,
     lsp.TEXT_DOCUMENT_HOVER: navigation.on_hover,
@@ -88,6 +84,10 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
 }
 
 _TASKS: dict[str, Callable[[Connection, Any], Awaitable[object]]] = {
+    custom.DIFF: graphs.on_diff,
+    custom.GRAPH: graphs.on_graph,
+    custom.NORMALIZED: graphs.on_normalized,
+    custom.ROWS: graphs.on_rows,
     custom.TIMES: times.on_times,
     lsp.INITIALIZED: life.on_initialized,
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: structure.on_document_symbol,

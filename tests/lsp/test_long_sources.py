@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.held_asides import started_with_held_asides
 from tests.support.lsp_client import Json, started
 
 pytestmark = pytest.mark.slow
@@ -39,9 +40,9 @@ def test_a_hover_in_a_listing_is_answered_while_a_source_is_read(
     path = project / "long.py"
     of_long: Json = {"textDocument": {"uri": path.as_uri()}}
     start = {"line": 3, "character": 0}
-    with started() as client:
+    gate = project / "let.go"
+    with started_with_held_asides(gate) as client:
         client.initialize(project)
-        client.ask("hover", listing, 1, 4)
 
         client.open(path, TEXT)
         # What is said of the source meanwhile is heard when it is read, in this order.
@@ -56,6 +57,7 @@ def test_a_hover_in_a_listing_is_answered_while_a_source_is_read(
 
         assert client.ask("hover", listing, 5, 4) is not None
         came = [message.get("id") for message in client.came()]
+        gate.touch()
         lenses = client.answer(late)["result"]
         error = client.answer(given_up)["error"]
         errors = client.end()

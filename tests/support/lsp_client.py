@@ -108,7 +108,9 @@ class LspClient:
 
     def send(self, method: str, params: Json) -> int:
         """Send a request without waiting for its answer; returns its id."""
-        return self.send_together((method, params))[0]
+        self._ids += 1
+        self._write({"id": self._ids, "method": method, "params": params})
+        return self._ids
 
     def send_and_cancel(self, method: str, params: Json) -> int:
         """Send a request and its cancellation in one piece; returns the id."""
@@ -117,15 +119,6 @@ class LspClient:
         cancelled = {"method": "$/cancelRequest", "params": {"id": self._ids}}
         self._write(asked, cancelled)
         return self._ids
-
-    def send_together(self, *requests: tuple[str, Json]) -> list[int]:
-        """Send several requests in one piece; returns their ids."""
-        asked: list[Json] = []
-        for method, params in requests:
-            self._ids += 1
-            asked.append({"id": self._ids, "method": method, "params": params})
-        self._write(*asked)
-        return [one["id"] for one in asked]
 
     def answer(self, request: int) -> Json:
         return self._take(

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
+
+import msgspec
 
 from fxls.graph_diff import as_json, graph_diff
 from fxls.ide.listing.comparable_text import normalized
+from fxls.ide.listing.document import Document
 from fxls.ide.listing.node_times import nanoseconds, timed_kernels
 from fxls.ide.listing.parent import parent_paths
 from fxls.ide.listing.recorded import change_of
 from fxls.ide.listing.table_rows import Column
 from fxls.lsp import custom, params
 from fxls.lsp import graph_view as picture
+from fxls.lsp.client import Lines
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.record.node_errors import NodeError
 from fxls.serving.connection import Connection
+from fxls.serving.handlers.aside import aside
 from fxls.serving.handlers.documents import content
 from fxls.serving.handlers.kernels import timed
 from fxls.serving.handlers.numbers import errors_of
@@ -72,42 +78,59 @@ def on_revisions(ls: Connection, asked: params.About) -> list[custom.RevisionIte
     )
 
 
-def on_graph(ls: Connection, asked: params.About) -> picture.GraphItem | None:
+async def on_graph(
+    ls: Connection, asked: params.About
+) -> picture.GraphItem | msgspec.Raw | None:
     document = document_of(ls, asked.uri)
     if document is None:
         return None
-    return picture.graph_item(
+    made = partial(
+        picture.graph_item,
         ls.client,
         document,
         ls.session.library.uri_about(document),
-        ls.session.lines_of,
+        _lines_of_sources(ls, document),
         stale=bool(ls.session.freshness(document).changed),
         # One that was deleted is passed over.
         parent=next(filter(ls.session.document, parent_paths(document)), None),
         errors=errors_of(ls, document),
     )
+    return await aside(ls, document, made)
 
 
-def on_rows(ls: Connection, asked: params.Rows) -> picture.TableItem | None:
+def _lines_of_sources(ls: Connection, document: Document) -> Lines:
+    """The lines of a listing's sources as they are now, for what is made aside."""
+    paths = {source.path for source in document.listing.sources}
+    return {path: ls.session.lines_of(path) for path in paths}.get
+
+
+async def on_rows(
+    ls: Connection, asked: params.Rows
+) -> picture.TableItem | msgspec.Raw | None:
     document = document_of(ls, asked.uri)
     if document is None:
         return None
-    times = ls.session.times.measured(document.path)
+    measured = ls.session.times.measured(document.path)
     kernels = timed_kernels(document, timed(ls, document))
-    if kernels:
-        times = nanoseconds(len(document.listing.nodes), kernels)
     errors = errors_of(ls, document)
-    found = ls.session.rows(
-        document,
-        asked.sort,
-        descending=asked.descending,
-        search=asked.search,
-        amounts=_amounts(asked.sort, len(document.listing.nodes), times, errors),
-    )
-    shared = {node for one in kernels if one.shared_by > 1 for node in one.nodes}
-    return picture.table_item(
-        *(ls.client, document, found, asked, ls.session.lines_of, times, shared, errors)
-    )
+    lines_of, rows = _lines_of_sources(ls, document), ls.session.rows
+
+    def made() -> picture.TableItem:
+        count = len(document.listing.nodes)
+        times = nanoseconds(count, kernels) if kernels else measured
+        found = rows(
+            document,
+            asked.sort,
+            descending=asked.descending,
+            search=asked.search,
+            amounts=_amounts(asked.sort, count, times, errors),
+        )
+        shared = {node for one in kernels if one.shared_by > 1 for node in one.nodes}
+        return picture.table_item(
+            *(ls.client, document, found, asked, lines_of, times, shared, errors)
+        )
+
+    return await aside(ls, document, made)
 
 
 def _amounts(
@@ -127,21 +150,27 @@ def _amounts(
 _NOT_COMPARED = -1.0
 
 
-def on_normalized(
+async def on_normalized(
     ls: Connection, asked: params.Normalized
-) -> custom.ContentItem | None:
+) -> custom.ContentItem | msgspec.Raw | None:
     document = document_of(ls, asked.uri)
     like = document_of(ls, asked.like) if asked.like else None
     if document is None or (asked.like and like is None):
         return None
-    return custom.ContentItem(normalized(document, like))
+    return await aside(
+        ls, document, lambda: custom.ContentItem(normalized(document, like))
+    )
 
 
-def on_diff(ls: Connection, asked: params.Diff) -> dict[str, Any] | None:
+async def on_diff(
+    ls: Connection, asked: params.Diff
+) -> dict[str, Any] | msgspec.Raw | None:
     old, new = document_of(ls, asked.old), document_of(ls, asked.new)
     if old is None or new is None:
         return None
-    return as_json(graph_diff(old.listing, new.listing))
+    first, second = old.listing, new.listing
+    larger = max(old, new, key=lambda one: len(one.listing.nodes))
+    return await aside(ls, larger, lambda: as_json(graph_diff(first, second)))
 
 
 def on_delete(ls: Connection, asked: params.About) -> custom.DeletedItem:
