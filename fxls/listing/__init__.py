@@ -205,7 +205,8 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     type: str | None = None
     """The annotation the node carries."""
     detail: str | None = None
-    """For call_module: the submodule's ``repr``; for get_attr: the attribute's."""
+    """For call_module: the submodule's ``repr``; for get_attr: the attribute's; for a
+    placeholder that is a parameter or a buffer: its path in the program."""
     call: _Index | None = None
     """The row of the target table."""
     impure: bool = False

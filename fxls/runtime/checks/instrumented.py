@@ -18,7 +18,7 @@ from fxls.runtime.checks.statements import (
     bound_by,
     changes_in_place,
     statement_of,
-    target_of,
+    taken_by,
 )
 
 __all__ = ["BROKEN", "CHECK", "InstrumentedCode", "instrumented"]
@@ -93,8 +93,11 @@ def _instrument(function: ast.FunctionDef, *, sizes: bool) -> dict[str, Statemen
     """Put calls into a function, or into its sections; what it binds, by name."""
     inner = [at for at in function.body if isinstance(at, ast.FunctionDef)]
     parts = inner or [function]
-    arguments = _arguments(function, parts[0])
+    parameters = _parameters(function)
+    taken = taken_by([s for part in parts for s in part.body], parameters)
+    arguments = [name for name in parameters if name not in taken.parameters]
     bound = {name for part in parts for s in part.body for name in bound_by(s)}
+    bound -= taken.iterators
     bound.update(arguments)
     statements = {name: Statement(function.lineno, is_given=True) for name in arguments}
     given = [_call(function.lineno, name, name) for name in arguments]
@@ -109,8 +112,10 @@ def _instrument(function: ast.FunctionDef, *, sizes: bool) -> dict[str, Statemen
         for statement in own:
             body.append(statement)
             for name in bound_by(statement):
+                if name in taken.iterators:
+                    continue
                 line = [one for one in before if one.lineno == statement.lineno]
-                made = statement_of(statement, line, bound, bare)
+                made = statement_of(statement, line, bound, bare, taken)
                 statements[name] = made
                 if made.is_bare:
                     bare.add(name)
@@ -123,14 +128,10 @@ def _instrument(function: ast.FunctionDef, *, sizes: bool) -> dict[str, Statemen
     return statements
 
 
-def _arguments(function: ast.FunctionDef, part: ast.FunctionDef) -> list[str]:
-    """The arguments that are nodes; `part` is where its statements begin."""
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    """The names of what is given by who calls, without `self`."""
     given = function.args
     names = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    first = next((s for s in part.body if target_of(s) is not None), None)
-    # Where the code takes its arguments apart at once, the nodes are the parts.
-    if first is not None and isinstance(target_of(first), ast.Tuple | ast.List):
-        return []
     return [argument.arg for argument in names if argument.arg != "self"]
 
 

@@ -62,12 +62,20 @@ def is_of_autocast(value: Any, others: set[torch.dtype]) -> bool:
 
 
 def bad_state(
-    rule: Rule, statement: Statement, value: Any, module: torch.nn.Module | None
+    rule: Rule,
+    statement: Statement,
+    value: Any,
+    module: torch.nn.Module | None,
+    path: str | None,
 ) -> tuple[str, str] | None:
-    """What a node reads of its module that breaks a rule already: path, and words."""
-    if statement.attribute is not None and isinstance(value, torch.Tensor):
+    """What a node reads of its module that breaks a rule already: path, and words.
+
+    `path` is that of a parameter or a buffer which a captured graph is given.
+    """
+    read = statement.attribute if path is None else path
+    if read is not None and isinstance(value, torch.Tensor):
         kind = "parameter" if isinstance(value, torch.nn.Parameter) else "buffer"
-        return _words(rule, kind, statement.attribute, value)
+        return _words(rule, kind, read, value)
     if module is None or statement.module is None:
         return None
     parts: list[tuple[str, Callable[[str], Any]]] = [
@@ -75,8 +83,8 @@ def bad_state(
         ("buffer", module.named_buffers),
     ]
     for kind, named in parts:
-        for path, tensor in named(statement.module):
-            if found := _words(rule, kind, path, tensor):
+        for one, tensor in named(statement.module):
+            if found := _words(rule, kind, one, tensor):
                 return found
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fxls.runtime.checks.expressions import (
     called,
@@ -14,7 +15,14 @@ from fxls.runtime.checks.expressions import (
     makes_no_nan,
 )
 
-__all__ = ["Statement", "bound_by", "changes_in_place", "statement_of", "target_of"]
+__all__ = [
+    "Statement",
+    "Taken",
+    "bound_by",
+    "changes_in_place",
+    "statement_of",
+    "taken_by",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +56,63 @@ class Statement:
     where all tensors that it reads are of the shape of its value."""
 
 
+class Taken(NamedTuple):
+    """How a function takes what it is given, where its nodes are not its parameters."""
+
+    parameters: frozenset[str]
+    """Those that are taken apart, or get the name of their node by a statement."""
+    iterators: frozenset[str]
+    """The names of what walks over such a parameter."""
+    statements: frozenset[ast.stmt]
+    """What takes them."""
+
+
 def bound_by(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement binds, unless it frees them."""
-    target = target_of(statement)
+    target = _target_of(statement)
     if isinstance(target, ast.Name):
         yield target.id
     elif isinstance(target, ast.Tuple | ast.List):
         yield from (at.id for at in target.elts if isinstance(at, ast.Name))
 
 
-def target_of(statement: ast.stmt) -> ast.expr | None:
+def taken_by(statements: Sequence[ast.stmt], parameters: Collection[str]) -> Taken:
+    """How statements take the parameters of their function.
+
+    - Where a tree is an input, the first statement binds all its leaves.
+    - What AOTAutograd hands to a function is in one list, which an iterator walks over.
+    - ``l_x_ = L_x_`` is a placeholder whose name is not its target, as Dynamo makes them.
+    """
+    found: set[str] = set()
+    iterators: set[str] = set()
+    takes: list[ast.stmt] = []
+    is_first = True
+    for statement in statements:
+        before = len(found)
+        match _target_of(statement), getattr(statement, "value", None):
+            case ast.Tuple() | ast.List(), ast.expr() as value if is_first:
+                names = {at.id for at in ast.walk(value) if isinstance(at, ast.Name)}
+                found.update(names.intersection(parameters))
+            case ast.Name(id=name), ast.Call(
+                func=ast.Name(id="iter"), args=[ast.Name(id=given)]
+            ) if given in parameters:
+                found.add(given)
+                iterators.add(name)
+            case ast.Name(), ast.Name(id=given) if given in parameters:
+                found.add(given)
+            case ast.Name(), ast.Call(
+                func=ast.Name(id="next"), args=[ast.Name(id=name)]
+            ) if name in iterators:
+                takes.append(statement)
+            case _:
+                pass
+        if len(found) > before:
+            takes.append(statement)
+        is_first = is_first and _target_of(statement) is None
+    return Taken(frozenset(found), frozenset(iterators), frozenset(takes))
+
+
+def _target_of(statement: ast.stmt) -> ast.expr | None:
     match statement:
         case ast.Assign(value=ast.Constant(value=None)):
             return None
@@ -84,11 +139,13 @@ def statement_of(
     before: Sequence[ast.stmt],
     bound: Collection[str],
     bare: Collection[str],
+    taken: Taken,
 ) -> Statement:
     """What a statement binds.
 
     - `before` is what belongs to the same node and stands in front of it.
     - `bound` are the names of all nodes, `bare` those known to be of no tensor.
+    - `taken` is what the function takes otherwise than by the names of its parameters.
     """
     value = (
         statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
@@ -108,7 +165,7 @@ def statement_of(
     return Statement(
         *(statement.lineno, tuple(reads), casts, infinite, empty, module),
         attribute=_path(value),
-        is_given=isinstance(value, ast.Call) and called(value) == "next",
+        is_given=statement in taken.statements,
         is_bare=not before and is_bare(value, bound, bare),
         hands_on=not before and hands_on(value, bound),
         makes_no_nan=not before and makes_no_nan(value, bound),

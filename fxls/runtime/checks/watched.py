@@ -220,7 +220,8 @@ class CheckedListing:
         """
         if rule in _OF_NUMBERS:
             part = self._run.part(statement)
-            state = bad_state(rule, statement, value, part)
+            path = self._path_of(name) if statement.is_given else None
+            state = bad_state(rule, statement, value, part, path)
             module = self._run.module()
             if state is not None and module is not None:
                 known = _bad_states.setdefault(module, {})
@@ -228,6 +229,13 @@ class CheckedListing:
             if state is not None:
                 return self._found, *state
         return self._found, name, said
+
+    def _path_of(self, name: str) -> str | None:
+        """The path, in the compiled module, of a parameter or buffer that is given."""
+        nodes = () if (listing := self._listing()) is None else listing.nodes
+        details = (node.detail for node in nodes if node.name == name)
+        path = next(details, None)
+        return None if path is None else path.removeprefix("self.")
 
     def _broken_by(self, rule: Rule, name: str, value: Any) -> str | None:
         if rule in (Rule.NAN, Rule.INF, Rule.GRAD_NAN):

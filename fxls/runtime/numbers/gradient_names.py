@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from fxls.runtime.listings.program_names import program_name
 from fxls.runtime.numbers.graphs import leaves
 from fxls.runtime.passes.graph_state import GraphState, Row, is_node
 from fxls.runtime.torch_private import source_of
 
 __all__ = ["backward_of", "computing", "expression_of", "gradients_among"]
 
-_LOCAL = re.compile(r"^[LG]\['(\w+)'\]")
-_HELD = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]+)'\]")
-_LONGEST = 200
-
 
 def expression_of(row: Row) -> str:
     """``self.layers.0.weight``: an input as the program has it; the name of its node where
     torch.compile does not say more.
     """
-    source = source_of(row.node)
-    if row.opcode != "placeholder" or not _LOCAL.match(source):
+    if row.opcode != "placeholder":
         return row.name
-    found = _HELD.sub(r".\1", _LOCAL.sub(r"\1", source))
-    # Else it is something that torch.compile says to itself.
-    is_plain = len(found) <= _LONGEST and "__" not in found and "(" not in found
-    return found if is_plain else row.name
+    return program_name(source_of(row.node)) or row.name
 
 
 def gradients_among(

@@ -16,11 +16,13 @@ from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.engine.torch_fx import codegen as foreign_codegen
 from fxls.listing import Place
+from fxls.runtime.listings.facts import PATH
 from fxls.runtime.listings.identity import root_in
 from fxls.runtime.listings.module_names import name_of_file
+from fxls.runtime.listings.program_names import path_in_module
 from fxls.runtime.listings.submodule_paths import module_path
 from fxls.runtime.producers.places.stack_traces import origin_of
-from fxls.runtime.torch_private import fx
+from fxls.runtime.torch_private import fx, source_of
 
 __all__ = ["Snapshot", "is_symbolic"]
 
@@ -190,6 +192,8 @@ class Snapshot:
                 origin = origin_of(meta)
             if origin is None and row[3] is copy:
                 origin = _of_written(new)
+            if row[2] == "placeholder" and (path := path_in_module(source_of(row[0]))):
+                new._meta = {**meta, PATH: path}
             new._origin = origin
             new._scope = (
                 scopes.of(meta["nn_module_stack"])

@@ -7,7 +7,7 @@ import ast
 import pytest
 import torch
 
-from fxls.runtime.checks.statements import Statement, statement_of
+from fxls.runtime.checks.statements import Statement, statement_of, taken_by
 
 BOUND = {"x", "y", "size"}
 
@@ -123,4 +123,4 @@ def test_what_the_texts_say_holds_for_the_largest_and_the_smallest_numbers(
 
 def read(text: str) -> Statement:
     (assignment,) = ast.parse(f"value = {text}").body
-    return statement_of(assignment, (), BOUND, {"size"})
+    return statement_of(assignment, (), BOUND, {"size"}, taken_by([], []))

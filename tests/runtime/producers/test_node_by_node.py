@@ -92,7 +92,7 @@ def test_a_gradient_of_a_parameter_names_who_uses_it_and_not_its_other_name(
     compiled = compiler(model, backend="eager")
     model.scale.data.zero_()
     compiled(torch.zeros(2)).backward()
-    said = "its backward makes a gradient of L_self_parameters_scale_, of which"
+    said = "its backward makes a gradient of l_self_parameters_scale_, of which"
     assert found(capfd) == [
         (
             *("grad-nan", "sqrt", f"{said} 2 of 2 are NaN"),
