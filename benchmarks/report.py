@@ -179,7 +179,7 @@ def _cpu(figure: Figure, word: str = "") -> str:
 
 
 def _amount(number: float) -> str:
-    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
+    return f"{number:,.0f}" if number >= 99.5 else f"{number:.2g}"
 
 
 def write(part: str, texts: Sequence[str]) -> None:
