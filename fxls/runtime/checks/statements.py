@@ -88,7 +88,6 @@ def taken_by(statements: Sequence[ast.stmt], parameters: Collection[str]) -> Tak
     takes: list[ast.stmt] = []
     is_first = True
     for statement in statements:
-        before = len(found)
         match _target_of(statement), getattr(statement, "value", None):
             case ast.Tuple() | ast.List(), ast.expr() as value if is_first:
                 names = {at.id for at in ast.walk(value) if isinstance(at, ast.Name)}
@@ -98,17 +97,17 @@ def taken_by(statements: Sequence[ast.stmt], parameters: Collection[str]) -> Tak
             ) if given in parameters:
                 found.add(given)
                 iterators.add(name)
-            case ast.Name(), ast.Name(id=given) if given in parameters:
-                found.add(given)
             case ast.Name(), ast.Call(
                 func=ast.Name(id="next"), args=[ast.Name(id=name)]
             ) if name in iterators:
-                takes.append(statement)
-            case _:
                 pass
-        if len(found) > before:
-            takes.append(statement)
-        is_first = is_first and _target_of(statement) is None
+            case ast.Name(), ast.Name(id=given) if given in parameters:
+                found.add(given)
+            case target, _:
+                is_first = is_first and target is None
+                continue
+        takes.append(statement)
+        is_first = False
     return Taken(frozenset(found), frozenset(iterators), frozenset(takes))
 
 

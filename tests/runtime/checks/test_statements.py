@@ -121,6 +121,45 @@ def test_what_the_texts_say_holds_for_the_largest_and_the_smallest_numbers(
                 one.grad = None
 
 
+TAKING = (
+    """
+given = fx_pytree.tree_flatten_spec([x, y], self._in_spec)
+one, two, = given
+""",
+    """
+one, x, = fx_pytree.tree_flatten_spec(([x], {"y": y}), self._in_spec)
+add = x + one
+""",
+    """
+items = iter(x)
+x.clear()
+one = next(items)
+other = next(y)
+""",
+    """
+lower = x
+relu = lower.relu();  lower = None
+last = relu
+""",
+)
+
+
+def test_which_parameters_are_nodes() -> None:
+    found: list[tuple[list[str], list[str], list[int]]] = []
+    for text in TAKING:
+        body = ast.parse(text).body
+        taken = taken_by(body, ["x", "y"])
+        lines = [at.lineno - 1 for at in body if at in taken.statements]
+        found.append((sorted(taken.parameters), sorted(taken.iterators), lines))
+
+    assert found == [
+        ([], [], []),
+        (["x", "y"], [], [1]),
+        (["x"], ["items"], [1, 3]),
+        (["x"], [], [1]),
+    ]
+
+
 def read(text: str) -> Statement:
     (assignment,) = ast.parse(f"value = {text}").body
     return statement_of(assignment, (), BOUND, {"size"}, taken_by([], []))
