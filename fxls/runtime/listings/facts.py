@@ -22,9 +22,6 @@ from fxls.runtime.torch_private import schema_of
 
 __all__ = ["FactsOfNodes"]
 
-PATH = "fxls: path in the module"
-"""Where a placeholder's `meta` says of which parameter or buffer of the program it is."""
-
 _LONGEST = 200
 """Characters of a submodule's repr that are kept."""
 
@@ -95,11 +92,7 @@ class FactsOfNodes:
             None if frames is None else self.tables.frame(frames),
             value_of(noted) if noted else None,
             None if kind is None else type_text(kind),
-            _detail(attribute)
-            if attribute is not None
-            else noted.get(PATH)
-            if noted and op == "placeholder"
-            else None,
+            None if attribute is None else _detail(attribute),
             call,
             not users and _has_effect(node),
             passes_of(noted, self._pass_names) if noted else (),

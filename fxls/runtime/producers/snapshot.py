@@ -16,7 +16,6 @@ from fxls.engine.origins.module_scopes import ScopeSnapshot
 from fxls.engine.origins.resolve import RawOrigin
 from fxls.engine.torch_fx import codegen as foreign_codegen
 from fxls.listing import Place
-from fxls.runtime.listings.facts import PATH
 from fxls.runtime.listings.identity import root_in
 from fxls.runtime.listings.module_names import name_of_file
 from fxls.runtime.listings.program_names import path_in_module
@@ -97,6 +96,14 @@ class Snapshot:
                 if isinstance(entry, tuple):
                     found[row[1]] = module_path(str(cast("Any", entry)[0]))
         return found
+
+    def input_paths(self) -> dict[str, str]:
+        """The paths of the inputs that are parameters and buffers of the program, by the
+        names of their nodes.
+        """
+        inputs = (row for row in self._rows if row[2] == "placeholder")
+        paths = ((row[1], path_in_module(source_of(row[0]))) for row in inputs)
+        return {name: path for name, path in paths if path is not None}
 
     def graph(self) -> Graph:
         """The same graph, with origins and module stacks from the notes of torch."""
@@ -192,8 +199,6 @@ class Snapshot:
                 origin = origin_of(meta)
             if origin is None and row[3] is copy:
                 origin = _of_written(new)
-            if row[2] == "placeholder" and (path := path_in_module(source_of(row[0]))):
-                new._meta = {**meta, PATH: path}
             new._origin = origin
             new._scope = (
                 scopes.of(meta["nn_module_stack"])

@@ -7,7 +7,7 @@ take longer, are written a moment later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, MutableMapping, Sequence
+from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -398,7 +398,8 @@ class _Made:
                 remarks=self._capture.remarks,
                 parameters=self._capture.parameters,
             )
-            self._listing = _with_passes(given.listing(), self._passes)
+            listing = _with_passes(given.listing(), self._passes)
+            self._listing = _with_paths(listing, self._snapshot.input_paths())
             kept.put_back()
             self._written = None
         return self._listing
@@ -435,6 +436,19 @@ def _with_passes(listing: Listing, passes: tuple[MadeBy | None, ...]) -> Listing
         for facts, by in rows
     )
     return structs.replace(listing, nodes=nodes)
+
+
+def _with_paths(listing: Listing, paths: Mapping[str, str]) -> Listing:
+    """A listing with the paths of inputs that are parameters and buffers."""
+    if not paths:
+        return listing
+    nodes = (
+        structs.replace(facts, detail=paths[facts.name])
+        if facts.opcode == "placeholder" and facts.name in paths
+        else facts
+        for facts in listing.nodes
+    )
+    return structs.replace(listing, nodes=tuple(nodes))
 
 
 _WITHOUT = "graph modules of torch.fx run from memory"
