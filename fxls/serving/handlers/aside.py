@@ -10,7 +10,7 @@ import msgspec
 from fxls.ide.listing.document import Document
 from fxls.serving.connection import Connection
 
-__all__ = ["aside"]
+__all__ = ["aside", "in_thread"]
 
 _T = TypeVar("_T")
 
@@ -28,6 +28,11 @@ async def aside(
     if len(document.listing.nodes) < _FEW:
         return made()
     return await ls.asides.run(_encoded, made)
+
+
+async def in_thread(ls: Connection, document: Document, made: Callable[[], _T]) -> _T:
+    """`aside` for what an answer about a listing is made from."""
+    return await ls.asides.run(made) if len(document.listing.nodes) >= _FEW else made()
 
 
 def _encoded(made: Callable[[], _T]) -> _T | msgspec.Raw:

@@ -21,7 +21,7 @@ from fxls.lsp.client import Lines
 from fxls.lsp.uris import SCHEME, path_of, uri_of
 from fxls.record.node_errors import NodeError
 from fxls.serving.connection import Connection
-from fxls.serving.handlers.aside import aside
+from fxls.serving.handlers.aside import aside, in_thread
 from fxls.serving.handlers.documents import content
 from fxls.serving.handlers.kernels import timed
 from fxls.serving.handlers.numbers import errors_of
@@ -89,7 +89,7 @@ async def on_graph(
         ls.client,
         document,
         ls.session.library.uri_about(document),
-        _lines_of_sources(ls, document),
+        _lines_of_origins(ls, document),
         stale=bool(ls.session.freshness(document).changed),
         # One that was deleted is passed over.
         parent=next(filter(ls.session.document, parent_paths(document)), None),
@@ -98,39 +98,40 @@ async def on_graph(
     return await aside(ls, document, made)
 
 
-def _lines_of_sources(ls: Connection, document: Document) -> Lines:
-    """The lines of a listing's sources as they are now, for what is made aside."""
-    paths = {source.path for source in document.listing.sources}
+def _lines_of_origins(ls: Connection, document: Document) -> Lines:
+    """The lines of the files that nodes come from as they are now, for what is made
+    aside.
+    """
+    listing = document.listing
+    frames = {facts.origin for facts in listing.nodes if facts.origin is not None}
+    sources = {listing.frames[frame].source for frame in frames}
+    paths = [listing.sources[source].path for source in sources]
     return {path: ls.session.lines_of(path) for path in paths}.get
 
 
-async def on_rows(
-    ls: Connection, asked: params.Rows
-) -> picture.TableItem | msgspec.Raw | None:
+async def on_rows(ls: Connection, asked: params.Rows) -> picture.TableItem | None:
     document = document_of(ls, asked.uri)
     if document is None:
         return None
-    measured = ls.session.times.measured(document.path)
+    count = len(document.listing.nodes)
+    times = ls.session.times.measured(document.path)
     kernels = timed_kernels(document, timed(ls, document))
+    if kernels:
+        times = nanoseconds(count, kernels)
     errors = errors_of(ls, document)
-    lines_of, rows = _lines_of_sources(ls, document), ls.session.rows
-
-    def made() -> picture.TableItem:
-        count = len(document.listing.nodes)
-        times = nanoseconds(count, kernels) if kernels else measured
-        found = rows(
-            document,
-            asked.sort,
-            descending=asked.descending,
-            search=asked.search,
-            amounts=_amounts(asked.sort, count, times, errors),
-        )
-        shared = {node for one in kernels if one.shared_by > 1 for node in one.nodes}
-        return picture.table_item(
-            *(ls.client, document, found, asked, lines_of, times, shared, errors)
-        )
-
-    return await aside(ls, document, made)
+    in_order = partial(
+        ls.session.rows,
+        document,
+        asked.sort,
+        descending=asked.descending,
+        search=asked.search,
+        amounts=_amounts(asked.sort, count, times, errors),
+    )
+    found = await in_thread(ls, document, in_order)
+    shared = {node for one in kernels if one.shared_by > 1 for node in one.nodes}
+    return picture.table_item(
+        *(ls.client, document, found, asked, ls.session.lines_of, times, shared, errors)
+    )
 
 
 def _amounts(
