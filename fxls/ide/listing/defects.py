@@ -58,25 +58,32 @@ def _order(document: Document) -> Iterator[Defect]:
     """Names that are read where they have no value."""
     state: dict[int, Mark] = {}
     bound: list[Mark] = []
+    line = -1
+    binds, frees = Role.BINDS, Role.FREES  # each is asked of every mark
     for mark in document.listing.marks:
-        if bound and bound[0].line != mark.line:
+        if mark.line != line:
             # A statement binds its name when all that it reads was read.
-            state.update((one.node, one) for one in bound)
+            for one in bound:
+                state[one.node] = one
             bound.clear()
-        if mark.role is Role.BINDS:
+            line = mark.line
+        role = mark.role
+        if role is binds:
             bound.append(mark)
             continue
-        if mark.role is Role.FREES:
+        if role is frees:
             state[mark.node] = mark
             continue
         last = state.get(mark.node)
+        if last is not None and last.role is not frees:
+            continue
         name = document.listing.nodes[mark.node].name
         if last is None:
             message = f"{name} is read before it is defined"
             yield Defect(
                 mark.span, DefectKind.EARLY, message, document.binding(mark.node)
             )
-        elif last.role is Role.FREES:
+        else:
             message = f"{name} is read after it was set to None"
             yield Defect(mark.span, DefectKind.FREED, message, last)
 

@@ -26,12 +26,12 @@ def contradiction(listing: Listing, node: int) -> str | None:
     if not isinstance(value, Tensor):
         return None
     name = _name(listing, facts)
+    given = _DTYPES.get(name)
     # A library may write its dtypes with their module.
-    if _DTYPES.get(name, value.dtype) not in (value.dtype, dtype_of(value)):
-        return f"{name} gives {_DTYPES[name]}, not {short_form(value)}"
+    if given is not None and given not in (value.dtype, dtype_of(value)):
+        return f"{name} gives {given}, not {short_form(value)}"
     shape_of = _SHAPES.get(name)
-    shape = _known(value)
-    if shape_of is None or shape is None or facts.kwargs:
+    if shape_of is None or facts.kwargs or (shape := _known(value)) is None:
         return None
     inputs = [_input(pieces, listing.nodes) for pieces in facts.args]
     expected = shape_of(facts, inputs, shape)
