@@ -231,7 +231,7 @@ class CheckedListing:
         return self._found, name, said
 
     def _path_of(self, name: str) -> str | None:
-        """The path, in the compiled module, of a parameter or buffer that is given."""
+        """What the program calls a parameter or buffer that is given, without `self`."""
         nodes = () if (listing := self._listing()) is None else listing.nodes
         details = (node.detail for node in nodes if node.name == name)
         path = next(details, None)
