@@ -22,7 +22,7 @@ from fxls.engine.origins import resolve as origin
 from fxls.listing import Listing
 from fxls.rules import OnBreak, Rule
 from fxls.runtime.checks import loss_scaling
-from fxls.runtime.checks.instrumented import BROKEN, CHECK, instrumented
+from fxls.runtime.checks.instrumented import ASKS, BROKEN, CHECK, instrumented
 from fxls.runtime.checks.watched import CheckedListing
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.listings.sectioned_code import sectioned_code
@@ -100,7 +100,9 @@ class RunningCode:
                 watched = self._watched[made.path] = CheckedListing(
                     made.path,
                     instrumented(
-                        made.text, str(made.path), sizes=Rule.SHAPE in self._rules
+                        *(made.text, str(made.path)),
+                        sizes=Rule.SHAPE in self._rules,
+                        views=not _OF_KINDS.isdisjoint(self._rules),
                     ),
                     self._rules,
                     self._on_break,
@@ -109,6 +111,7 @@ class RunningCode:
                 tally.watched(str(made.path))
             names: dict[str, Any] = function.__globals__
             names[CHECK] = watched.checks()
+            names[ASKS] = watched.asks()
             names[BROKEN] = watched.broken
             code = watched.code.code
             _exchange(function, code.replace(co_filename=made.code.co_filename))
@@ -133,6 +136,10 @@ class _Made:
     def text(self) -> str:
         """The text of the listing, as it was compiled."""
         return "".join(linecache.getlines(str(self.path)))
+
+
+_OF_KINDS = {Rule.SHAPE, Rule.DTYPE_CHANGE}
+"""Rules that a view may break although what it is made of does not."""
 
 
 def _passes(_name: str, _value: object) -> bool:

@@ -8,7 +8,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
-__all__ = ["called", "hands_on", "is_bare", "keeps_finite", "makes_no_nan"]
+__all__ = [
+    "called",
+    "hands_on",
+    "is_bare",
+    "is_view",
+    "keeps_finite",
+    "makes_no_nan",
+]
 
 
 def is_bare(value: ast.expr, bound: Collection[str], bare: Collection[str]) -> bool:
@@ -67,6 +74,15 @@ def hands_on(value: ast.expr, bound: Collection[str]) -> bool:
         operator == "view"
         and any(isinstance(at, ast.Attribute) for one in given for at in ast.walk(one))
     )
+
+
+def is_view(value: ast.expr, bound: Collection[str]) -> bool:
+    """Whether a value is one tensor that is read, in another shape or in parts.
+
+    Where that is strided, the nodes that it makes for autograd hand on what they get.
+    """
+    is_called = isinstance(value, ast.Call) and called(value) in _VIEWS
+    return is_called and hands_on(value, bound)
 
 
 def makes_no_nan(value: ast.expr, bound: Collection[str]) -> bool:
@@ -176,6 +192,12 @@ _MOVES = {
     *("_unsafe_view", "_reshape_alias"),
 }
 """Operators that give parts of what they get, or the same numbers at other places."""
+
+_VIEWS = {
+    *("flatten", "movedim", "narrow", "permute", "reshape", "select", "split"),
+    *("squeeze", "swapaxes", "t", "transpose", "unflatten", "unsqueeze", "view"),
+    "_unsafe_view",
+}
 
 _WITHOUT_NAN = {"abs", "exp", "neg", "relu", "sigmoid", "tanh"}
 _OPERATORS: dict[type[ast.operator], str] = {

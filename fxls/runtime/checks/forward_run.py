@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import threading
 import weakref
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
+from fxls.attempt import Raised, attempt
 from fxls.runtime.checks.statements import Statement
+from fxls.runtime.checks.verdict import is_ordinary
 from fxls.runtime.torch_private import nodes_of_autograd, number_of
+from fxls.tensor_view import unseen
 
 __all__ = ["ForwardRun"]
 
@@ -35,6 +40,9 @@ class ForwardRun:
         """The nodes that were hooked on a walk."""
         self.astray: list[tuple[int, int]] = []
         """From where to where there are nodes that no value led to."""
+        self.is_odd = False
+        """Whether a view may make other nodes than those that hand on what they get, or
+        those that nothing led to yet."""
         self._module = weakref.ref(module)
         self.names: list[str] = []
         self.ends: list[int] = []
@@ -72,6 +80,11 @@ class ForwardRun:
             spans.append(self.span)
         return found
 
+    def note_astray(self, start: int, end: int) -> None:
+        """Note that no value led to these nodes."""
+        self.astray.append((start, end))
+        self.is_odd = True
+
     def is_astray(self, number: int) -> bool:
         """Whether a node is one of those that no value led to."""
         return any(begin <= number < end for begin, end in self.astray)
@@ -105,7 +118,7 @@ class ForwardRun:
         value = self.values.get(name)
         if value is None and (parameter := self._parameter(name)) is not None:
             return parameter.data
-        return value
+        return self._view(name) if value is None else value
 
     def _parameter(self, name: str) -> torch.nn.Parameter | None:
         statement = self._statements.get(name)
@@ -115,6 +128,42 @@ class ForwardRun:
         for part in statement.attribute.split("."):
             found = getattr(found, part, None)
         return found if isinstance(found, torch.nn.Parameter) else None
+
+    def _view(self, name: str) -> torch.Tensor | None:
+        """A view that was not kept, made once more of what was."""
+        known: dict[str, Any] = {}
+        for one in self._behind(name):
+            value = self.values.get(one)
+            if value is None:
+                value = self._parameter(one)
+            if value is not None:
+                if not is_ordinary(value):
+                    return None
+                known[one] = value.data
+                continue
+            expression = self._statements[one].expression
+            if expression is None:
+                return None
+            code = compile(ast.Expression(expression), "<view>", "eval")
+            with unseen():
+                made = attempt(partial(eval, code, {"torch": torch, **known}))
+            if isinstance(made, Raised):
+                return None
+            known[one] = made
+        value = known.get(name)
+        return value if isinstance(value, torch.Tensor) else None
+
+    def _behind(self, name: str) -> list[str]:
+        """What has to be known to make a view once more, itself included, in order."""
+        waiting, found = [name], set[str]()
+        while waiting:
+            one = waiting.pop()
+            if one in found or (statement := self._statements.get(one)) is None:
+                continue
+            found.add(one)
+            if one not in self.values and statement.expression is not None:
+                waiting += statement.reads
+        return [one for one in self._statements if one in found]
 
     def name_of(self, target: Any) -> str:
         """What a person calls the value that a gradient is of."""

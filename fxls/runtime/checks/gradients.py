@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch.autograd.graph import Node
@@ -26,7 +26,13 @@ from fxls.runtime.checks.backward import Backward, Gradient, Harm, Made, harm_of
 from fxls.runtime.checks.forward_run import ForwardRun
 from fxls.runtime.checks.instrumented import InstrumentedCode
 from fxls.runtime.checks.rule_break import RuleBreak, deal_with
-from fxls.runtime.checks.verdict import BARE, are_finite, not_finite, tensors_of
+from fxls.runtime.checks.verdict import (
+    BARE,
+    are_finite,
+    is_ordinary,
+    not_finite,
+    tensors_of,
+)
 from fxls.runtime.faults import logging_faults
 from fxls.runtime.torch_private import (
     autograd_node,
@@ -38,6 +44,10 @@ from fxls.runtime.torch_private import (
 )
 
 __all__ = ["Gradients"]
+
+
+class _Values(Protocol):
+    is_sound: bool
 
 
 Hook = Callable[[Sequence[Gradient], Sequence[Gradient]], None]
@@ -86,6 +96,32 @@ class Gradients:
 
         here.look, here.look_last = look, look_last
 
+    def asks(self, values: _Values) -> Callable[[str], bool]:
+        """What the code calls behind a view; true to have it watched as other values.
+
+        Autograd's nodes of views hand on what they get and have no hook, so it is enough
+        to count them.
+        """
+        here = self._here
+
+        def asks(name: str) -> bool:
+            if is_dynamo_compiling():
+                return False
+            if not values.is_sound:
+                return True
+            run = here.run
+            if run is None:
+                return False
+            now, span = nodes_of_autograd(), run.span
+            if run.is_odd or now == span[1]:
+                return True
+            span[1] = now
+            run.names.append(name)
+            run.ends.append(now)
+            return False
+
+        return asks
+
     def watch(self, name: str, value: Any) -> None:
         """Look at what the backward of a node makes, when there will be one."""
         run = self._here.run
@@ -94,6 +130,7 @@ class Gradients:
         if not isinstance(value, torch.Tensor):
             self._watch_other(run, name, value)
             return
+        run.is_odd |= name in self._code.feeding_views and not is_ordinary(value)
         if type(value) is Parameter and run.is_read_from_module(name):
             return
         # To ask a changed view for its node makes that node, so ask before counting.
@@ -193,7 +230,7 @@ class Gradients:
         if inner:
             found += sum(end - begin for begin, end in inner)
         if found < now - start:
-            run.astray.append((start, now))
+            run.note_astray(start, now)
         run.name_parts(name, tensors)
 
     def _walk(

@@ -11,6 +11,7 @@ from fxls.runtime.checks.expressions import (
     called,
     hands_on,
     is_bare,
+    is_view,
     keeps_finite,
     makes_no_nan,
 )
@@ -49,11 +50,15 @@ class Statement:
     """Whether its text says that its value is a size, a dtype or a device."""
     hands_on: bool = False
     """Whether its value is of numbers that tensors which it reads have, and no others."""
+    is_view: bool = False
+    """Whether its value is a tensor that it reads, in another shape or in parts."""
     makes_no_nan: bool = False
     """Whether real numbers that are not NaN give none."""
     keeps_finite: bool = False
     """Whether its backward makes finite gradients of finite ones, and NaN of NaN alone,
     where all tensors that it reads are of the shape of its value."""
+    expression: ast.expr | None = None
+    """What it computes of what it reads, where that is a view, or bare."""
 
 
 class Taken(NamedTuple):
@@ -161,14 +166,18 @@ def statement_of(
             casts = casts or _is_cast(at)
             empty = empty or called(at) in _EMPTY
     module = _path(value.func) if isinstance(value, ast.Call) else None
+    bare_value = not before and is_bare(value, bound, bare)
+    view = not before and is_view(value, bound)
     return Statement(
         *(statement.lineno, tuple(reads), casts, infinite, empty, module),
         attribute=_path(value),
         is_given=statement in taken.statements,
-        is_bare=not before and is_bare(value, bound, bare),
+        is_bare=bare_value,
         hands_on=not before and hands_on(value, bound),
+        is_view=view,
         makes_no_nan=not before and makes_no_nan(value, bound),
         keeps_finite=not before and keeps_finite(value, bound),
+        expression=value if bare_value or view else None,
     )
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "deviation",
     "has_no_nan",
     "is_finite",
+    "is_ordinary",
     "is_transparent",
     "not_finite",
     "tensors_of",
@@ -181,6 +182,15 @@ def _dtype(value: torch.Tensor, recorded: Tensor) -> str | None:
     if dtype == recorded.dtype:
         return None
     return f"dtype {dtype}, where {recorded.dtype} is recorded"
+
+
+def is_ordinary(value: Any) -> bool:
+    """Whether a tensor is none of a class of somebody's, and its numbers lie in memory
+    by strides; yes for what is no tensor.
+    """
+    return not isinstance(value, torch.Tensor) or (
+        type(value) in _PLAIN and value.layout is torch.strided and not value.is_nested
+    )
 
 
 def is_transparent(value: Any) -> bool:

@@ -96,6 +96,13 @@ class CheckedListing:
         self._run.error = None
         return error
 
+    def asks(self) -> Callable[[str], bool]:
+        """What the code calls behind a view; true to have it checked as other values."""
+        run = self._run
+        if self._gradients is not None:
+            return self._gradients.asks(run)
+        return lambda _name: not is_dynamo_compiling() and not run.is_sound
+
     def checks(self) -> Callable[[str, Any], bool]:
         """What the code calls behind each statement."""
         # Most values are numbers that can be told to be fine in one pass.
