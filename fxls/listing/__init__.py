@@ -79,6 +79,9 @@ class Mark(msgspec.Struct, frozen=True, array_like=True, gc=False):
     node: _Natural
     role: Role
 
+    def __post_init__(self) -> None:
+        """A moment at which another thread may run: `sidecar` decodes many in one call."""
+
     @property
     def span(self) -> Span:
         return Span.of(self.line, self.column, self.line, self.column + self.length)
@@ -219,6 +222,9 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """For call_module: how many features a Linear, or channels a convolution, gives."""
     made_from: tuple[str, ...] = ()
     """The nodes that the last of its passes made it from, as they were called then."""
+
+    def __post_init__(self) -> None:
+        """As of `Mark`."""
 
 
 class Identity(msgspec.Struct, frozen=True):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 from typing import Any
 
 import msgspec
@@ -9,13 +12,16 @@ import pytest
 from msgspec.structs import replace
 
 from fxls.listing import (
+    Facts,
     Failure,
     HeadLink,
     How,
     Identity,
     Listing,
+    Mark,
     Parent,
     Reason,
+    Role,
     ToClass,
     ToLine,
     ToParent,
@@ -124,6 +130,35 @@ def test_a_row_below_zero_damages_the_sidecar(node: Any, where: str) -> None:
     assert str(raised.value) == (
         f"sidecar is damaged: Expected `int` >= 0 - at `$.listing.nodes[0].{where}`"
     )
+
+
+@pytest.mark.parametrize("kind", ["marks", "nodes"])
+def test_other_threads_run_while_a_long_sidecar_is_decoded(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 200_000 if kind == "marks" else 1
+    long = Listing(
+        CAPTURED,
+        TEXT,
+        3,
+        tuple(Mark(line, 4, 1, 0, Role.BINDS) for line in range(count)),
+        tuple(Facts("x", "placeholder", "x", 3) for _ in range(200_001 - count)),
+    )
+    sidecar, found, turns = encode(long), list[Listing](), 0
+    monkeypatch.setattr("fxls.listing.sidecar._refuse_wrong_rows", lambda listing: None)
+    reader = threading.Thread(target=lambda: found.append(decode(sidecar, TEXT)))
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        reader.start()
+        while reader.is_alive():
+            time.sleep(1e-5)
+            turns += 1
+    finally:
+        sys.setswitchinterval(before)
+
+    assert found == [long]
+    assert turns > 5
 
 
 def test_a_failure_without_repairs_is_read() -> None:
