@@ -219,11 +219,13 @@ class Logs:
     def _load(self, slug: str, signature: files.Signature) -> Log | None:
         kept = self._kept.get(slug)
         if kept is None or kept[0] != signature:
-            kept = (signature, None)
-            # Also when it cannot be read: that is said once.
-            self._kept[slug] = kept
-            kept = (signature, self._read(self._folder / (slug + SUFFIX), slug))
-            self._kept[slug] = kept
+            try:
+                log = self._read(self._folder / (slug + SUFFIX), slug)
+            except StoreError:
+                # That is said once.
+                self._kept[slug] = (signature, None)
+                raise
+            kept = self._kept[slug] = (signature, log)
         return kept[1]
 
     def _read(self, path: Path, slug: str) -> Log | None:
