@@ -35,13 +35,14 @@ from fxls.serving.handlers import (
     writing,
 )
 from fxls.serving.handlers import lifecycle as life
+from fxls.serving.handlers.aside import begun_again
 from fxls.serving.settings import Settings
 from fxls.serving.transport.protocol import ListingProtocol, quietly
 from fxls.serving.transport.read_ahead import ReadAhead
 
 __all__ = ["connection_of", "serve_stdio", "serve_tcp"]
 
-_HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
+_EVENTS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.INITIALIZE: life.on_initialize,
     lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: life.on_did_change_folders,
     lsp.TEXT_DOCUMENT_DID_OPEN: documents.on_did_open,
@@ -51,9 +52,12 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.WORKSPACE_DID_RENAME_FILES: documents.on_did_rename_files,
     lsp.WORKSPACE_DID_DELETE_FILES: documents.on_did_delete_files,
     lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: documents.on_did_change_watched_files,
+    custom.DELETE: graphs.on_delete,
+}
+
+_ANSWERS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT: documents.on_text_document_content,
     custom.CONTENT: graphs.on_content,
-    custom.DELETE: graphs.on_delete,
     custom.IDENTITIES: graphs.on_identities,
     custom.LISTINGS: graphs.on_listings,
     custom.REVISIONS: graphs.on_revisions,
@@ -82,18 +86,23 @@ _HANDLERS: dict[str, Callable[[Connection, Any], object]] = {
     lsp.TEXT_DOCUMENT_CODE_ACTION: actions.on_code_action,
     lsp.TEXT_DOCUMENT_DIAGNOSTIC: diagnostics.on_diagnostic,
 }
+"""What tells the client something and changes nothing, so that it can be begun again."""
 
-_TASKS: dict[str, Callable[[Connection, Any], Awaitable[object]]] = {
+_LONG_ANSWERS: dict[str, Callable[[Connection, Any], Awaitable[object]]] = {
     custom.DIFF: graphs.on_diff,
     custom.GRAPH: graphs.on_graph,
     custom.NORMALIZED: graphs.on_normalized,
     custom.ROWS: graphs.on_rows,
-    custom.TIMES: times.on_times,
-    lsp.INITIALIZED: life.on_initialized,
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: structure.on_document_symbol,
     lsp.TEXT_DOCUMENT_FOLDING_RANGE: structure.on_folding_range,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: structure.on_semantic_tokens,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA: structure.on_semantic_tokens_delta,
+}
+"""The same, made aside."""
+
+_TASKS: dict[str, Callable[[Connection, Any], Awaitable[object]]] = {
+    custom.TIMES: times.on_times,
+    lsp.INITIALIZED: life.on_initialized,
     lsp.SHUTDOWN: life.on_shutdown,
     lsp.WORKSPACE_DIAGNOSTIC: diagnostics.on_workspace_diagnostic,
     lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: life.on_did_change_configuration,
@@ -102,7 +111,7 @@ _TASKS: dict[str, Callable[[Connection, Any], Awaitable[object]]] = {
 _COMMANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     custom.TRACE: life.on_trace,
     custom.OPEN: life.on_open,
-    custom.TABLE: life.on_table,
+    custom.TABLE: begun_again(life.on_table),
     custom.FIT_ENTRY: fitting.on_fit_entry,
     custom.WRITE_ENTRY: writing.on_write_entry,
     custom.FIRST_PASS: passes.on_first_pass,
@@ -131,10 +140,14 @@ _OPTIONS: dict[str, object] = {
 def connection_of(settings: Settings, early: EarlyWorker | None = None) -> Connection:
     """The connection to a client that may set other settings, with every handler."""
     connection = Connection(settings, early)
-    for method, handler in _HANDLERS.items():
+    for method, handler in {**_EVENTS, **_ANSWERS}.items():
         connection.feature(method, _OPTIONS.get(method))(with_faults_logged(handler))
-    for method, task in _TASKS.items():
+    long_answers = {method: begun_again(task) for method, task in _LONG_ANSWERS.items()}
+    for method, task in {**long_answers, **_TASKS}.items():
         connection.feature(method, _OPTIONS.get(method))(task_with_faults_logged(task))
+    assert isinstance(connection.protocol, ListingProtocol)
+    # Of what opens a document all happens once, but that it is noted.
+    connection.protocol.answers = frozenset((*_ANSWERS, lsp.TEXT_DOCUMENT_DID_OPEN))
     for command, run in _COMMANDS.items():
         answer: Callable[..., Awaitable[Any]] = task_with_faults_logged(run)
         connection.command(command)(answer)

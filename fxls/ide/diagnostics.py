@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from fxls.entry import Entry, Kind
-from fxls.ide.listing.defects import Defect, DefectKind, defects
+from fxls.ide.listing.defects import Defect, DefectKind
 from fxls.ide.listing.document import Document
 from fxls.ide.listing.freshness import Freshness, freshness_in_words
 from fxls.listing import Failure, Place, Reason
@@ -124,10 +124,10 @@ def doubtful(found: Iterable[tuple[Failure, Entry]]) -> Iterable[Diagnostic]:
 
 
 def listing_diagnostics(
-    document: Document, freshness: Freshness
+    document: Document, freshness: Freshness, wrong: Iterable[Defect]
 ) -> tuple[Diagnostic, ...]:
     """What a listing says of itself: its defects, and its age."""
-    found = [_of_defect(document, defect) for defect in defects(document)]
+    found = [_of_defect(document, defect) for defect in wrong]
     said = freshness_in_words(document, freshness)
     if said:
         related: tuple[Related, ...] = ()

@@ -23,6 +23,7 @@ from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.asides import Asides
 from fxls.serving.disk_changes import DiskChanges
 from fxls.serving.long_texts import long_text_read
+from fxls.serving.made_first import MadeFirst
 from fxls.serving.published import PublishedDiagnostics
 from fxls.serving.session import Session
 from fxls.serving.settings import Settings
@@ -56,6 +57,8 @@ class Connection(LanguageServer):
         assert isinstance(self.protocol, ListingProtocol)
         self.protocol.on_cancel = self.cancel
         self.protocol.before = self._before_opening
+        self.asides = Asides()
+        self.made_first = self.protocol.made_first = MadeFirst(self.asides)
         traces = Traces(self._on_printed, self._on_health, early)
         self.session = Session(settings, self._open_text, traces)
         self.client = Client()
@@ -69,7 +72,6 @@ class Connection(LanguageServer):
         self._poll: asyncio.TimerHandle | None = None
         self._checks: dict[str, asyncio.TimerHandle] = {}
         self.disk_changes = DiskChanges()
-        self.asides = Asides()
         self.behind_disk: set[str] = set()
         """Open files that are others on the disk, until the editor reads or saves them."""
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fxls.ide.listing.document import Document
 from fxls.listing import Identity, Listing
 from fxls.recently_used import RecentlyUsed
+from fxls.serving.made_first import (
+    MANY_NODES,
+    can_begin_again,
+    made_first,
+    read_first,
+)
 
-__all__ = ["DocumentCache"]
+__all__ = ["DocumentCache", "with_tables"]
 
 _KEPT, _NODES = 64, 1_000_000
 """Documents whose tables stay in memory, and how many nodes these may have."""
@@ -39,6 +45,22 @@ class DocumentCache:
             known = Document(path, listing)
         self._documents.keep(path, known)
         return known
+
+    def read(self, path: str, read: Callable[[], Listing], facts: str = "") -> Document:
+        """The document of a listing that is read from a store, with these facts or with
+        the newest.
+        """
+        return self.keep(path, read_first(("listing", path, facts), read))
+
+
+def with_tables(document: Document) -> Document:
+    """A document that is asked about itself, with the tables for that: those of a long
+    one are made in a thread.
+    """
+    is_long = len(document.listing.nodes) >= MANY_NODES
+    if is_long and not document.has_tables and can_begin_again():
+        made_first(("tables", document), document.make_tables)
+    return document
 
 
 def _nodes_of(document: Document) -> int:

@@ -25,9 +25,10 @@ from fxls.ide.workspace_symbols import Found, found_listings, found_nodes
 from fxls.listing import Identity
 from fxls.record import RevisionName
 from fxls.said_once import SaidOnce
-from fxls.serving.document_cache import DocumentCache
+from fxls.serving.document_cache import DocumentCache, with_tables
 from fxls.serving.file_digests import MAY_TAKE, Digests, modified
 from fxls.serving.files_here import in_folders
+from fxls.serving.made_first import note_reading, read_first
 from fxls.serving.ownership import is_installed, project_of
 from fxls.serving.run_guards import RunGuards
 from fxls.serving.run_overviews import RunOverviews
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from fxls.store.following import Follower
 
 __all__ = ["Library", "News"]
-
 
 _LATEST = 200
 """So many revisions of an identity are listed."""
@@ -176,12 +176,12 @@ class Library:
 
     def store_at(self, root: Path) -> Store:
         if root not in self._stores:
-            self._open(root, Store(root))
+            self._open(root)
         return self._stores[root]
 
-    def _open(self, root: Path, store: Store) -> None:
+    def _open(self, root: Path, here: Callable[[str], str] | None = None) -> None:
         self._uris.add(root)
-        self._stores[root] = store
+        store = self._stores[root] = Store(root, here=here, reading=note_reading)
         self._bookmarks[root] = store.changes_since(None).bookmark
         self._shown_in[root] = ShowRequests(root)
 
@@ -189,9 +189,9 @@ class Library:
         """The listing at a path, or why there is none; two None for other files."""
         if class_name_of(Path(path)) is None:
             return None, None
-        store = self.store_at(Path(path).parent)
+        read = partial(self.store_at(Path(path).parent).read, Path(path))
         try:
-            return self._documents.keep(path, store.read(Path(path))), None
+            return with_tables(self._documents.read(path, read)), None
         except StoreError as error:
             return None, error
 
@@ -227,7 +227,7 @@ class Library:
             if here:
                 self.heres[mirror.root] = here
             # First, so that all that comes is news.
-            self._open(mirror.root, Store(mirror.root, here=here))
+            self._open(mirror.root, here)
             self._followers[url] = Follower(mirror, self._troubles.put)
 
     def _copies(self) -> tuple[Path, ...]:
@@ -241,7 +241,8 @@ class Library:
         store: Store,
         found: dict[str, Document],
     ) -> None:
-        for listing in store.about(Path(source)):
+        read = partial(store.about, Path(source))
+        for listing in read_first(("about", store.root, source), read):
             path = str(store.path_of(listing.identity.class_name, listing.text))
             found[path] = self._documents.keep(path, listing)
             others = expressions - {listing.entry}
@@ -340,7 +341,8 @@ class Library:
         if not name.facts:
             return self.read(str(path))[0]
         with contextlib.suppress(StoreError):
-            return Document(str(path), store.read_named(name))
+            read = partial(store.read_named, name)
+            return Document(str(path), read_first(("listing", path, name.facts), read))
         return None
 
     def made_by(self, history: History) -> Mapping[str, Placed]:
@@ -433,7 +435,7 @@ class Library:
         document = self._revision(store, revisions[-1]) if revisions else None
         if document is None or name == TABLE:
             return table_sheet(document) if document else None
-        return self._documents.keep(uri, document.listing)
+        return with_tables(self._documents.keep(uri, document.listing))
 
     def _named(self, path: str) -> tuple[Store | None, Identity | None, Path | None]:
         """The store, identity and file of a listing; no file for a whole identity."""
@@ -459,9 +461,8 @@ class Library:
 
     def _revision(self, store: Store, revision: Revision) -> Document | None:
         try:
-            return self._documents.keep(
-                str(revision.path), store.read_revision(revision)
-            )
+            read = partial(store.read_revision, revision)
+            return self._documents.read(str(revision.path), read, revision.facts)
         except StoreError:
             return None
 
@@ -469,8 +470,7 @@ class Library:
         """The sources of a revision that were files; others were never there."""
         found = self._were_files.get(revision.path)
         if found is None:
-            store = self.store_at(revision.path.parent)
-            document = self._revision(store, revision)
+            document = self._revision(self.store_at(revision.path.parent), revision)
             sources = document.listing.sources if document else ()
             found = frozenset(source.path for source in sources if source.digest)
             self._were_files[revision.path] = found

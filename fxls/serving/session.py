@@ -37,6 +37,7 @@ from fxls.record.sizes import DataSize, InputSize
 from fxls.regular_file import LISTING_BYTES, SETTINGS_BYTES, SOURCE_BYTES, why
 from fxls.said_once import SaidOnce
 from fxls.serving.file_digests import Digests
+from fxls.serving.known_defects import KnownDefects
 from fxls.serving.known_errors import KnownErrors
 from fxls.serving.known_times import KnownTimes
 from fxls.serving.library import Library
@@ -66,8 +67,9 @@ _log = logging.getLogger(__name__)
 class Session:
     """The state of one client.
 
-    - Questions are answered from the store and from open documents, at once; only
-      `trace` waits, and only there does code of the user's run.
+    - Questions are answered from the store and from open documents, at once, unless
+      something has to be made first; only `trace` waits, and only there does code of the
+      user's run.
     - `open_text` gives the text of a document that the client has open.
     """
 
@@ -90,8 +92,7 @@ class Session:
         self._open_text = open_text
         self._said: dict[tuple[str, str], tuple[Diagnostic, ...]] = {}
         self._texts = TracedTexts()
-        # An editor asks anew with each key that is pressed.
-        self._rules = lru_cache(maxsize=8)(listing_diagnostics)
+        self._defects = KnownDefects()
         self.rows = lru_cache(maxsize=1)(rows)
         """The rows of a table; a page asks for each window that is scrolled into view.
         """
@@ -412,7 +413,8 @@ class Session:
         document = self.document(path)
         if document is None:
             return self.trouble(path)
-        return self._rules(document, self.freshness(document))
+        found = self._defects.of(document)
+        return listing_diagnostics(document, self.freshness(document), found)
 
     def _remember(self, path: str) -> None:
         content = self._content(path, SOURCE_BYTES)

@@ -38,10 +38,13 @@ class Instances:
         rewrote: Callable[[StoreError], None],
         served: Callable[[StoreError], None],
         here: Callable[[str], str] | None = None,
+        reading: Callable[[int], None] | None = None,
     ) -> None:
         """`rewrote` hears of damage that was repaired, `served` of damage that was
-        got around; `here` gives the path on this machine of a file on that of the writers.
+        got around; `here` gives the path on this machine of a file on that of the writers;
+        `reading` hears how long each file is before it is read, and may raise.
         """
+        self._reading = reading
         self._here = here
         self._root = root
         self._rewrote = rewrote
@@ -172,7 +175,7 @@ class Instances:
         kept = self._texts.get(path.name)
         if kept and kept[0] == signature:
             return kept[1]
-        data = files.read(self._root, path)
+        data = self._read(path, signature)
         if signature is None or data is None:
             raise NotAListing(path, "there is no such listing", f"{_AGAIN}.")
         if digest_of(data) != digest_in(path.name):
@@ -190,11 +193,17 @@ class Instances:
         self._texts[path.name] = (signature, text)
         return text
 
+    def _read(self, path: Path, signature: files.Signature | None) -> bytes | None:
+        """What a file holds that is not in memory; None when there is none."""
+        if self._reading is not None and signature is not None:
+            self._reading(signature.size)
+        return files.read(self._root, path)
+
     def _decode(self, path: Path, text: str, facts: Path) -> Listing:
         signature = files.sign(facts)
         kept = self._kept.get(facts)
         if kept is None or kept.signature != signature:
-            data = files.read(self._root, facts)
+            data = self._read(facts, signature)
             if signature is None or data is None:
                 raise Damaged(path, f"its facts {facts.name} are missing", f"{_AGAIN}.")
             if digest_of(data) != facts.name:
@@ -203,7 +212,9 @@ class Instances:
             listing = kept.listing if kept else _decoded(path, text, data)
             if kept is None and self._here is not None:
                 listing = _moved(listing, self._here)
-            kept = Kept(signature, listing)
+            # Another thread may have kept it meanwhile, and somebody have tables of that.
+            other = self._kept.get(facts)
+            kept = Kept(signature, other.listing if other else listing)
         for gone in self._kept.keep(facts, kept):
             self._texts.pop(f"{gone.parent.name}.py", None)
         return kept.listing

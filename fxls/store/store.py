@@ -86,16 +86,18 @@ class Store:
         report: Callable[[StoreError], None] = _warn,
         here: Callable[[str], str] | None = None,
         program: str | None = None,
+        reading: Callable[[int], None] | None = None,
     ) -> None:
         """`here` is for the copy of a store: it gives the path on this machine of a file
         on the one that wrote the listings, or the path itself. `program` is the file of
-        the program that writes.
+        the program that writes. `reading` hears how long each file of a listing is before
+        it is read; what it raises is raised by whoever asked for the listing.
         """
         self._program = program
         self.root = Path(os.path.abspath(root))  # noqa: PTH100  # resolve() follows links
         self._report = report
         self._reported = SaidOnce()
-        self._instances = Instances(self.root, report, self._report_once, here)
+        self._instances = Instances(self.root, report, self._report_once, here, reading)
         self._logs = Logs(self.root, self._report_once, here)
         self._spellings: dict[str, str] = {}
         self._named = ("", digest_of(b""))

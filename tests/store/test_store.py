@@ -6,12 +6,13 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from fxls.listing import HeadLink, Identity, Listing, ToClass, ToLine
-from fxls.listing.sidecar import encode
+from fxls.listing.sidecar import decode, encode
 from fxls.store import Bookmark, Revision, Store, digest_of, files, identity_uri
 from fxls.store.history import newest_of
 from tests.store.made import NET, Listening, made, names_below
@@ -389,3 +390,48 @@ def test_the_newest_of_many_revisions_is_found_without_a_look_at_the_others(
     assert len(looked_for) <= 2
     assert tuple(store.latest(NET)) == revisions[::-1]
     assert newest_of(store, NET, "Other()") is None
+
+
+def test_a_log_that_is_being_read_is_no_empty_one_for_whoever_else_asks(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Store(root).materialize(made())
+    store, found = Store(root), list[tuple[Revision, ...]]()
+    read_end = files.read_end
+
+    def read_slowly(*asked: Any) -> tuple[int, bytes]:
+        monkeypatch.setattr(files, "read_end", read_end)
+        found.append(store.revisions(NET))
+        return read_end(*asked)
+
+    monkeypatch.setattr(files, "read_end", read_slowly)
+    found.append(store.revisions(NET))
+
+    assert [[one.path for one in each] for each in found] == [[path], [path]]
+
+
+def test_a_listing_that_two_threads_decode_is_one_value(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Store(root).materialize(made())
+    store, found = Store(root), list[Listing]()
+
+    def decode_slowly(*asked: Any) -> Listing:
+        monkeypatch.setattr("fxls.store.instances.decode", decode)
+        found.append(store.read(path))
+        return decode(*asked)
+
+    monkeypatch.setattr("fxls.store.instances.decode", decode_slowly)
+    found.append(store.read(path))
+
+    assert found == [made(), made()]
+    assert found[0] is found[1]
+
+
+def test_whoever_makes_a_store_hears_how_much_is_read(root: Path) -> None:
+    listing, sizes = made(), list[int]()
+    store = Store(root, reading=sizes.append)
+    path = store.materialize(listing)
+
+    assert store.read(path) == store.read(path) == listing
+    assert sizes == [len(listing.text), len(encode(listing))]

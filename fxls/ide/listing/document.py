@@ -56,6 +56,15 @@ class Document:
     def lines(self) -> LineTable:
         return LineTable(self.listing.text)
 
+    @property
+    def has_tables(self) -> bool:
+        """Whether what `make_tables` makes is there."""
+        return {"lines", "_marks"} <= vars(self).keys()
+
+    def make_tables(self) -> None:
+        """Make the tables that each question about a place asks."""
+        _ = self.lines, self._marks
+
     def marks_of(self, node: int) -> tuple[Mark, ...]:
         """Every mark of a node, in the order of the text."""
         return tuple(self._marks[node])

@@ -14,6 +14,7 @@ from fxls.lsp.uris import path_of
 from fxls.serving.connection import Connection
 from fxls.serving.faults import with_faults_logged
 from fxls.serving.handlers.tracing import check_and_trace
+from fxls.serving.made_first import begun_for_good
 
 __all__ = [
     "content",
@@ -33,6 +34,7 @@ def on_did_open(ls: Connection, params: lsp.DidOpenTextDocumentParams) -> None:
     if path is not None:
         ls.session.library.look(path)
         ls.publish(path)
+        begun_for_good()
         check_and_trace(ls, path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -18,6 +19,7 @@ from fxls.lsp.abilities import abilities_of
 from fxls.lsp.encoding import Encoding
 from fxls.lsp.text_changes import changed
 from fxls.lsp.uris import SCHEME
+from fxls.serving.made_first import Attempts, MadeFirst, NotYetMade
 from fxls.serving.transport.editor_process import when_gone
 
 __all__ = ["ListingProtocol", "content_modified", "quietly", "server_cancelled"]
@@ -78,8 +80,11 @@ class ListingProtocol(LanguageServerProtocol):
     - `exited_early` is whether the client said `exit` before `shutdown`, which pygls
       says with a code that it catches itself.
     - `end_of_input` is called when the editor is gone, as if it had closed its end.
-    - `before` says what a message that opens a document has to wait for, or None; that
-      document's other messages wait behind it, in their order, and no others do.
+    - `before` says what a message that opens a document has to wait for, or None.
+    - The methods in `answers` may be begun again: where one needs what is not made yet,
+      `made_first` makes it meanwhile.
+    - Behind a message that waits, the other messages of its document wait, in their
+      order, and no others do.
     """
 
     on_cancel: Callable[[_Number], None] | None = None
@@ -87,12 +92,15 @@ class ListingProtocol(LanguageServerProtocol):
     end_of_input: Callable[[], object] | None = None
     given_up: set[_Number] | frozenset[_Number] = frozenset()
     before: Callable[[lsp.TextDocumentItem], Awaitable[object] | None] | None = None
+    answers: frozenset[str] = frozenset()
+    made_first: MadeFirst | None = None
 
     def __init__(self, server: Any, converter: Any) -> None:
         super().__init__(server, converter)
         self._waiting: dict[str, list[Any]] = {}
-        """By the URI of a document that is about to be opened."""
-        self._openings: set[asyncio.Task[None]] = set()
+        """By the URI of a document, or the number of a request that names none: the
+        message that is about to be handled, and those behind it."""
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(
@@ -165,29 +173,55 @@ class ListingProtocol(LanguageServerProtocol):
         # None is a request that was answered when it could not be read.
         if message is None:
             return
-        uri = _document_of(message)
-        if uri in self._waiting:
-            self._waiting[uri].append(message)
+        about = _document_of(message) or _number_of(message)
+        if about in self._waiting:
+            self._waiting[about].append(message)
             return
-        first = None
-        if self.before is not None and isinstance(
-            message, lsp.DidOpenTextDocumentNotification
-        ):
-            first = self.before(message.params.text_document)
-        if first is None:
-            self._handle(message)
-        else:
-            self._waiting[uri] = [message]
-            task = asyncio.ensure_future(self._handle_behind(first, uri))
-            self._openings.add(task)
-            task.add_done_callback(self._openings.discard)
+        attempts = Attempts()
+        first = self._begin(message, attempts, self.before)
+        if first is not None:
+            self._waiting[about] = [message]
+            task = asyncio.ensure_future(self._handle_behind(first, about, attempts))
+            self._tasks.add(task)
+            task.add_done_callback(partial(self._go_on, about))
 
-    async def _handle_behind(self, first: Awaitable[object], uri: str) -> None:
-        await first
-        opened, *others = self._waiting.pop(uri)
-        self._handle(opened)
-        for message in others:
-            self.handle_message(message)
+    def _begin(
+        self,
+        message: Any,
+        attempts: Attempts,
+        before: Callable[[lsp.TextDocumentItem], Awaitable[object] | None] | None,
+    ) -> Awaitable[object] | None:
+        """Handle a message; else what is to be done before it is begun again."""
+        if self.made_first is None or _method_of(message) not in self.answers:
+            self._handle(message)
+            return None
+        try:
+            with attempts.run():
+                if before is not None and isinstance(
+                    message, lsp.DidOpenTextDocumentNotification
+                ):
+                    first = before(message.params.text_document)
+                    if first is not None:
+                        return first
+                self._handle(message)
+        except NotYetMade as wanted:
+            return self.made_first.make(wanted, attempts)
+        return None
+
+    async def _handle_behind(
+        self, first: Awaitable[object] | None, about: str, attempts: Attempts
+    ) -> None:
+        while first is not None:
+            await first
+            first = self._begin(self._waiting[about][0], attempts, None)
+
+    def _go_on(self, about: str, task: asyncio.Task[None]) -> None:
+        """Handle what waited behind a message."""
+        self._tasks.discard(task)
+        _, *others = self._waiting.pop(about)
+        if not task.cancelled():
+            for message in others:
+                self.handle_message(message)
 
     def _handle(self, message: Any) -> None:
         if self._shutdown and hasattr(message, "id") and hasattr(message, "method"):
@@ -236,7 +270,11 @@ class ListingProtocol(LanguageServerProtocol):
         kwargs: dict[str, Any] | None = None,
     ) -> None:
         # pygls keeps what became of each notification for as long as it runs.
-        super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        try:
+            super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        except NotYetMade:
+            self._request_futures.pop(msg_id, None)
+            raise
         future = self._request_futures.get(msg_id)
         if future is not None:
             future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
@@ -258,6 +296,17 @@ def _document_of(message: Any) -> str:
     """The URI of the document that a message is about; empty when it names none."""
     document = getattr(getattr(message, "params", None), "text_document", None)
     return getattr(document, "uri", "")
+
+
+def _method_of(message: Any) -> str:
+    """The method of a request or a notification; empty for an answer."""
+    return getattr(message, "method", "")
+
+
+def _number_of(message: Any) -> str:
+    """What a request is known by that names no document; empty for what is none."""
+    number = getattr(message, "id", None)
+    return f"request {number!r}" if _method_of(message) and number is not None else ""
 
 
 def _is_ours(result: object) -> bool:

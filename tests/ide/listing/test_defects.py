@@ -206,7 +206,8 @@ def test_there_are_not_more_defects_than_somebody_reads() -> None:
 
 def test_defects_are_hints_warnings_and_errors() -> None:
     body = "    a = torch.relu(x);  y = None\n    b = torch.add(a, y)\n"
-    found = listing_diagnostics(document(body, {**X, "a": f32(1)}), Freshness())
+    net = document(body, {**X, "a": f32(1)})
+    found = listing_diagnostics(net, Freshness(), defects(net))
 
     assert [(d.severity, d.reason.value, d.unnecessary, d.related) for d in found] == [
         (Severity.WARNING, "shape", False, ()),
@@ -223,7 +224,7 @@ def test_defects_are_hints_warnings_and_errors() -> None:
 def test_an_earlier_revision_says_where_the_newest_is() -> None:
     newest = Document("/work/.fxls/Net_ffffffffffff.py", NET.listing)
 
-    (said,) = listing_diagnostics(NET, Freshness(newest))
+    (said,) = listing_diagnostics(NET, Freshness(newest), ())
 
     assert (said.span, said.severity) == (NET.start.focus, Severity.NOTE)
     assert said.message == "This is an earlier revision."
@@ -237,7 +238,7 @@ def test_a_stale_listing_says_what_changed() -> None:
     two = Freshness(changed=(SOURCE_PATH, "/work/block.py"))
 
     messages = [
-        listing_diagnostics(NET, freshness)[0].message for freshness in (one, two)
+        listing_diagnostics(NET, freshness, ())[0].message for freshness in (one, two)
     ]
 
     assert messages == [
