@@ -84,6 +84,8 @@ def answers(nodes: int, saves: int) -> Iterator[Answers | Memory | Share]:
         yield _first_lenses(project, f"these and one of {nodes:,} nodes", 0.5)
         yield from _requests(project, paths[0], paths[1], nodes)
     with tempfile.TemporaryDirectory() as folder:
+        yield from _first_readings(Path(folder), nodes)
+    with tempfile.TemporaryDirectory() as folder:
         yield from _openings(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         yield from _keys(Path(folder))
@@ -202,6 +204,37 @@ def _whole_graphs(
 def _hover(client: Client, path: Path) -> int:
     at = {"line": 5, "character": 6}
     return client.send("textDocument/hover", {**of(path), "position": at})
+
+
+def _first_readings(project: Path, nodes: int) -> Iterator[Answers]:
+    """Hovers elsewhere while a long listing is read that nobody asked for before."""
+    (project / "pyproject.toml").touch()
+    source = project / "net.py"
+    source.write_text(SOURCE)
+    store = Store(project / ".fxls")
+    small = store.materialize(_listing(project, 1000, Identity("models.m", "Model")))
+    large = store.materialize(_listing(project, nodes))
+    at = {"position": {"line": 5, "character": 6}}
+    asked: list[tuple[str, Path | None, str, Json]] = [
+        ("as it is opened", large, "textDocument/hover", {**of(large), **at}),
+        ("for the lenses of its source", source, "textDocument/codeLens", of(source)),
+        ("for its table", None, "fxls/table", {"uri": large.as_uri(), "count": 50}),
+    ]
+    for what, opened, method, params in asked:
+        times: list[float] = []
+        for _ in range(_SERVERS):
+            client = Client(project)
+            try:
+                client.open(small)
+                client.ask("hover", small, 5)
+                if opened is not None:
+                    client.open(opened)
+                hover = partial(_hover, client, small)
+                times += client.meanwhile(method, params, hover, has_short_answer=True)
+            finally:
+                client.end()
+        first = f"hover elsewhere while a listing of {nodes:,} nodes is read first,"
+        yield Answers(f"{first} {what}", times, 0.05, math.nan)
 
 
 def _openings(project: Path) -> Iterator[Answers | Share]:
