@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,10 @@ from fxls.lsp.client import Client
 from fxls.lsp.uris import path_of, uri_of
 from fxls.serving.asides import Asides
 from fxls.serving.disk_changes import DiskChanges
+from fxls.serving.faults import task_with_faults_logged
+from fxls.serving.library import News
 from fxls.serving.long_texts import long_text_read
-from fxls.serving.made_first import MadeFirst
+from fxls.serving.made_first import Attempts, MadeFirst, NotYetMade
 from fxls.serving.published import PublishedDiagnostics
 from fxls.serving.session import Session
 from fxls.serving.settings import Settings
@@ -232,11 +234,42 @@ class Connection(LanguageServer):
         self._checks[path] = loop.call_later(_PAUSE, self._check, path)
 
     def tell_news(self) -> None:
-        """Tell the client of what is new in the stores."""
+        """Tell the client of what is new in the stores; later, if that is yet to be read."""
+        news = self.session.library.news()
+        if news:
+            attempts = Attempts()
+            first = self._begin_news(news, attempts)
+            if first is not None:
+                reading = task_with_faults_logged(self._tell_later)
+                self.start(asyncio.ensure_future(reading(first, news, attempts)))
+
+    def _begin_news(
+        self, news: Sequence[News], attempts: Attempts
+    ) -> Awaitable[object] | None:
+        """Tell of what is new; else what is to be read before it is begun again."""
+        session = self.session
+        try:
+            with attempts.run():
+                for path in self.open_paths:
+                    if session.document(path) is not None:
+                        session.diagnostics(path)
+                for one in news if self.client.abilities.takes_revisions else ():
+                    session.library.read(one.old)
+                    session.library.read(one.new)
+        except NotYetMade as wanted:
+            return self.made_first.make(wanted, attempts)
+        self._tell(news)
+        return None
+
+    async def _tell_later(
+        self, first: Awaitable[object] | None, news: Sequence[News], attempts: Attempts
+    ) -> None:
+        while first is not None:
+            await first
+            first = self._begin_news(news, attempts)
+
+    def _tell(self, news: Sequence[News]) -> None:
         library = self.session.library
-        news = library.news()
-        if not news:
-            return
         self.publish_and_refresh(*self.open_paths)
         self.tell_changed(
             library.uri(Path(one.new).parent, one.identity) for one in news

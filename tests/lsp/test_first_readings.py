@@ -12,9 +12,9 @@ from fxls.listing import Identity, Listing, Source, Tensor
 from fxls.lsp import custom
 from fxls.store import Store, identity_uri
 from tests.support.held_asides import started_with_held_asides
-from tests.support.listings import listing_of
-from tests.support.lsp_client import Json, started
-from tests.support.projects import SOURCE
+from tests.support.listings import NET, listing_of
+from tests.support.lsp_client import SERVE, Json, started
+from tests.support.projects import EDITOR, SOURCE, net_listing
 
 COUNT = 20_000
 IDENTITY = Identity("net", "Large")
@@ -223,6 +223,44 @@ def test_damage_is_said_of_a_long_listing_as_of_a_short_one(
     advice = "Run your program or `fxls trace` again to write it again."
     assert said == [[problem, advice], [problem, advice]]
     assert hovers == [None, None]
+    assert errors == ""
+
+
+_READ_ASIDE = """\
+import threading
+from fxls.store import instances
+
+decode = instances.decode
+
+def decode_aside(data, text):
+    is_here = threading.current_thread() is threading.main_thread()
+    assert not is_here or len(data) < 1_000_000, "read on the event loop"
+    return decode(data, text)
+
+instances.decode = decode_aside
+"""
+
+
+def test_a_long_revision_that_a_program_writes_is_read_aside(
+    project: Path, large: Listing
+) -> None:
+    store = Store(project / ".fxls")
+    old = store.materialize(net_listing(project))
+    with started(_READ_ASIDE + SERVE) as client:
+        client.initialize(project, capabilities=EDITOR)
+        client.open(old)
+        assert client.ask("hover", old, 5, 4) is not None
+
+        new = store.materialize(
+            replace(large, identity=NET, entry=net_listing(project).entry)
+        )
+        revised = client.notification(custom.REVISED)
+        said = [one["message"] for one in client.diagnostics(old)]
+        client.unread()
+        errors = client.end()
+
+    assert (revised["old"], revised["new"]) == (old.as_uri(), new.as_uri())
+    assert said == ["This is an earlier revision."]
     assert errors == ""
 
 
