@@ -31,6 +31,8 @@ class ForwardRun:
         self.values: dict[str, torch.Tensor] = {}
         """Without their history; parameters that are read from the module are not among
         them."""
+        self.sizes: dict[str, Any] = {}
+        """Those that were given, or that the text does not say to be such."""
         self.call = call
         self.leaves: dict[int, str] = {}
         """The names of values that nothing made, by id."""
@@ -118,7 +120,9 @@ class ForwardRun:
         value = self.values.get(name)
         if value is None and (parameter := self._parameter(name)) is not None:
             return parameter.data
-        return self._view(name) if value is None else value
+        statement = self._statements.get(name)
+        is_view = statement is not None and statement.is_view
+        return self._view(name) if value is None and is_view else value
 
     def _parameter(self, name: str) -> torch.nn.Parameter | None:
         statement = self._statements.get(name)
@@ -133,6 +137,9 @@ class ForwardRun:
         """A view that was not kept, made once more of what was."""
         known: dict[str, Any] = {}
         for one in self._behind(name):
+            if one in self.sizes:
+                known[one] = self.sizes[one]
+                continue
             value = self.values.get(one)
             if value is None:
                 value = self._parameter(one)
@@ -161,7 +168,8 @@ class ForwardRun:
             if one in found or (statement := self._statements.get(one)) is None:
                 continue
             found.add(one)
-            if one not in self.values and statement.expression is not None:
+            is_known = one in self.values or one in self.sizes
+            if not is_known and statement.expression is not None:
                 waiting += statement.reads
         return [one for one in self._statements if one in found]
 

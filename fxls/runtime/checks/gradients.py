@@ -172,11 +172,15 @@ class Gradients:
         """Look at what the backward makes of a value that is no tensor, but may hold
         some, and of what its statement changed in place.
         """
+        if type(value) in BARE:
+            run.sizes[name] = value
         if type(value) in BARE and not run.is_divided:
             if nodes_of_autograd() != run.end:
                 self._claim(run, name, (), nodes_of_autograd())
             return
         tensors = tuple(tensors_of(value))
+        if not tensors and type(value) in (tuple, list):
+            run.sizes[name] = value
         nodes = [tensor.grad_fn for tensor in tensors]
         now = nodes_of_autograd()
         if (

@@ -34,9 +34,21 @@ class Called(nn.Module):
         return self._forward(x)
 
 
+class Rows(nn.Module):
+    """What its views shall be is given to it."""
+
+    def forward(self, x: Any, rows: int = 2, order: Any = (1, 0)) -> Any:
+        return (x.view(rows, -1).permute(order) * 0).sqrt().sum()
+
+
 def a_view_with_sizes(x: Any) -> Any:
-    parts = x.view(x.size(0) // 2, 2).transpose(0, 1)
+    parts = (x + 1).view(x.size(0) // 2, 2).transpose(0, 1)
     return (parts * 0).sqrt().reshape(-1).exp().sum()
+
+
+def parts_in_other_shapes(x: Any) -> Any:
+    first, _ = torch.split(x.detach().requires_grad_() * 2, x.shape[0] // 2)
+    return (first.unsqueeze(0).squeeze(0).reshape(2, 1) * 0).sqrt().sum() + x.sum()
 
 
 def a_chain_of_views(x: Any) -> Any:
@@ -124,6 +136,7 @@ fx.wrap("nested")
 
 FUNCTIONS: list[Forward] = [
     a_view_with_sizes,
+    parts_in_other_shapes,
     a_chain_of_views,
     a_view_changed_in_place,
     a_view_of_what_changes,
@@ -140,15 +153,18 @@ RULES = [("nan", "grad-nan"), ("nan",), ("inf", "grad-nan"), ("grad-nan",)]
 
 
 @pytest.mark.parametrize("rules", RULES, ids="+".join)
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    "model",
+    [*(pytest.param(Called(one), id=one.__name__) for one in FUNCTIONS), Rows()],
+)
 def test_the_reports_are_those_of_views_that_are_looked_at(
     store: Store,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    function: Forward,
+    model: nn.Module,
     rules: tuple[str, ...],
 ) -> None:
-    gm = fx.symbolic_trace(Called(function))
+    gm = fx.symbolic_trace(model)
     counted = reports(gm, rules, capfd)
     monkeypatch.setattr(running_code, "_OF_KINDS", frozenset(Rule))
     assert counted == reports(gm, rules, capfd)
