@@ -91,4 +91,6 @@ def attached(
 def leave(debugged: Debugged) -> None:
     """Detach, as an editor does; the program runs on."""
     debugged.session.request("disconnect", {"terminateDebuggee": False})
+    # Once, debugpy did not answer a client that connected while it ended another session.
+    debugged.session.wait_hung_up()
     debugged.session.hang_up()

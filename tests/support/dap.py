@@ -207,6 +207,10 @@ class Session:
         self._starts_children = True
         self._connection.answer_requests(answer)
 
+    def wait_hung_up(self) -> None:
+        """Waits until the adapter hangs up, as it does behind `disconnect`."""
+        self._connection.wait_closed(TIME_LIMIT)
+
     def hang_up(self) -> None:
         """Goes away without a word, as a client does that crashes."""
         self._connection.close()

@@ -144,6 +144,10 @@ class Connection:
         self._reader.join(5)
         self._received.close()
 
+    def wait_closed(self, limit: float) -> None:
+        """Waits until the other end hangs up."""
+        self._wait(lambda: True if self._closed else None, "the end", limit)
+
     def answer_requests(self, answer: Callable[[Json], None]) -> None:
         """Answer each request of the adapter's so, by its arguments.
 
