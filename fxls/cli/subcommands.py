@@ -5,30 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from fxls import __version__
-from fxls.cli import (
-    attach_command,
-    bisect_command,
-    check_command,
-    compare_command,
-    completion_command,
-    debug_command,
-    diff_command,
-    doctor_command,
-    import_command,
-    list_command,
-    passes_command,
-    prune_command,
-    remarks_command,
-    report_command,
-    run_command,
-    runs_command,
-    serve_command,
-    trace_command,
-)
 from fxls.cli.command import ExitCode, say
 
 if TYPE_CHECKING:
@@ -85,16 +66,18 @@ def run_subcommand(own: Sequence[str], python: PythonArguments) -> int:
     `own` are the arguments of fxls, and `python` those that `fxls run`, `fxls check`,
     `fxls compare` and `fxls bisect` give to Python.
     """
-    parser, commands = _parser()
     if not own:
-        parser.print_help()
+        _parser(_COMMANDS).print_help()
         return ExitCode.OK
-    unknown = _unknown(own, commands)
+    unknown = _unknown(own)
     if unknown is not None:
         say(unknown)
         return ExitCode.USAGE
+    # All modules and their options together take a thirtieth of the start of the server.
+    is_enough = own[0] in _COMMANDS and own[0] != _OF_ALL
+    parser = _parser((own[0],) if is_enough else _COMMANDS)
     options = parser.parse_args(own, argparse.Namespace(python=python))
-    if options.command is run_command.run:
+    if own[0] == "run":
         return options.command(options)  # which raises what the program raises
     try:
         code = options.command(options)
@@ -108,13 +91,13 @@ def run_subcommand(own: Sequence[str], python: PythonArguments) -> int:
     return code
 
 
-def _unknown(own: Sequence[str], commands: Collection[str]) -> str | None:
+def _unknown(own: Sequence[str]) -> str | None:
     """What to say of a command that there is not; None when it is one, or an option."""
-    if own[0].startswith("-") or own[0] in commands:
+    if own[0].startswith("-") or own[0] in _COMMANDS:
         return None
     from difflib import get_close_matches
 
-    near = get_close_matches(own[0], commands, 1)
+    near = get_close_matches(own[0], _COMMANDS, 1)
     meant = f"did you mean `fxls {near[0]}`?" if near else _ALL
     return f"fxls: error: there is no command {own[0]!r}\nhelp: {meant}"
 
@@ -122,8 +105,8 @@ def _unknown(own: Sequence[str], commands: Collection[str]) -> str | None:
 _ALL = "`fxls --help` shows the commands."
 
 
-def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
-    """The parser, and the names of the commands."""
+def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of these commands."""
     parser = argparse.ArgumentParser(
         prog="fxls",
         description=_DESCRIPTION,
@@ -133,23 +116,21 @@ def _parser() -> tuple[argparse.ArgumentParser, Collection[str]]:
     )
     parser.add_argument("--version", action="version", version=f"fxls {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    trace_command.add(commands)
-    run_command.add(commands)
-    debug_command.add(commands)
-    attach_command.add(commands)
-    list_command.add(commands)
-    runs_command.add(commands)
-    remarks_command.add(commands)
-    check_command.add(commands)
-    compare_command.add(commands)
-    bisect_command.add(commands)
-    passes_command.add(commands)
-    diff_command.add(commands)
-    import_command.add(commands)
-    report_command.add(commands)
-    prune_command.add(commands)
-    doctor_command.add(commands)
-    serve_command.add(commands)
-    completion_command.add(commands, parser)
-    names: Collection[str] = commands.choices
-    return parser, names
+    for name in names:
+        module = import_module(f"fxls.cli.{name}_command")
+        if name == _OF_ALL:
+            module.add(commands, parser)
+        else:
+            module.add(commands)
+    return parser
+
+
+_COMMANDS = (
+    *("trace", "run", "debug", "attach", "list", "runs", "remarks", "check", "compare"),
+    *("bisect", "passes", "diff", "import", "report", "prune", "doctor", "serve"),
+    "completion",
+)
+"""In the order of the help; each is a module of this folder."""
+
+_OF_ALL = "completion"
+"""What has to know of the options of all others."""
