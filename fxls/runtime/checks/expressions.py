@@ -194,10 +194,10 @@ _MOVES = {
 """Operators that give parts of what they get, or the same numbers at other places."""
 
 _VIEWS = {
-    *("flatten", "movedim", "narrow", "permute", "reshape", "select", "split"),
-    *("squeeze", "swapaxes", "t", "transpose", "unflatten", "unsqueeze", "view"),
-    "_unsafe_view",
+    *("movedim", "narrow", "permute", "select", "split", "squeeze", "swapaxes", "t"),
+    *("transpose", "unflatten", "unsqueeze", "view", "_unsafe_view"),
 }
+"""Operators that never copy: what is changed in place is changed in these as well."""
 
 _WITHOUT_NAN = {"abs", "exp", "neg", "relu", "sigmoid", "tanh"}
 _OPERATORS: dict[type[ast.operator], str] = {

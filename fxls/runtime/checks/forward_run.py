@@ -32,7 +32,8 @@ class ForwardRun:
         """Without their history; parameters that are read from the module are not among
         them."""
         self.sizes: dict[str, Any] = {}
-        """Those that were given, or that the text does not say to be such."""
+        """Sizes, dtypes and devices that were given, or of which the text does not say that
+        they are such."""
         self.call = call
         self.leaves: dict[int, str] = {}
         """The names of values that nothing made, by id."""

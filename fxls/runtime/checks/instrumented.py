@@ -82,7 +82,8 @@ def instrumented(
         if isinstance(at, ast.Name)
     }
     leaving = {name for name in statements if name in returned or name not in users}
-    passed = () if views else _passed(statements, users, leaving)
+    looks = views or _reshapes_in_place(function)
+    passed = () if looks else _passed(statements, users, leaving)
     for name in passed:
         _ask_before(calls[name], name)
     module = compile(tree, path, "exec", dont_inherit=True)
@@ -100,6 +101,22 @@ def instrumented(
         frozenset(read for name in passed for read in statements[name].reads),
         frozenset(name for name, one in statements.items() if one.keeps_finite),
     )
+
+
+def _reshapes_in_place(function: ast.FunctionDef) -> bool:
+    """Whether tensors get another shape in place: of what they were before, their views
+    cannot be made once more.
+    """
+    return any(
+        isinstance(at, ast.Attribute) and at.attr in _RESHAPING
+        for at in ast.walk(function)
+    )
+
+
+_RESHAPING = {
+    *("as_strided_", "resize_", "resize_as_", "set_", "squeeze_", "swapaxes_"),
+    *("swapdims_", "t_", "transpose_", "unsqueeze_"),
+}
 
 
 def _passed(

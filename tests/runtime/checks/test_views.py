@@ -17,21 +17,10 @@ from fxls.rules import Rule
 from fxls.runtime import running_code
 from fxls.runtime.checks.instrumented import instrumented
 from fxls.store import Store
-from tests.runtime.checks.gradient_cases import models
+from tests.runtime.checks.gradient_cases import Called, models
 
 fx: Any = torch.fx
 Forward = Callable[[Any], Any]
-
-
-class Called(nn.Module):
-    """A model whose forward is a function."""
-
-    def __init__(self, forward: Forward) -> None:
-        super().__init__()
-        self._forward = forward
-
-    def forward(self, x: Any) -> Any:
-        return self._forward(x)
 
 
 class Rows(nn.Module):
@@ -68,6 +57,19 @@ def a_view_of_what_changes(x: Any) -> Any:
     parts = scaled.view(2, 2).t()
     changed = scaled.mul_(0)
     return (parts.sqrt() + changed.view(2, 2)).sum()
+
+
+def a_copy_of_what_changes(x: Any) -> Any:
+    turned = (x * 1).view(2, 2).t()
+    copy = turned.reshape(4)
+    root = (copy * 0).sqrt()
+    return root.sum() + turned.add_(5).sum()
+
+
+def a_view_of_what_is_turned_in_place(x: Any) -> Any:
+    square = (x * 1).view(2, 2).add(1)
+    square.t_()
+    return (square.unsqueeze(0).squeeze(0) * 0).sqrt().sum()
 
 
 def parts(x: Any) -> Any:
@@ -140,6 +142,8 @@ FUNCTIONS: list[Forward] = [
     a_chain_of_views,
     a_view_changed_in_place,
     a_view_of_what_changes,
+    a_copy_of_what_changes,
+    a_view_of_what_is_turned_in_place,
     parts,
     a_view_that_is_none,
     a_bad_value,
