@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -51,6 +52,29 @@ for kind in sorted(found, key=str):
         parameters = [(p.name, p.kind) for p in inspect.signature(one).parameters.values()]
         print(kind, name, parameters, one.__annotations__, one.__qualname__)
 print("exec" in vars(dataclasses), len(found) > 50)
+"""
+
+
+HOVERED = {
+    "textDocument": {"uri": "file:///model.py"},
+    "position": {"line": 0, "character": 0},
+}
+
+SERVER = """\
+import sys
+compiled = []
+
+def note(event, arguments):
+    if event == "compile":
+        compiled.append(str(arguments[1]))
+
+sys.addaudithook(note)
+from fxls.cli import main
+try:
+    main(["serve"])
+finally:
+    kinds = ("<attrs generated methods lsp", "<cattrs generated ")
+    print([len([x for x in compiled if x.startswith(kind)]) for kind in kinds])
 """
 
 
@@ -111,6 +135,46 @@ def test_kept_code_that_cannot_be_read_is_made_again(
 
     assert said(cache) == expected
     assert len(kept.read_bytes()) == len(good)
+
+
+def served(cache: Path, store: Path, *methods: str) -> list[int]:
+    """How many texts of attrs and of cattrs a server compiled that was asked so."""
+    asked = [
+        {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
+        {"method": "initialized", "params": {}},
+        *({"id": 2, "method": method, "params": HOVERED} for method in methods),
+        {"id": 3, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    messages = [json.dumps({"jsonrpc": "2.0", **message}) for message in asked]
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(cache)}
+    environment |= {"FXLS_STORE": str(store)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    run = subprocess.run(
+        [sys.executable, "-c", SERVER],
+        input="".join(f"Content-Length: {len(one)}\r\n\r\n{one}" for one in messages),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(run.stderr)
+
+
+def test_a_server_compiles_what_no_server_before_it_needed(
+    cache: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    hover, symbols = "textDocument/hover", "textDocument/documentSymbol"
+
+    first = served(cache, store)
+    second = served(cache, store)
+    of_hover = served(cache, store, hover)
+    of_symbols = served(cache, store, hover, symbols)
+    again = served(cache, store, symbols, hover)
+
+    assert min(*first, *of_hover, *of_symbols) > 0
+    assert [second, again] == [[0, 0], [0, 0]]
 
 
 def test_the_classes_hold_no_copy_of_their_module() -> None:
