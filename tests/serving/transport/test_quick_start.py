@@ -161,6 +161,7 @@ def served(cache: Path, store: Path, *methods: str) -> list[int]:
     return json.loads(run.stderr)
 
 
+@pytest.mark.slow
 def test_a_server_compiles_what_no_server_before_it_needed(
     cache: Path, tmp_path: Path
 ) -> None:
