@@ -80,6 +80,7 @@ def answers(nodes: int, saves: int) -> Iterator[Answers | Memory | Share]:
             identity = Identity(f"models.m{number}", f"Model{number}")
             store.materialize(_listing(project, 3, identity))
         yield _first_lenses(project, "1,000 listings", 0.3)
+        yield from _later_answers(project)
         paths = [store.materialize(_listing(project, n)) for n in (1000, nodes)]
         yield _first_lenses(project, f"these and one of {nodes:,} nodes", 0.5)
         yield from _requests(project, paths[0], paths[1], nodes)
@@ -103,6 +104,23 @@ def _first_lenses(project: Path, listings: str, bound: float) -> Answers:
         return client.each(f"first lenses of a source, {listings}", bound, [ask])
 
     return _of_servers(project, first)
+
+
+def _later_answers(project: Path) -> Iterator[Answers]:
+    """What is asked of such a source with each key, when its listings were read."""
+    path = project / "net.py"
+    client = Client(project)
+    try:
+        client.open(path)
+        start, end = {"line": 0, "character": 0}, {"line": 5, "character": 0}
+        lines = {**of(path), "range": {"start": start, "end": end}}
+        lenses = partial(client.request, "textDocument/codeLens", of(path))
+        hints = partial(client.request, "textDocument/inlayHint", lines)
+        lenses()
+        for what, ask in (("lenses", lenses), ("hints", hints)):
+            yield client.each(f"{what} again, 1,000 listings", 0.1, [ask] * 20)
+    finally:
+        client.end()
 
 
 def _of_servers(

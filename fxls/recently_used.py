@@ -53,6 +53,9 @@ class RecentlyUsed(Generic[_Key, _Value]):
         """Keep one as the latest; returns the keys of those that had to go for it."""
         gone: list[_Key] = []
         with self._lock:
+            if self._kept.get(key) is value:
+                self._move_to_end(key, value)
+                return ()
             self._take(key)
             self._kept[key] = value
             self._size += self._size_of(value)
@@ -63,6 +66,11 @@ class RecentlyUsed(Generic[_Key, _Value]):
             while self._is_too_much() and len(self._kept) > 1:
                 gone.append(self._first(self._kept))
         return (*gone,)
+
+    def _move_to_end(self, key: _Key, value: _Value) -> None:
+        self._kept[key] = self._kept.pop(key)
+        same = self._keys[self._about(value)]
+        same[key] = same.pop(key)
 
     def _is_too_much(self) -> bool:
         is_many = self._most is not None and len(self._kept) > self._most

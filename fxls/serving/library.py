@@ -241,10 +241,9 @@ class Library:
         store: Store,
         found: dict[str, Document],
     ) -> None:
-        read = partial(store.about, Path(source))
-        for listing in read_first(("about", store.root, source), read):
-            path = str(store.path_of(listing.identity.class_name, listing.text))
-            found[path] = self._documents.keep(path, listing)
+        read = partial(store.found_about, Path(source))
+        for at, listing in read_first(("about", store.root, source), read):
+            found[str(at)] = self._documents.keep(str(at), listing)
             others = expressions - {listing.entry}
             # A long source has a hundred entries, and is asked about with each key.
             revisions = store.revisions(listing.identity) if others else ()

@@ -75,7 +75,7 @@ def is_there(path: Path) -> bool:
     return os.path.lexists(path)
 
 
-def sign(path: Path) -> Signature | None:
+def sign(path: Path | str) -> Signature | None:
     """The signature of a file; None when there is none."""
     return _sign(str(path))
 

@@ -8,6 +8,7 @@ instance is the newest, and for how long nobody wanted the others.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -120,7 +121,7 @@ class Instances:
         troubles: list[StoreError] = []
         for facts in self._newest_first(path):
             try:
-                found.append(self._decode(path, text, facts))
+                found.append(self._decode(path, text, facts.name))
             except StoreError as trouble:
                 troubles.append(trouble)
         if not found and troubles:
@@ -138,7 +139,7 @@ class Instances:
         troubles: list[StoreError] = []
         for facts in self._newest_first(path):
             try:
-                listing = self._decode(path, text, facts)
+                listing = self._decode(path, text, facts.name)
             except StoreError as trouble:
                 troubles.append(trouble)
                 continue
@@ -149,7 +150,7 @@ class Instances:
 
     def one(self, path: Path, facts: str) -> Listing:
         """The instance with these facts; raises as `newest` does."""
-        return self._decode(path, self._text(path), self._folder(path) / facts)
+        return self._decode(path, self._text(path), facts)
 
     def _content(self, path: Path) -> bytes | None:
         """What a file holds; None when there is none, nothing when it cannot be read."""
@@ -199,24 +200,26 @@ class Instances:
             self._reading(signature.size)
         return files.read(self._root, path)
 
-    def _decode(self, path: Path, text: str, facts: Path) -> Listing:
-        signature = files.sign(facts)
-        kept = self._kept.get(facts)
+    def _decode(self, path: Path, text: str, facts: str) -> Listing:
+        # A text, because making a path takes longer than asking the system.
+        where = f"{self._facts}{os.sep}{path.stem}{os.sep}{facts}"
+        signature = files.sign(where)
+        kept = self._kept.get(where)
         if kept is None or kept.signature != signature:
-            data = self._read(facts, signature)
+            data = self._read(Path(where), signature)
             if signature is None or data is None:
-                raise Damaged(path, f"its facts {facts.name} are missing", f"{_AGAIN}.")
-            if digest_of(data) != facts.name:
-                raise Damaged(path, f"its facts {facts.name} are damaged", f"{_AGAIN}.")
+                raise Damaged(path, f"its facts {facts} are missing", f"{_AGAIN}.")
+            if digest_of(data) != facts:
+                raise Damaged(path, f"its facts {facts} are damaged", f"{_AGAIN}.")
             # A sidecar that was only touched is not decoded again.
             listing = kept.listing if kept else _decoded(path, text, data)
             if kept is None and self._here is not None:
                 listing = _moved(listing, self._here)
             # Another thread may have kept it meanwhile, and somebody have tables of that.
-            other = self._kept.get(facts)
+            other = self._kept.get(where)
             kept = Kept(signature, other.listing if other else listing)
-        for gone in self._kept.keep(facts, kept):
-            self._texts.pop(f"{gone.parent.name}.py", None)
+        for gone in self._kept.keep(where, kept):
+            self._texts.pop(f"{Path(gone).parent.name}.py", None)
         return kept.listing
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from fxls.listing import Identity, Listing
 from fxls.recently_used import RecentlyUsed
@@ -26,7 +25,7 @@ class Kept:
     listing: Listing
 
 
-class KeptListings(RecentlyUsed[Path, Kept]):
+class KeptListings(RecentlyUsed[str, Kept]):
     """By the paths of sidecars."""
 
     def __init__(self) -> None:

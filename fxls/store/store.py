@@ -296,12 +296,18 @@ class Store:
 
         One that cannot be read is reported and left out.
         """
-        found: list[Listing] = []
+        return tuple(listing for _, listing in self.found_about(source))
+
+    def found_about(self, source: Path) -> tuple[tuple[Path, Listing], ...]:
+        """`about`, each with its path."""
+        found: list[tuple[Path, Listing]] = []
         for revision in self.newest_about(source):
             try:
-                found.append(self.read_revision(revision))
+                listing = self._instances.one(revision.path, revision.facts)
             except StoreError as trouble:
                 self._report_once(trouble)
+            else:
+                found.append((revision.path, listing))
         return tuple(found)
 
     def newest_about(self, source: Path) -> tuple[Revision, ...]:
