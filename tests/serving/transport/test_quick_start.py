@@ -8,6 +8,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -139,7 +140,7 @@ def test_kept_code_that_cannot_be_read_is_made_again(
 
 def served(cache: Path, store: Path, *methods: str) -> list[int]:
     """How many texts of attrs and of cattrs a server compiled that was asked so."""
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
         {"method": "initialized", "params": {}},
         *({"id": 2, "method": method, "params": HOVERED} for method in methods),
