@@ -30,7 +30,7 @@ def quick_imports() -> Generator[None]:
     - The garbage collector rests: imports make objects that stay.
     - The classes of lsprotocol are made when they are first needed.
     - What dataclasses, attrs and cattrs write as text is compiled once for this version
-      of Python, not at every start: that is a fifth of it. For attrs and cattrs this
+      of Python, not at every start: that is a sixth of it. For attrs and cattrs this
       holds behind the body too, as a type of the protocol is made when it is needed.
     """
     enabled = gc.isenabled()
