@@ -28,7 +28,10 @@ await table('from opening the folder to', firstListing);
 await table('in a window with a model of 99,002 nodes', longListing);
 
 /** Prints the medians of what several windows note. */
-async function table(head: string, oneWindow: (note: Note) => Promise<void>): Promise<void> {
+async function table(
+  head: string,
+  oneWindow: (note: Note) => Promise<void>,
+): Promise<void> {
   const taken = new Map<string, number[]>();
   // The first one reads from the disk what the others find in memory.
   await oneWindow(() => undefined);
