@@ -241,7 +241,7 @@ class Library:
         store: Store,
         found: dict[str, Document],
     ) -> None:
-        read = partial(store.found_about, Path(source))
+        read = partial(store.about, Path(source))
         for at, listing in read_first(("about", store.root, source), read):
             found[str(at)] = self._documents.keep(str(at), listing)
             others = expressions - {listing.entry}

@@ -291,15 +291,12 @@ class Store:
             delete_listing(self.root, path.name)
         return gone
 
-    def about(self, source: Path) -> tuple[Listing, ...]:
-        """The newest listing of each identity that has this file as a source, by name.
+    def about(self, source: Path) -> tuple[tuple[Path, Listing], ...]:
+        """The newest listing of each identity that has this file as a source, by name,
+        each with its path.
 
         One that cannot be read is reported and left out.
         """
-        return tuple(listing for _, listing in self.found_about(source))
-
-    def found_about(self, source: Path) -> tuple[tuple[Path, Listing], ...]:
-        """`about`, each with its path."""
         found: list[tuple[Path, Listing]] = []
         for revision in self.newest_about(source):
             try:

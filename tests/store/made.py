@@ -53,6 +53,14 @@ def made(
     )
 
 
+def listings_about(store: Store, source: Path) -> tuple[Listing, ...]:
+    """`Store.about`, where each path is that of its listing."""
+    found = store.about(source)
+    for path, listing in found:
+        assert path == store.path_of(listing.identity.class_name, listing.text)
+    return tuple(listing for _, listing in found)
+
+
 class Listening:
     """A store and what it reported."""
 

@@ -26,7 +26,14 @@ from fxls.store import (
     Unwritable,
     digest_of,
 )
-from tests.store.made import NET, Listening, as_anybody, made, names_below
+from tests.store.made import (
+    NET,
+    Listening,
+    as_anybody,
+    listings_about,
+    made,
+    names_below,
+)
 
 AGAIN = "Run your program or `fxls trace` again to write it again"
 ELSEWHERE = "or choose another folder with FXLS_STORE."
@@ -274,7 +281,7 @@ def test_a_damaged_listing_is_left_out_of_the_listings_about_a_source(
     it.store.materialize(other)
     path.write_text("# mine\n")
 
-    assert it.store.about(Path("/models/net.py")) == (other,)
+    assert listings_about(it.store, Path("/models/net.py")) == (other,)
     trouble = "was edited by hand or damaged: its text is not the one it is named by"
     assert it.reports == [f"{path}: {trouble}. {AGAIN}, or delete it."]
 
@@ -336,7 +343,7 @@ def test_an_absent_store_is_empty(root: Path) -> None:
     assert it.store.identities() == ()
     assert it.store.revisions(NET) == ()
     assert it.store.newest(NET) is None
-    assert it.store.about(Path("/models/net.py")) == ()
+    assert listings_about(it.store, Path("/models/net.py")) == ()
     assert it.store.changes_since(None).revisions == ()
     assert it.reports == []
     assert not root.exists()
@@ -380,7 +387,7 @@ def test_without_permission_to_write_the_user_is_told(open_folder: Path) -> None
         assert store.materialize(made()) == store.path_of("Net", made().text), (
             "what is there need not be written"
         )
-        assert Store(root).about(Path("/models/net.py")) == (made(),)
+        assert listings_about(Store(root), Path("/models/net.py")) == (made(),)
         with pytest.raises(Unwritable) as caught:
             store.materialize(made("tanh"))
     assert str(caught.value) == (
@@ -436,7 +443,7 @@ def test_a_store_that_was_deleted_while_in_use_is_made_again(root: Path) -> None
 
     assert it.store.materialize(made()) == path
     assert names_below(root) == before
-    assert it.store.about(Path("/models/net.py")) == (made(),)
+    assert listings_about(it.store, Path("/models/net.py")) == (made(),)
     assert it.reports == []
 
 
@@ -482,7 +489,7 @@ def test_on_a_full_disk_nothing_half_written_stays(root: Path) -> None:
         f"larger than the limit. Raise it {ELSEWHERE}\n"
     )
     assert names_below(root) == before
-    assert Store(root).about(Path("/models/net.py")) == (made("relu"),)
+    assert listings_about(Store(root), Path("/models/net.py")) == (made("relu"),)
 
 
 def test_a_log_line_that_a_full_disk_cut_is_written_again(root: Path) -> None:
@@ -499,6 +506,6 @@ def test_a_log_line_that_a_full_disk_cut_is_written_again(root: Path) -> None:
         f"Raise it {ELSEWHERE}\n"
     )
     assert log.stat().st_size == length + 10
-    assert store.about(Path("/models/net.py")) == (made("relu", size=8),)
+    assert listings_about(store, Path("/models/net.py")) == (made("relu", size=8),)
     store.materialize(made("tanh"))
-    assert store.about(Path("/models/net.py")) == (made("tanh"),)
+    assert listings_about(store, Path("/models/net.py")) == (made("tanh"),)

@@ -15,7 +15,7 @@ from fxls.listing import HeadLink, Identity, Listing, ToClass, ToLine
 from fxls.listing.sidecar import decode, encode
 from fxls.store import Bookmark, Revision, Store, digest_of, files, identity_uri
 from fxls.store.history import newest_of
-from tests.store.made import NET, Listening, made, names_below
+from tests.store.made import NET, Listening, listings_about, made, names_below
 
 
 @pytest.fixture
@@ -202,14 +202,14 @@ def test_a_source_has_the_newest_listing_of_each_identity(
     )
     (tmp_path / "link").symlink_to(tmp_path)
 
-    assert store.about(source) == (last, second)
-    assert store.about(tmp_path / "link" / "net.py") == (last, second)
-    assert store.about(tmp_path / "nothing.py") == ()
+    assert listings_about(store, source) == (last, second)
+    assert listings_about(store, tmp_path / "link" / "net.py") == (last, second)
+    assert listings_about(store, tmp_path / "nothing.py") == ()
 
     moved = made("relu", source=str(other))
     store.materialize(moved)
-    assert store.about(source) == (second,)
-    assert moved in store.about(other)
+    assert listings_about(store, source) == (second,)
+    assert moved in listings_about(store, other)
 
 
 def test_when_the_newest_text_is_deleted_the_one_before_it_is_the_newest(
@@ -219,7 +219,7 @@ def test_when_the_newest_text_is_deleted_the_one_before_it_is_the_newest(
     store.materialize(made("relu"))
     store.materialize(made("tanh")).unlink()
 
-    assert store.about(Path("/models/net.py")) == (made("relu"),)
+    assert listings_about(store, Path("/models/net.py")) == (made("relu"),)
     assert [store.read_revision(one) for one in store.revisions(NET)] == [made("relu")]
 
 
@@ -281,7 +281,7 @@ def test_stores_in_folders_with_any_name_are_apart(tmp_path: Path) -> None:
         store.materialize(made(size=size))
 
     for size, store in enumerate(stores):
-        assert store.about(Path("/models/net.py")) == (made(size=size),)
+        assert listings_about(store, Path("/models/net.py")) == (made(size=size),)
         paths = [one.path for one in store.revisions(NET)]
         assert [[other.owns(path) for other in stores] for path in paths] == [
             [other is store for other in stores]
