@@ -28,13 +28,6 @@ class _Sidecar(msgspec.Struct):
 
 
 _encoder = msgspec.msgpack.Encoder()
-# The rows of a listing refer to nothing that refers back, and there are hundreds of
-# thousands: `gc=False` above keeps the collector from walking them (a third of the time).
-# Each mark and each node has a `__post_init__` that does nothing. msgspec calls it, and
-# where Python begins a call it lets another thread run that waits; else nobody would for
-# 0.2 s where there are 100,000 nodes. That takes a twentieth longer; to decode the rows
-# in parts took a third longer.
-_decoder = msgspec.msgpack.Decoder(_Sidecar)
 
 
 def encode(listing: Listing) -> bytes:
@@ -48,8 +41,15 @@ def decode(sidecar: bytes, text: str) -> Listing:
 
     Raises `SidecarError`.
     """
+    # The rows of a listing refer to nothing that refers back, and there are hundreds of
+    # thousands: `gc=False` keeps the collector from walking them (a third of the time).
+    # Each mark and each node has a `__post_init__` that does nothing. msgspec calls it,
+    # and where Python begins a call it lets another thread run that waits; else nobody
+    # would for 0.2 s where there are 100,000 nodes. That takes a twentieth longer; to
+    # decode the rows in parts took a third longer.
     try:
-        found = _decoder.decode(sidecar)
+        # A `Decoder` would be made at import, which takes 2 ms, also where nothing is read.
+        found = msgspec.msgpack.decode(sidecar, type=_Sidecar)
     except _UNREADABLE as error:
         _refuse_other_format(sidecar)
         raise SidecarError(f"sidecar is damaged: {error}") from error

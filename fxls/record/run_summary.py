@@ -184,7 +184,7 @@ def encode(summary: Summary) -> bytes:
 def decode(content: bytes) -> Summary:
     """The summary of a file; raises `RecordError`."""
     try:
-        found = _decoder.decode(content)
+        found = msgspec.json.decode(content, type=Summary)
     except (
         *(msgspec.MsgspecError, UnicodeDecodeError, RecursionError, MemoryError),
     ) as error:
@@ -195,4 +195,3 @@ def decode(content: bytes) -> Summary:
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Summary)

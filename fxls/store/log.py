@@ -77,7 +77,6 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(_Line)
 
 
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -87,7 +86,6 @@ class _Format(msgspec.Struct):
     format: int
 
 
-_format_decoder = msgspec.json.Decoder(_Format)
 _PREFIX = b'{"format":%d,' % _FORMAT
 """What every line begins with that is written in this format."""
 
@@ -264,7 +262,7 @@ def _other_formats(log: bytes) -> Iterator[int]:
     for line in log.split(b"\n")[:-1]:
         if len(line) > _SHORTEST and not line.startswith(_PREFIX):
             with contextlib.suppress(*_UNREADABLE):
-                found = _format_decoder.decode(line).format
+                found = msgspec.json.decode(line, type=_Format).format
                 if found != _FORMAT:
                     yield found
 
@@ -287,7 +285,7 @@ def _placed_revisions(root: Path, log: bytes) -> Iterator[tuple[int, Revision]]:
 
 def _decode(root: Path, data: bytes) -> Revision | None:
     try:
-        line = _decoder.decode(data)
+        line = msgspec.json.decode(data, type=_Line)
     except _UNREADABLE:
         return None
     if line.format != _FORMAT or not is_file_name(line.text):
