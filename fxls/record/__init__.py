@@ -435,7 +435,7 @@ def decode(line: bytes) -> Entry | None:
     Raises `RecordError`.
     """
     try:
-        # Made at the first line; a `Decoder` is made where it stands, in 1.6 ms.
+        # A `Decoder` would be made at import, which takes 2 ms, also where nothing is read.
         return msgspec.json.decode(line, type=Entry)
     except _UNREADABLE as error:
         try:
