@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 from fxls.serving.transport.late_classes import made_when_needed
 
@@ -30,7 +31,7 @@ def quick_imports() -> Generator[None]:
     - The garbage collector rests: imports make objects that stay.
     - The classes of lsprotocol are made when they are first needed.
     - What dataclasses, attrs and cattrs write as text is compiled once for this version
-      of Python, not at every start: that is a sixth of it. For attrs and cattrs this
+      of Python, not at every start: that is a fifth of it. For attrs and cattrs this
       holds behind the body too, as a type of the protocol is made when it is needed.
     """
     enabled = gc.isenabled()
@@ -83,14 +84,17 @@ class _CompiledCode:
         """`exec`, for the methods of dataclasses."""
         exec(self._code(source, "<string>", 0), names, into)
 
-    def compile(self, source: str, filename: str, mode: str) -> CodeType:
+    def compile(
+        self, source: Any, filename: Any, mode: str, *more: Any, **options: Any
+    ) -> Any:
         """`compile`, for the methods of attrs and the functions of cattrs."""
-        # Both modules import it, and so it holds for the text that they compile.
-        flags = __future__.annotations.compiler_flag
-        if "def __hash__" in source:
-            # attrs writes a number into it that is another one at each start.
-            return compile(source, filename, mode, flags, dont_inherit=True)
-        return self._code(source, filename, flags)
+        is_plain = mode == "exec" and isinstance(source, str) and not (more or options)
+        # attrs writes a number into `__hash__` that is another one at each start.
+        if not is_plain or "def __hash__" in source:
+            as_it_is: Any = compile
+            return as_it_is(source, filename, mode, *more, **options)
+        # attrs and cattrs import it, so that it holds for the text that they compile.
+        return self._code(source, filename, __future__.annotations.compiler_flag)
 
     def _code(self, source: str, filename: str, flags: int) -> CodeType:
         question = f"{filename}\0{flags}\0{source}"

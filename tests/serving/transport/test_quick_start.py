@@ -179,6 +179,26 @@ def test_a_server_compiles_what_no_server_before_it_needed(
     assert [second, again] == [[0, 0], [0, 0]]
 
 
+def test_what_attrs_would_compile_in_another_way_is_compiled_so() -> None:
+    program = """\
+import ast
+from fxls.serving.transport.quick_start import quick_imports
+with quick_imports():
+    import attrs
+import attr._make as maker
+print(maker.compile is not compile, eval(maker.compile("6 * 7", "", "eval")))
+tree = maker.compile("x: int = 1", "", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+names = {}
+exec(maker.compile(tree, "", "exec"), names)
+print(names["x"])
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert run.stdout == "True 42\n1\n"
+
+
 def test_the_classes_hold_no_copy_of_their_module() -> None:
     program = """\
 import sys
