@@ -14,8 +14,9 @@ import msgspec
 from fxls.encodable import encoded
 from fxls.ide.document_symbols import Symbol
 from fxls.lsp.client import Client
+from fxls.lsp.encoding import counter
 from fxls.lsp.item import Item
-from fxls.lsp.range_item import RangeItem, ranges_in
+from fxls.lsp.range_item import PositionItem, RangeItem
 from fxls.lsp.structure import KINDS, OTHER
 from fxls.text import LineTable
 
@@ -42,13 +43,30 @@ class SymbolItem(Item, frozen=True):
 
 def symbol_item(client: Client, symbol: Symbol, lines: LineTable) -> SymbolItem:
     """A symbol with those below it, in the units of a client."""
-    span = ranges_in(client, lines)
+    kinds = {kind: number.value for kind, number in KINDS.items()}
+    other = OTHER.value
+    is_plain = lines.text.isascii()
+    units = counter(client.encoding, lines)
 
     def item(one: Symbol) -> SymbolItem:
-        kind = KINDS.get(one.kind, OTHER).value
-        below = written(one.children)
+        line, end_line = one.line, one.end_line
+        places = one.column, one.end_column, one.focus, one.focus_end
+        if not is_plain:
+            places = (
+                units(line, one.column),
+                units(end_line, one.end_column),
+                units(line, one.focus),
+                units(line, one.focus_end),
+            )
+        column, end_column, focus, focus_end = places
         return SymbolItem(
-            one.name, kind, span(one.whole), span(one.focus), one.detail, below
+            one.name,
+            kinds.get(one.kind, other),
+            RangeItem(PositionItem(line, column), PositionItem(end_line, end_column)),
+            RangeItem(PositionItem(line, focus), PositionItem(line, focus_end)),
+            one.detail,
+            # Most have none, and to go through that takes longer than to ask.
+            written(one.children) if one.children else _NOTHING,
         )
 
     def written(symbols: Iterable[Symbol]) -> msgspec.Raw:

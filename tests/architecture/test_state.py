@@ -21,6 +21,7 @@ IDE_MAY_IMPORT = {
 
 
 REMEMBERED = {
+    "fxls/ide/document_symbols.py: _Outline._details": "for one outline",
     "fxls/ide/entries/entries.py: _comment_tokens": "of the latest eight texts",
     "fxls/ide/edits/python_source.py: source_of": "of the latest four texts",
     "fxls/ide/syntax/module_classes.py: modules": "of the latest eight texts",
