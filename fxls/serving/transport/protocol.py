@@ -248,16 +248,15 @@ class ListingProtocol(LanguageServerProtocol):
         if isinstance(result, lsp.ResponseError):
             result, error = None, result
         if error is None and _is_ours(result) and self.writer is not None:
-            answer = {"jsonrpc": self.VERSION, "id": msg_id, "result": result}
             try:
-                body = msgspec.json.encode(answer)
+                message = _message(self.VERSION, msg_id, result)
             except UnicodeEncodeError:
                 # A name of a file that is not Unicode: pygls escapes it.
                 result = msgspec.to_builtins(result)
             else:
                 self._result_types.pop(msg_id, None)
                 # Pipes and sockets take it at once; nobody speaks over web sockets.
-                self.writer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                self.writer.write(message)
                 return
         super()._send_response(msg_id, result, error)
 
@@ -307,6 +306,19 @@ def _number_of(message: Any) -> str:
     """What a request is known by that names no document; empty for what is none."""
     number = getattr(message, "id", None)
     return f"request {number!r}" if _method_of(message) and number is not None else ""
+
+
+def _message(version: str, msg_id: _Number, result: object) -> bytes:
+    """An answer as it is sent.
+
+    What has megabytes is copied here once; an encoder would copy it three times.
+    """
+    head = msgspec.json.encode({"jsonrpc": version, "id": msg_id})[:-1]
+    is_written = isinstance(result, msgspec.Raw)
+    content = result if is_written else msgspec.json.encode(result)
+    parts = (head, b',"result":', content, b"}")
+    size = sum(memoryview(part).nbytes for part in parts)
+    return b"".join((b"Content-Length: %d\r\n\r\n" % size, *parts))
 
 
 def _is_ours(result: object) -> bool:
