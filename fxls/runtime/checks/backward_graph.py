@@ -34,7 +34,8 @@ def is_hidden(listing: Listing | None, name: str) -> bool:
     - Formulas divide by zero, and put the right number there afterwards. A mask of the
       model comes from another place of the source, and behind the gradient.
     - The gradients of a value with several users are added up. What reads the sum is
-      named, as `torch.autograd.detect_anomaly` does.
+      named, as `torch.autograd.detect_anomaly` does; where nothing does, because the
+      sum is returned, it is named itself.
     """
     if listing is None:
         return False
@@ -42,9 +43,10 @@ def is_hidden(listing: Listing | None, name: str) -> bool:
     at = next((i for i, one in enumerate(nodes) if one.name == name), None)
     if at is None or (origin := nodes[at].origin) is None:
         return False
-    if _called(nodes[at]) == "add":
-        return any(one.origin != origin for one in nodes if at in one.users)
     users = [nodes[user] for user in nodes[at].users]
+    if _called(nodes[at]) == "add":
+        adds_up = any(one.origin != origin for one in nodes if at in one.users)
+        return adds_up and any(user.opcode != "output" for user in users)
     return all(user.origin == origin for user in users) and any(
         _called(user) in _MASKS for user in users
     )

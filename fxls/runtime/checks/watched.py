@@ -162,13 +162,22 @@ class CheckedListing:
             self._run.is_sound = False
             if rule is Rule.GRAD_NAN and name not in self._gradient_names:
                 continue
-            if self._is_nobodys(statement, rule, name, value):
+            if self._is_empty(statement, rule, value):
                 continue
-            is_first = not (
-                self._is_meant(statement, rule, name, value)
-                or self._comes_from_before(rule, name, value, frame)
-            )
+            is_known = self._comes_from_before(rule, name, value, frame)
+            if (
+                rule is Rule.GRAD_NAN
+                and not is_known
+                and is_hidden(self._listing(), name)
+            ):
+                self._run.hidden.add(name)
+                continue
+            is_first = not (self._is_meant(statement, rule, name, value) or is_known)
             self._run.mark(rule, name, value)
+            if is_first:
+                # Of what reads a hidden value one is named, and not each of them.
+                hidden = self._run.hidden.intersection(statement.reads)
+                self._run.broken.update((rule, read) for read in hidden)
             found, what, said = self._to_blame(statement, rule, name, value, said)
             if is_first and (rule, what) not in found:
                 found.add((rule, what))
@@ -180,16 +189,10 @@ class CheckedListing:
                     return True
         return False
 
-    def _is_nobodys(
-        self, statement: Statement, rule: Rule, name: str, value: Any
-    ) -> bool:
-        """Whether numbers are what was in memory before, and nobody has read them, or
-        are those of gradients, and another node is to blame.
-        """
+    def _is_empty(self, statement: Statement, rule: Rule, value: Any) -> bool:
+        """Whether numbers are what was in memory before, and nobody has read them."""
         if rule not in _OF_NUMBERS:
             return False
-        if rule is Rule.GRAD_NAN and is_hidden(self._listing(), name):
-            return True
         if statement.leaves_empty:
             self._run.empty |= memory_of(value)
         return is_empty_memory(value, self._run.empty)
@@ -345,6 +348,8 @@ class _Run(threading.local):
         self.cast: set[str] = set()
         """The names of values that have their dtype from autocast."""
         self.broken: set[tuple[Rule, str]] = set()
+        self.hidden: set[str] = set()
+        """The names of bad gradients that are not the doing of the node that has them."""
         self.is_sound = True
         """Whether no value broke a rule, and none can give numbers that are not seen."""
         self.dtypes: dict[str, torch.dtype] = {}

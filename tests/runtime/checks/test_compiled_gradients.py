@@ -83,6 +83,66 @@ def test_a_formula_that_replaces_its_nan_is_silent(
     assert "node" not in capfd.readouterr().err
 
 
+class SumOfInfinite(nn.Module):
+    """Infinite gradients of both signs come to what a linear layer gives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        nn.init.zeros_(self.fc.weight)
+        nn.init.zeros_(self.fc.bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.fc((x * 2).reshape(1, 4))
+        return (y * 3e38 * 10).sum() + (y * -3e38 * 10).sum()
+
+
+class SumOfInput(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x * 3e38 * 10).sum() + (x * -3e38 * 10).sum()
+
+
+class SumOfBad(nn.Module):
+    """Bad gradients, which are added up on their way to a convolution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv1d(1, 2, 1, bias=False)
+        nn.init.zeros_(self.conv.weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        both = self.conv(x.reshape(1, 1, 4))
+        first, second = both[:, 0], both[:, 1]
+        return torch.sqrt(first * first + second * second).sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        (SumOfInfinite, ["mm"]),
+        (SumOfInput, ["add_1"]),
+        (SumOfBad, ["mul_3", "mul_5"]),
+    ],
+)
+def test_of_what_a_sum_of_gradients_goes_to_one_node_is_named(
+    store: Store,
+    capfd: pytest.CaptureFixture[str],
+    model: type[nn.Module],
+    named: list[str],
+) -> None:
+    """That which makes the NaN; the sum, where the graph returns it."""
+    fxls.break_on("grad-nan")
+    compiled: Any = torch_.compile(model(), backend="aot_eager")
+    for _ in range(2):
+        x = torch.zeros(4, requires_grad=True)
+        compiled(x).backward()
+        assert x.grad is not None
+        assert x.grad.isnan().all()
+    found = re.findall(r"^fxls: (\S+): node (\w+) of", capfd.readouterr().err, re.M)
+    assert found == [("grad-nan", name) for name in named]
+
+
 def run_backward(model: Callable[[torch.Tensor], torch.Tensor]) -> None:
     x = torch.tensor([0.5, 1.5, -1.0, 2.0], requires_grad=True)
     cast("Any", model(x).sum()).backward()
