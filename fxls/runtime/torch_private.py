@@ -17,6 +17,7 @@ import torch
 from fxls.installed_torch import always, private
 
 __all__ = [
+    "TANGENTS",
     "DispatchMode",
     "autograd_node",
     "children_of",
@@ -47,6 +48,9 @@ __all__ = [
 
 fx: Any = torch.fx
 """``import torch`` has loaded it."""
+
+TANGENTS = "tangents"
+"""How AOTAutograd begins the names of the gradients that come from outside."""
 
 is_dynamo_compiling: Callable[[], bool] = cast(
     "Any", torch

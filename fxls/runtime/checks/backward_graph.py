@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from fxls.listing import Facts, Listing
 from fxls.runtime.checks.statements import Statement
+from fxls.runtime.torch_private import TANGENTS
 
 __all__ = ["gradients_in", "is_hidden", "is_of_backward"]
 
@@ -23,7 +24,7 @@ def gradients_in(statements: Mapping[str, Statement]) -> frozenset[str]:
     """The names of values that gradients from outside take part in."""
     found: set[str] = set()
     for name, statement in statements.items():
-        if name.startswith(_GIVEN) or not found.isdisjoint(statement.reads):
+        if name.startswith(TANGENTS) or not found.isdisjoint(statement.reads):
             found.add(name)
     return frozenset(found)
 
@@ -56,8 +57,5 @@ def _called(node: Facts) -> str:
     """``add`` of ``aten.add.Tensor``."""
     return next(iter(node.target.removeprefix("torch.ops.").split(".")[1:]), "")
 
-
-_GIVEN = "tangents"
-"""How AOTAutograd begins the names of the gradients that come from outside."""
 
 _MASKS = {"masked_fill", "where"}

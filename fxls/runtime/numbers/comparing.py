@@ -10,7 +10,7 @@ from fxls.attempt import attempting
 from fxls.runtime.numbers.blame import MOST_NAMED, where
 from fxls.runtime.numbers.gradient_names import expression_of
 from fxls.runtime.numbers.graphs import NodeName, NotRun, ReplayedGraph
-from fxls.runtime.numbers.inputs import inputs_of
+from fxls.runtime.numbers.inputs import inputs_of, inputs_of_joint
 from fxls.runtime.numbers.judgements import Judgements
 from fxls.runtime.numbers.judging.decompositions import judge_decompositions
 from fxls.runtime.numbers.judging.fakes import (
@@ -271,7 +271,7 @@ class _OfCompilation(OfChanges):
             return
         captured, traced = ReplayedGraph(kept.captured), ReplayedGraph(kept.traced)
         with attempting(lambda _error: None):
-            run = replayed(traced, inputs_of(kept, traced))
+            run = replayed(traced, inputs_of_joint(kept, traced))
             inputs = inputs_of(kept, captured)
             found = wrong_traced_gradient(captured, inputs, traced, run.values)
         if found is None:

@@ -13,8 +13,9 @@ from fxls.runtime.numbers.kept import Change, KeptCompilation
 from fxls.runtime.numbers.replaying import replayed
 from fxls.runtime.numbers.room import Values
 from fxls.runtime.passes.graph_state import GraphState, Row, is_node
+from fxls.runtime.torch_private import TANGENTS
 
-__all__ = ["inputs_of", "inputs_of_part"]
+__all__ = ["inputs_of", "inputs_of_joint", "inputs_of_part"]
 
 any_torch: Any = torch
 
@@ -28,6 +29,27 @@ def inputs_of(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:
     Raises `NotRun` where there are none.
     """
     return _laid_out(_given(kept, graph), graph)
+
+
+def inputs_of_joint(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:
+    """The inputs of a graph of both halves: those of the first call, and the gradients of
+    the first backward.
+
+    Where a function is called again before it, that backward is of a later call, and
+    what it saved is of that call as well. Raises `NotRun` as `inputs_of` does, and where
+    an input of the first call is not known.
+    """
+    given = Values(_given(kept, graph))
+    forward = Values()
+    for call in kept.calls:
+        if call.happened and not call.is_backward and not call.why_not:
+            forward |= call.values
+    for name in graph.inputs:
+        if name in forward:
+            given.take(forward, [name])
+        elif not name.startswith(TANGENTS):
+            raise NotRun(f"nobody saw {name} in the first call")
+    return _laid_out(given, graph)
 
 
 def _given(kept: KeptCompilation, graph: ReplayedGraph) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from typing import Any, cast
 
 from fxls.runtime.hooks import Hook, around
+from fxls.runtime.torch_private import TANGENTS
 
 __all__ = [
     "DIVIDED",
@@ -94,7 +95,7 @@ def direction_of(module: Any) -> str:
 def is_given_gradients(module: Any) -> bool:
     """Whether a graph is given the gradients of what another one computes."""
     return any(
-        node.op == "placeholder" and node.name.startswith("tangents")
+        node.op == "placeholder" and node.name.startswith(TANGENTS)
         for node in module.graph.nodes
     )
 

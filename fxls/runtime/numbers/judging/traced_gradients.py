@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -150,7 +150,9 @@ def _through(
         gradient = own.get(row.name)
         if not rows or gradient is None:
             continue
-        led = attempt(lambda row=row, of=gradient: _led_back(captured, row, given, of))
+        led = attempt(
+            lambda row=row, of=gradient: _led_back(captured, row, given, of, own)
+        )
         if isinstance(led, Raised):
             return "", ()
         computed: list[Any] = [values.get(one.name) for one in rows]
@@ -163,13 +165,20 @@ def _through(
 
 
 def _led_back(
-    captured: ReplayedGraph, row: Row, given: Mapping[str, Any], gradient: Any
+    captured: ReplayedGraph,
+    row: Row,
+    given: Mapping[str, Any],
+    gradient: Any,
+    wanted: Collection[str],
 ) -> Sequence[torch.Tensor]:
-    """What a node leads back to what it reads, of the gradient of what it gives."""
+    """What a node leads back to what it reads, of the gradient of what it gives.
+
+    Others than the `wanted` values have no gradient, such as what is detached.
+    """
     read: dict[str, Any] = {}
     for name in captured.uses(row):
         value: Any = given[name]
-        if is_plain(value) and value.is_floating_point():
+        if name in wanted and is_plain(value) and value.is_floating_point():
             value = value.detach().requires_grad_()
         read[name] = value
     needed = [one for one in read.values() if getattr(one, "requires_grad", False)]

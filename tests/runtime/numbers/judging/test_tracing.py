@@ -14,11 +14,13 @@ from tests.runtime.numbers.looking import (
     COMPILING,
     Blamed,
     Numbers,
+    any_torch,
     aten,
     blamed,
     nodes,
     without_kernels,
 )
+from tests.support.programs import needs_inductor
 
 pytestmark = COMPILING
 
@@ -163,3 +165,43 @@ def test_a_gradient_is_named_where_a_node_of_no_backward_makes_it_wrong(
     # Whether it stands in the backward of the module, versions of torch say differently.
     assert first.gradient_of == ("" if first.where else "self.linear.bias")
     assert {one.backward_of for one in first.where} <= {"linear"}
+
+
+class Scaled(nn.Module):
+    """Its backward saves inputs, and computes the rest again."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        length = any_torch.norm(x, dim=-1, keepdim=True).detach()
+        return (x / length).sin() * length
+
+
+@needs_inductor
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_a_backward_of_a_later_call_says_nothing_of_the_first(
+    numbers: Numbers, backend: str
+) -> None:
+    called_twice(Scaled(), backend)
+    found = numbers.found()
+    assert found.faults == ()
+    assert found.unseen == ()
+
+
+@needs_inductor
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_what_is_traced_wrongly_is_named_where_the_backward_is_of_a_later_call(
+    numbers: Numbers, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    plant(monkeypatch, sine_for_cosine)
+    called_twice(Scaled(), backend)
+
+    (first,) = numbers.found().faults
+    names, code = ("cos", "mul_2"), "(x / length).sin()"
+    assert blamed(first) == Blamed("trace", "traced", "AOTAutograd", names, code)
+    assert first.gradients == ("x",)
+
+
+def called_twice(model: nn.Module, backend: str) -> None:
+    any_torch.manual_seed(0)
+    compiled: Any = any_torch.compile(model, backend=backend)
+    first, second = (torch.randn(4, 8, requires_grad=True) for _ in range(2))
+    any_torch.sum(compiled(first) + compiled(second * 3)).backward()
