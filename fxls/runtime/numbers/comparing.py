@@ -271,9 +271,10 @@ class _OfCompilation(OfChanges):
             return
         captured, traced = ReplayedGraph(kept.captured), ReplayedGraph(kept.traced)
         with attempting(lambda _error: None):
-            run = replayed(traced, inputs_of_joint(kept, traced))
+            given = inputs_of_joint(kept, traced)
+            run = replayed(traced, given)
             inputs = inputs_of(kept, captured)
-            found = wrong_traced_gradient(captured, inputs, traced, run.values)
+            found = wrong_traced_gradient(captured, inputs, traced, given, run.values)
         if found is None:
             return
         gradients = [expression_of(captured.by_name[one]) for one in found.inputs]

@@ -200,6 +200,33 @@ def test_what_is_traced_wrongly_is_named_where_the_backward_is_of_a_later_call(
     assert first.gradients == ("x",)
 
 
+NORMED = {
+    "linear": lambda: nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)),
+    "convolution": lambda: nn.Sequential(
+        *(nn.Conv1d(1, 4, 3), nn.BatchNorm1d(4), nn.ReLU()),
+        *(nn.Conv1d(4, 4, 3), nn.BatchNorm1d(4)),
+    ),
+    "instance": lambda: nn.Sequential(nn.Conv1d(1, 4, 3), nn.InstanceNorm1d(4)),
+}
+"""What is in front of a norm gets gradients of which nothing is left but roundings, where
+the sum of what the norm gives is wanted."""
+
+
+@needs_inductor
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("model", NORMED)
+def test_gradients_that_cancel_out_are_right(
+    numbers: Numbers, model: str, backend: str
+) -> None:
+    any_torch.manual_seed(0)
+    made: Any = NORMED[model]()
+    x = any_torch.randn(4, 8) if model == "linear" else any_torch.randn(2, 1, 12)
+    any_torch.compile(made, backend=backend)(x).sum().backward()
+    found = numbers.found()
+    assert found.faults == ()
+    assert found.unseen == ()
+
+
 def called_twice(model: nn.Module, backend: str) -> None:
     any_torch.manual_seed(0)
     compiled: Any = any_torch.compile(model, backend=backend)
