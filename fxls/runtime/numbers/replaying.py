@@ -390,7 +390,9 @@ def _transforming(graph: ReplayedGraph) -> Generator[None]:
 
 
 def raised_by(error: Exception) -> str:
-    """What was raised, in a line."""
+    """What was raised, in a line; of ours, what it says."""
+    if isinstance(error, NotRun):
+        return str(error)
     lines = str(error).strip().splitlines()
     return (
         f"{type(error).__name__}: {lines[0][:160]}" if lines else type(error).__name__

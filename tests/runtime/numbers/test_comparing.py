@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import operator
 from collections.abc import Callable
@@ -376,6 +377,24 @@ def test_what_autocast_casts_is_nobodys_fault(numbers: Numbers) -> None:
         ("the captured graph", "it is called under autocast"),
         ("what the function returned", "it is called under autocast"),
     ]
+
+
+def test_why_a_step_of_an_optimizer_is_not_compared_is_said_in_words(
+    numbers: Numbers,
+) -> None:
+    """Dynamo does not keep the parameters alive that an optimizer changes."""
+
+    def step() -> None:
+        model = nn.Linear(4, 4)
+        optimizer: Any = torch.optim.Adam(model.parameters(), foreach=False)
+        any_torch.sum(model(torch.ones(1, 4))).backward()
+        any_torch.compile(optimizer.step, backend="aot_eager")()
+
+    step()
+    gc.collect()
+    (unseen,) = numbers.found().unseen
+    gone = "the graph holds no self___param_groups_0__params___0 any more"
+    assert unseen.why == f"x cannot be computed: {gone}"
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
