@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -62,32 +63,35 @@ def wrong_traced_gradient(
     and the values of its nodes; None where all are right, or torch does not say which is
     which. Raises `NotRun`.
 
-    What is traced otherwise differs in float64 as well. Roundings do not, and are all that
-    is left of gradients that cancel out, as in front of a batch norm.
+    Of gradients that cancel out, as in front of a batch norm, nothing but roundings is
+    left: these are small beside the largest gradient, and are gone in float64.
     """
     tangents = _tangents(captured, traced, values)
     traced_of = dict(_gradients_of(captured, traced))
     if not tangents or not traced_of:
         return None
     own = gradients_in(captured, inputs, tangents, Mode.OWN)
+    apart = {
+        name: node
+        for name, node in traced_of.items()
+        if is_plain(values.get(node))
+        and name in own
+        and not _is_near(values[node], own[name])
+    }
+    if not apart:
+        return None
+    exact = gradients_in(captured, inputs, tangents, Mode.EXACT)
+    off = {name: _furthest(values[node], own[name]) for name, node in apart.items()}
+    largest = _largest(own)
+    small = {name for name in apart if off[name] <= _bound(own[name]) * largest}
+    again = _in_float64(traced, given, [apart[name] for name in small])
     wrong: dict[str, Evidence] = {}
-    exact: Mapping[str, Any] | None = None
-    traced_exact: Mapping[str, Any] = {}
-    for name, node in traced_of.items():
-        value: Any = values.get(node)
-        one: Any = own.get(name)
-        if not is_plain(value) or one is None or _is_near(value, one):
+    for name, node in apart.items():
+        if name in small and _is_near(again[node], exact[name], off[name]):
             continue
-        if exact is None:
-            exact = gradients_in(captured, inputs, tangents, Mode.EXACT)
-            traced_exact = _in_float64(traced, given, traced_of.values())
-        right: Any = exact.get(name)
-        again: Any = traced_exact.get(node)
-        if right is None or not is_plain(again):
-            continue
-        if _is_near(again, right, _furthest(value, one)):
-            continue
-        found = judged(value, one, lambda: None, lambda right=right: right, LENIENT)
+        value, one = values[node], own[name]
+        right = functools.partial(exact.get, name)
+        found = judged(value, one, lambda: None, right, LENIENT)
         if found.verdict is Verdict.WRONG and found.evidence is not None:
             wrong[name] = found.evidence
     if not wrong:
@@ -135,8 +139,11 @@ def _gradients_of(
 
 
 def _in_float64(
-    traced: ReplayedGraph, given: Mapping[str, Any], wanted: Iterable[str]
+    traced: ReplayedGraph, given: Mapping[str, Any], wanted: Sequence[str]
 ) -> Mapping[str, Any]:
+    """Values of the traced nodes that are wanted; nothing is computed for none."""
+    if not wanted:
+        return {}
     values = formed_all(traced.inputs, given, Mode.EXACT, traced.order)
     with alone():
         compute(traced, values, Mode.EXACT, wanted=wanted)
@@ -149,9 +156,23 @@ def _is_near(value: torch.Tensor, own: torch.Tensor, least: float = 0.0) -> bool
     """
     if value.shape != own.shape or not own.is_floating_point():
         return value.shape == own.shape and bool(any_torch.equal(value, own))
-    bound = max(_NEAR, _NEAR_EPS * float(any_torch.finfo(own.dtype).eps))
     most = float(doubled(own).abs().max()) if own.numel() else 0.0
-    return _furthest(value, own) <= bound * max(most, least)
+    return _furthest(value, own) <= _bound(own) * max(most, least)
+
+
+def _bound(own: torch.Tensor) -> float:
+    """As what part of the largest others may differ from a gradient."""
+    return max(_NEAR, _NEAR_EPS * float(any_torch.finfo(own.dtype).eps))
+
+
+def _largest(gradients: Mapping[str, Any]) -> float:
+    """The largest number in those gradients that are finite."""
+    found = [
+        float(doubled(one).abs().max())
+        for one in gradients.values()
+        if is_plain(one) and one.numel()
+    ]
+    return max(filter(math.isfinite, found), default=0.0)
 
 
 def _furthest(value: torch.Tensor, own: torch.Tensor) -> float:

@@ -114,6 +114,22 @@ def three_for_a_half(graph: Any) -> None:
         node.args = (node.args[0], 3.0)
 
 
+def infinity_for_a_half(graph: Any) -> None:
+    for node in nodes(graph, aten.mul.Tensor)[1:]:
+        node.args = (node.args[0], float("inf"))
+
+
+def imprecisely_a_half(graph: Any) -> None:
+    """Right in float64, and wrong in float32."""
+    node = nodes(graph, aten.mul.Tensor)[1]
+    with graph.inserting_before(node):
+        more = graph.call_function(aten.add.Tensor, (node.args[0], 1e8))
+        less = graph.call_function(aten.sub.Tensor, (more, 1e8))
+    node.args = (less, node.args[1])
+    for one in (more, less):
+        one.meta.update(node.meta)
+
+
 def sine_for_cosine(graph: Any) -> None:
     for node in nodes(graph, aten.cos.default):
         node.target = aten.sin.default
@@ -133,6 +149,8 @@ def nothing_for_a_bias(graph: Any) -> None:
     ("fault", "named", "code"),
     [
         (three_for_a_half, ("mul_1",), "y * 0.5"),
+        (infinity_for_a_half, ("mul_1",), "y * 0.5"),
+        (imprecisely_a_half, ("add_tensor", "sub_tensor", "mul_1"), "y * 0.5"),
         (sine_for_cosine, ("cos", "mul_2"), "self.linear(x).sin()"),
     ],
 )
