@@ -45,25 +45,19 @@ def symbol_item(client: Client, symbol: Symbol, lines: LineTable) -> SymbolItem:
     """A symbol with those below it, in the units of a client."""
     kinds = {kind: number.value for kind, number in KINDS.items()}
     other = OTHER.value
-    is_plain = lines.text.isascii()
     units = counter(client.encoding, lines)
 
     def item(one: Symbol) -> SymbolItem:
         line, end_line = one.line, one.end_line
-        places = one.column, one.end_column, one.focus, one.focus_end
-        if not is_plain:
-            places = (
-                units(line, one.column),
-                units(end_line, one.end_column),
-                units(line, one.focus),
-                units(line, one.focus_end),
-            )
-        column, end_column, focus, focus_end = places
+        start = PositionItem(line, units(line, one.column))
+        end = PositionItem(end_line, units(end_line, one.end_column))
+        focus = PositionItem(line, units(line, one.focus))
+        focus_end = PositionItem(line, units(line, one.focus_end))
         return SymbolItem(
             one.name,
             kinds.get(one.kind, other),
-            RangeItem(PositionItem(line, column), PositionItem(end_line, end_column)),
-            RangeItem(PositionItem(line, focus), PositionItem(line, focus_end)),
+            RangeItem(start, end),
+            RangeItem(focus, focus_end),
             one.detail,
             # Most have none, and to go through that takes longer than to ask.
             written(one.children) if one.children else _NOTHING,

@@ -39,22 +39,12 @@ class LocationItem(Item, frozen=True):
 
 def ranges_in(client: Client, lines: LineTable) -> Callable[[Span], RangeItem]:
     """What makes ranges of spans that are in a text, in the units of a client."""
-    if lines.text.isascii():
-        return _same
     units = counter(client.encoding, lines)
 
     def position(point: Point) -> PositionItem:
         return PositionItem(point.line, units(point.line, point.column))
 
     return lambda span: RangeItem(position(span.start), position(span.end))
-
-
-def _same(span: Span) -> RangeItem:
-    """The range of a span where columns are the units of every client."""
-    start, end = span.start, span.end
-    return RangeItem(
-        PositionItem(start.line, start.column), PositionItem(end.line, end.column)
-    )
 
 
 def location_item(
