@@ -170,14 +170,14 @@ class CheckedListing:
                 and not is_known
                 and is_hidden(self._listing(), name)
             ):
-                self._run.hidden.add(name)
+                self._run.hidden.add((rule, name))
                 continue
             is_first = not (self._is_meant(statement, rule, name, value) or is_known)
             self._run.mark(rule, name, value)
             if is_first:
                 # Of what reads a hidden value one is named, and not each of them.
-                hidden = self._run.hidden.intersection(statement.reads)
-                self._run.broken.update((rule, read) for read in hidden)
+                read = {(rule, one) for one in statement.reads}
+                self._run.broken |= read & self._run.hidden
             found, what, said = self._to_blame(statement, rule, name, value, said)
             if is_first and (rule, what) not in found:
                 found.add((rule, what))
@@ -348,8 +348,8 @@ class _Run(threading.local):
         self.cast: set[str] = set()
         """The names of values that have their dtype from autocast."""
         self.broken: set[tuple[Rule, str]] = set()
-        self.hidden: set[str] = set()
-        """The names of bad gradients that are not the doing of the node that has them."""
+        self.hidden: set[tuple[Rule, str]] = set()
+        """Values that break a rule, which is not the doing of the node that gave them."""
         self.is_sound = True
         """Whether no value broke a rule, and none can give numbers that are not seen."""
         self.dtypes: dict[str, torch.dtype] = {}
